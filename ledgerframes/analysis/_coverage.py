@@ -53,9 +53,9 @@ NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 def covered_time(frames: Frames, *, accept_provisional: bool = False) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 
-    Provisional time counts, too, if that is accepted. Frames that were loaded by id or by offset cover no time. Time before
-    the first event of the network is not covered: a listing is stored from that event on, and bulk objects start with
-    :attr:`Frames.history_start`. Nothing happens between two migrations, so this time is covered.
+    Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered: a
+    listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between two
+    migrations, so this time is covered.
     """
     rows = _timed_segments(frames)
     if frames.window is None or rows.empty:
@@ -108,10 +108,7 @@ def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers,
 
 
 def failed_folders(frames: Frames) -> tuple[Integers, Integers]:
-    """Return the times of the bulk objects that could not be read.
-
-    The coverage does not show them.
-    """
+    """Return the times of bulk objects that could not be read and are not in the coverage."""
     edges = [(extents.microseconds(each.since), extents.microseconds(each.until)) for each in _failed_windows(frames)]
     starts, ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     return starts, ends
@@ -160,11 +157,8 @@ def require_final_history(frames: Frames, needed: Window) -> None:
 
 
 def missing_windows(frames: Frames, needed: Window) -> list[Window]:
-    """Return the parts of a window that the frames do not cover.
-
-    They end with the coverage, because the newest bulk objects may not exist yet.
-    """
-    return needed.difference(_covered_windows(frames))
+    """Return the parts of a window, up to its end, that the frames do not cover."""
+    return needed.difference(_covered_windows(frames))  # to the end, because the newest bulk objects may not exist yet
 
 
 def provisional_windows(frames: Frames, needed: Window) -> list[Window]:

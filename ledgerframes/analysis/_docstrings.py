@@ -67,7 +67,7 @@ def completed(figure: Figure, analysis: Callable[..., object]) -> str:
         "Returns": f"DataFrame\n{_indented(figure.rows)}\n\n    Columns:\n\n{_listing(figure)}",
         "Raises": "\n".join([*_common_errors(figure, signature, errors), *errors.values()]),
         "Notes": sections.get("Notes", ""),
-        "Examples": _example(sections["Examples"]),
+        "Examples": complete_example(sections["Examples"]),
     }
     return "\n\n".join([sections[""], *(f"{name}\n{'-' * len(name)}\n{text}" for name, text in texts.items() if text)])
 
@@ -133,7 +133,7 @@ def _line(column: ResultColumn, condition: str) -> str:
     return f"    - ``{column.name}`` ({kind}): {column.description}{condition}"
 
 
-def _example(code: str) -> str:
+def complete_example(code: str) -> str:
     """Return an example with the lines that load what it uses."""
     if "import ledgerframes" in code:
         return code

@@ -151,11 +151,7 @@ def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 
 
 def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
-    """Return each request once per label of its participant and parties.
-
-    The label is missing for a request without any.
-    Adds the columns ``label`` and ``request`` (position of the request in `rows`).
-    """
+    """Return each request once per label, with its position in `rows` as ``request``."""
     owners, parties = list_items(rows["submitting_parties"])
     participants = rows["submitting_participant_uid"].astype("str").str.removeprefix("PAR::")
     ids = pd.concat([pd.Series(parties.to_pandas(), dtype="str"), participants], ignore_index=True)
@@ -168,10 +164,7 @@ def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
 
 
 def _sources(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    """Return the host of the segment that covers each request's time.
-
-    It is missing for frames that were loaded by id.
-    """
+    """Return the host of the segment that covers each request's time, if one does."""
     names, times, migrations = np.full(len(rows), None, dtype=object), rows["record_time"], rows["migration_id"]
     for segment in frames.coverage.dropna(subset=["since", "until"]).to_dict("records"):
         is_inside = (times >= segment["since"]) & (times < segment["until"])

@@ -61,17 +61,11 @@ class Groups:
         return sums.mask(has_no_part, 0)
 
     def known_part(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums of the known values in the mask.
-
-        They are missing for a group without a known value.
-        """
+        """Return exact sums of known values in the mask, missing for a group without a known one."""
         return self.total(values.mask(known(values) & ~mask, 0))
 
     def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
-        """Return percentiles of integers by nearest rank.
-
-        They are missing for a group without a known value.
-        """
+        """Return percentiles of integers by nearest rank, missing for a group without a value."""
         is_known = known(values)
         codes, numbers = self.codes[is_known], values[is_known].to_numpy("int64")
         ordered = numbers[np.lexsort((numbers, codes))]
@@ -136,10 +130,7 @@ def shares(values: pd.Series, whole: Any = None) -> Rates:
 
 
 def distinct(numbers: Integers) -> Integers:
-    """Return each number once, in order.
-
-    Sorting is many times faster here than the hashing of numpy.
-    """
+    """Return each number once, in order. Sorting is faster here than the hashing of numpy."""
     ordered = np.sort(numbers)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     result: Integers = ordered[is_new]
@@ -176,20 +167,14 @@ def group_by_hour_of_day(times: pd.Series) -> Groups:
 
 
 def group_by_period(frames: Frames, times: pd.Series, every: str) -> Groups:
-    """Return all periods of the window, with or without rows.
-
-    Frames loaded by id have no window. Their periods run from the first row to the last.
-    """
+    """Return all periods of the window, or without one from the first row to the last."""
     edges = _period_edges(frames, times, every)
     keys = pd.DataFrame({"period_start": _times(edges[:-1]), "period_end": _times(edges[1:])})
     return Groups(keys, np.searchsorted(edges, microseconds(times), side="right").astype(np.int64) - 1)
 
 
 def cross(periods: Groups, groups: Groups, every: str) -> Groups:
-    """Return one group per period and group, in the order of the periods.
-
-    Groups without rows are included.
-    """
+    """Return a group per period and group, also without rows, in the order of the periods."""
     keys = groups.keys if len(groups) else groups.keys.reindex([0])  # an empty window still has its periods
     if len(periods) * len(keys) > MAX_PERIODS:
         raise UsageError(
@@ -240,10 +225,7 @@ def period_length(text: object, argument: str) -> int:
 
 
 def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
-    """Return the number and the unit of a period.
-
-    The units are not those of pandas, which change between its versions.
-    """
+    """Return number and unit of a period. Those of pandas change between its versions."""
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
         raise UsageError(f"{argument}= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")

@@ -48,10 +48,7 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
 
 
 def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost.
-
-    :func:`ledgerframes.cost.problems` counts them.
-    """
+    """Return the envelopes without those of a negative cost, which ``cost.problems`` counts."""
     envelopes = frames.read("envelopes", ["traffic_cost", *columns])
     return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
 
@@ -82,11 +79,9 @@ def has_result(rows: pd.DataFrame, result: str) -> Flags:
 
 
 def per_party(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each request once per submitting party.
+    """Return each request once per submitting party, or once with a missing party.
 
-    A request without a submitting party is returned once, with a missing party.
-
-    Adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
+    It adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
     """
     owners, texts = list_items(rows["submitting_parties"])
     codes, names = encode_texts(texts)
@@ -160,10 +155,7 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
 def root_templates(
     frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
 ) -> pd.DataFrame:
-    """Return package name, template name and choice of each update's first root node.
-
-    They are missing for an update without a visible tree.
-    """
+    """Return columns of each update's first root node, missing without a visible tree."""
     is_root = pc.field("depth") == 0
     roots = frames.scan("tree_events").filter(is_root).to_table(columns=["update_id", "node_index", *names])
     nodes = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)

@@ -33,10 +33,7 @@ def has_no_views(envelopes: pd.DataFrame) -> Flags:
 
 
 def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Sequence[str], every: str | None) -> pd.Series:
-    """Return the cost of the envelopes without views, by group of requests.
-
-    It is missing for a group without envelopes.
-    """
+    """Return the cost of envelopes without views by group, missing without any envelope."""
     if "view_id" in keys:
         return groups.total(rows["total_traffic_cost"]) * 0  # an envelope that counts for a view has one
     if not keys and frames.window is not None:  # the time of an envelope is enough, and ids are most of its bytes
@@ -52,10 +49,7 @@ def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Se
 def views_by(
     frames: Frames, keys: Sequence[str], every: str | None, verdict_columns: Sequence[str]
 ) -> tuple[pd.DataFrame, Groups]:
-    """Return the views of all requests, and their groups by template, choice and view number.
-
-    An envelope counts once, for the lowest of its views; envelopes without views do not count.
-    """
+    """Return all views and their groups. An envelope counts for the lowest of its views."""
     request_rows = requests(frames, verdict_columns)
     informees = _informee_counts(frames, request_rows)
     envelope_names, envelope_costs = _lowest_views(frames, request_rows)
@@ -120,10 +114,7 @@ def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) 
 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a linked table that belong to the requests.
-
-    The column ``request`` is the position of the request.
-    """
+    """Return the rows of a linked table, with the position of their request as ``request``."""
     return _with_requests(frames.read(name, ["update_id", *columns]), rows)
 
 

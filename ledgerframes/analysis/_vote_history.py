@@ -17,19 +17,9 @@ CHOICE = "DsoRules_UpdateCoinPriceVote"
 
 
 def votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
-    """Return the votes that are known at the time of each vote in the history.
+    """Return all votes that are known at the time of each vote in the history.
 
-    Parameters
-    ----------
-    votes : DataFrame
-        Rows of ``price_votes``, which know older votes.
-    trees : Trees
-
-    Returns
-    -------
-    DataFrame
-        One row per vote in the history and super validator with ``observed_at``, ``last_updated_at``, ``sv``, ``dso`` and
-        ``price``, the newest of each; in the order of time.
+    `votes` know those from before the history.
     """
     cast = [
         (node.time, str(node.argument.get("sv")), to_decimal(node.argument.get("coinPrice"))) for node in trees.exercised(CHOICE)
@@ -53,10 +43,7 @@ def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
 
 
 def round_prices(times: pd.Series, frames: Frames, trees: Trees) -> list[Decimal | None]:
-    """Return the price of the lowest open round at each time.
-
-    It is None outside of the frames, or if it is unknown.
-    """
+    """Return the price of the lowest open round at each time, None if unknown."""
     rounds, window = Rounds(trees), frames.window
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]

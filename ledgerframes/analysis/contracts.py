@@ -111,10 +111,7 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
 
 
 def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
-    """Return the time of a base.
-
-    A UsageError is raised unless the base is one snapshot from before `until`.
-    """
+    """Return the time of a base, which must be one snapshot from before `until`."""
     for column in ACTIVE_CONTRACTS.columns:
         if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
             raise UsageError(
@@ -135,10 +132,7 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
 
 
 def _creates_and_archivals(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the contract ids of all creates and archivals, and a mask of the archivals.
-
-    Both are in the order of the scan.
-    """
+    """Return the contract ids of creates and archivals as scanned, and which are archivals."""
     # All ids together can be longer than 2 GiB.
     columns = {"contract_id": pc.field("contract_id").cast(pa.large_string()), "consuming": pc.field("consuming")}
     rows = nodes.to_table(columns=columns)
@@ -155,10 +149,7 @@ def _is_in(ids: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read_creates(nodes: ds.Dataset, mask: pa.ChunkedArray) -> pd.DataFrame:
-    """Return the rows in the mask.
-
-    Payloads are read batch by batch, so that those outside the mask do not stay in memory.
-    """
+    """Return the rows in the mask, read in batches to keep no other payloads in memory."""
     columns = {**{name: pc.field(name) for name in NODE_COLUMNS}, "created_in_update_id": pc.field("update_id")}
     scanner = nodes.scanner(columns=columns)
     flags, row_count, batches = mask.combine_chunks(), 0, []

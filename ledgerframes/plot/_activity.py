@@ -39,7 +39,6 @@ def activity_weights(chart: Chart) -> None:
     Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [bytes] of all.
     Otherwise: a bar of weight [bytes] per party, those beyond 15 in one.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
     """
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
@@ -95,7 +94,6 @@ def activity_rounds(chart: Chart) -> None:
     A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and a line of the weight
     [bytes] on an axis to the right. Without rewards: the weight alone.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
     visible, title = _largest_party(chart)
@@ -148,7 +146,6 @@ def activity_concentration(chart: Chart) -> None:
 
     A line per share and coefficient [%] over time, or a bar for each of them.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.activity_concentration(lf.activity.concentration(day))
     """
     ax, frame, quantity = chart.ax, chart.frame, "Share or coefficient"
@@ -181,7 +178,6 @@ def activity_lorenz(chart: Chart) -> None:
 
     Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(day))
     """
     ax, frame = chart.ax, chart.frame
@@ -209,7 +205,6 @@ def activity_what_if(chart: Chart) -> None:
 
     A row per party with its weight [bytes] before and after, the 25 with the largest weight.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_what_if(lf.activity.what_if(frames, confirmers="informees"))
     """
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
@@ -232,7 +227,6 @@ def activity_reconcile(chart: Chart) -> None:
 
     A bar per outcome and reason on a logarithmic axis, and the parties with the most mismatches in the note.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
     """
     frame = chart.frame
@@ -248,7 +242,6 @@ def activity_reconcile_summary(chart: Chart) -> None:
 
     A bar per outcome and reason on a logarithmic axis.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
     """
     return _draw_reasons(chart, chart.frame, "")

@@ -68,10 +68,7 @@ def _mark_settings() -> dict[str, Any]:
 
 
 def color(number: int) -> str:
-    """Return a color of the style as a fixed value.
-
-    Matplotlib would look up `C0` in the user's style later.
-    """
+    """Return a color of the style as a value, because `C0` is looked up in the user's later."""
     from matplotlib import rcParams
 
     colors = rcParams["axes.prop_cycle"].by_key()["color"]

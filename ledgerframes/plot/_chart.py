@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
+from ledgerframes.analysis._docstrings import complete_example
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 
@@ -41,8 +42,6 @@ UsageError
 
 Examples
 --------
->>> import ledgerframes as lf
->>> net = lf.connect("sandbox", events=400, days=1)
 {example}
 """
 ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
@@ -135,10 +134,7 @@ class Chart:
         keys: Sequence[str] = (),
         labels: Sequence[str] = (),
     ) -> pd.DataFrame:
-        """Return values with one row per position of a period or round, and one column per group.
-
-        Groups are in descending order of their total weight.
-        """
+        """Return values with a row per period or round, and a column per group, largest first."""
         rows = self.frame if rows is None else rows
         labels = labels or self.labels(rows)
         codes: npt.NDArray[Any] = np.zeros(len(rows), dtype=np.int64)  # without a grouping, all rows are one group
@@ -292,5 +288,5 @@ def _docstring(name: str, text: str) -> str:
         name=name,
         arguments=f", with any {' and '.join(arguments)}" if arguments else "",
         axes=axes.replace("\n", "\n    "),
-        example=example,
+        example=complete_example(example),
     )

@@ -46,7 +46,6 @@ def cost_spend(chart: Chart) -> None:
     Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip marks
     periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_spend(lf.cost.spend(day, every="1h"))
     """
     ax, frame = chart.ax, chart.frame
@@ -98,7 +97,6 @@ def cost_overhead(chart: Chart) -> None:
     Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over record
     time [UTC]. Groups over time: the share [%] of envelopes without views.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_overhead(lf.cost.overhead(day))
     """
     ax, frame = chart.ax, chart.frame
@@ -141,7 +139,6 @@ def cost_wasted(chart: Chart) -> None:
     Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over time: a
     line for each of the largest. Otherwise: one bar of share [%] per group.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
     """
     ax, frame = chart.ax, chart.frame
@@ -183,7 +180,6 @@ def cost_concentration(chart: Chart) -> None:
 
     Share of the known cost [%] of the first, the first 3 and the first 10: lines over record time [UTC], or bars.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_concentration(lf.cost.concentration(day))
     """
     ax, frame, quantity = chart.ax, chart.frame, "Share of the known traffic cost"
@@ -216,7 +212,6 @@ def cost_anatomy(chart: Chart) -> None:
 
     One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
     """
     ax, frame = chart.ax, chart.frame
@@ -244,7 +239,7 @@ def cost_compare(chart: Chart) -> None:
     Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
     The band around the second dot is the 95 % interval of the difference.
 
-    >>> day, noon = lf.load_events(net, during="2026-11-08"), "2026-11-08T12:00:00Z"
+    >>> noon = "2026-11-08T12:00:00Z"
     >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
     """
     frame = chart.frame
@@ -278,7 +273,6 @@ def cost_estimate(chart: Chart) -> None:
     Actual cost [bytes] by estimated cost [bytes], one point per row, with the line on which they are equal. By request: one
     point per request.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> estimates = day.traffic[["update_id"]].assign(request_bytes=5_000)
     >>> ax = lf.plot.cost_estimate(lf.cost.estimate(day, estimates, by="request"))
     """
@@ -309,7 +303,6 @@ def cost_budget(chart: Chart) -> None:
 
     Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
     >>> ax = lf.plot.cost_budget(lf.cost.budget(day, budgets, network=day.network, statistic="max"))

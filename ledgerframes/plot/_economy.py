@@ -41,7 +41,6 @@ def economy_rounds(chart: Chart) -> None:
 
     Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_rounds(lf.economy.rounds(frames))
     """
     ax, frame, suffix = chart.ax, chart.frame, None
@@ -92,7 +91,6 @@ def economy_burn_mint(chart: Chart) -> None:
 
     The ratio over time with a line at 1, where both are equal, and behind it the coin burned. Partial periods are hollow.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
     """
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
@@ -133,7 +131,6 @@ def economy_leaderboard(chart: Chart) -> None:
 
     One bar per party with its share, and the ranks that it gained or lost. Without a whole period, the latest one.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
     """
     known = chart.frame[chart.frame["rank"].notna()]
@@ -170,7 +167,6 @@ def economy_reward_split(chart: Chart) -> None:
 
     Two bars per provider [coin], divided into the parts of its beneficiaries: expected above, actual below.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_reward_split(lf.economy.reward_split(frames))
     """
     ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
@@ -203,7 +199,6 @@ def economy_purchases(chart: Chart) -> None:
 
     A matrix of buyers and members with the bytes bought. With ``every=``, a bar per period.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_purchases(lf.economy.purchases(frames, every="1d"))
     """
     ax, frame, bought = chart.ax, chart.frame, chart.numbers("bytes")
@@ -243,7 +238,6 @@ def economy_names(chart: Chart) -> None:
 
     Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_names(lf.economy.names(frames))
     """
     ax, frame = chart.ax, chart.frame

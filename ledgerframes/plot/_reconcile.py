@@ -193,7 +193,6 @@ def reconcile_nodes(chart: Chart) -> None:
     One row per aspect, a cell per period in the color of its worst outcome. Without periods, the number of updates of each
     outcome on a logarithmic axis.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.reconcile_nodes(lf.reconcile.nodes(day, day, every="1h"))
     """
     columns = {"only at one node": ["only_a", "only_b"], "different": ["different"], "equal": ["equal"]}
@@ -257,7 +256,6 @@ def reconcile_supply(chart: Chart) -> None:
 
     A waterfall of coin: opening, minted, burned and fees, then the closing that is expected and the one that is there.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.reconcile_supply(lf.reconcile.supply(frames, base=None, until="2026-11-09"))
     """
     names = ["opening", "minted", "burned", "fees", "closing_expected", "closing_found"]

@@ -96,10 +96,7 @@ def flags(values: pd.Series) -> Flags:
 
 
 def label(text: object, max_length: int = MAX_LABEL) -> str:
-    """Return a text of the network as a safe and short label.
-
-    The middle of long party ids and names is omitted.
-    """
+    """Return a text of the network as a safe label, without the middle of long ids and names."""
     if not isinstance(text, str):
         return "unknown"
     text = "".join(letter if " " <= letter <= "~" else "?" for letter in text)

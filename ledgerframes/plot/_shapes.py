@@ -43,10 +43,7 @@ def bars(chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence
 
 
 def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str]) -> float:
-    """Draw a bar with its share for each of the first rows and one for all others.
-
-    Return the length of the longest bar.
-    """
+    """Draw bars with shares, the last one for all other rows, and return the longest length."""
     labels, values = r.group_remaining(labels, values)
     total = np.nansum(values) or 1
     bars(chart, labels, np.nan_to_num(values), [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])

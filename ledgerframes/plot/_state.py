@@ -23,7 +23,6 @@ def state_rounds(chart: Chart) -> None:
     Price of the coin [USD] over the time at which rounds open [UTC], and on an axis to the right the price of traffic [USD per
     MB].
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.state_rounds(lf.state.rounds(frames))
     """
     ax, known = chart.ax, chart.frame[chart.frame["opens_at"].notna()].sort_values("opens_at")
@@ -53,7 +52,6 @@ def state_featured(chart: Chart) -> None:
     Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right before
     its name.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.state_featured(lf.state.featured(frames))
     """
     if chart.frame.empty:
@@ -70,7 +68,6 @@ def state_super_validators(chart: Chart) -> None:
     Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before its
     name.
 
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.state_super_validators(lf.state.super_validators(frames))
     """
     if chart.frame.empty:

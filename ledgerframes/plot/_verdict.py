@@ -50,7 +50,6 @@ def verdict_outcomes(chart: Chart) -> None:
     Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
     the 25 with the most requests.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_outcomes(lf.verdict.outcomes(day, by="participant"))
     """
     ax, frame = chart.ax, chart.frame
@@ -100,7 +99,6 @@ def verdict_rejections(chart: Chart) -> None:
 
     Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
     """
     ax, frame = chart.ax, chart.frame
@@ -128,7 +126,6 @@ def verdict_rejection_rates(chart: Chart) -> None:
     Rejection rate [%] by hour of the day [UTC], one row for each of the 25 groups with the most requests; cells of fewer than
     20 decided requests are hatched, because their rate is mostly chance.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h"))
     """
     ax, frame = chart.ax, chart.frame
@@ -173,7 +170,6 @@ def verdict_latency(chart: Chart) -> None:
     Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests, or a
     line per percentile over record time [UTC]. Groups over time: the medians of the largest.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
     """
     ax, frame = chart.ax, chart.frame
@@ -281,7 +277,6 @@ def verdict_quorums(chart: Chart) -> None:
 
     One bar per quorum, the 15 most frequent. Over time: a line for each of the most frequent.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
     """
     ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
@@ -315,7 +310,6 @@ def verdict_waited_for(chart: Chart) -> None:
     Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most
     requests need.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_waited_for(lf.verdict.waited_for(day))
     """
     ax, frame = chart.ax, chart.frame
@@ -346,7 +340,6 @@ def verdict_head_of_line(chart: Chart) -> None:
     Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
     added time, and a cross has no victims.
 
-    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
     """
     ax, frame = chart.ax, chart.frame

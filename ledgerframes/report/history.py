@@ -11,8 +11,7 @@ from datetime import timedelta
 import pandas as pd
 
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._usual_range import INTEGERS, period_totals, totals_of_groups, waste_range
-from ledgerframes.analysis._usual_range_sentences import describe_usual_range
+from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, period_totals, totals_of_groups, waste_range
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
@@ -46,7 +45,7 @@ def describe_waste(frames: Frames, history: Frames | pd.DataFrame | None) -> str
     """
     report = period_totals(frames, "1d")
     past = period_totals(history, "1d") if isinstance(history, Frames) else history
-    return describe_usual_range("wasted_share", waste_range(report, past, "1d"), report, "1d")
+    return describe_waste_range(waste_range(report, past, "1d"), report)
 
 
 def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:

@@ -121,10 +121,3 @@ def test_no_rows() -> None:
     assert found["requests"].tolist() == [0]
     assert found["max"].isna().all()
     assert figures([], [], 0).empty
-    assert latency.latency_curve(rows_of([])).empty
-
-
-def test_the_curve_ends_below_the_timeouts() -> None:
-    curve = latency.latency_curve(rows_of(MIXED))
-    assert curve["value"].tolist() == [200_000, 700_000, 6 * SECOND, 31 * SECOND]
-    assert curve["share"].tolist() == [0.2, 0.4, 0.6, 0.8]

@@ -12,7 +12,6 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import _usual_range as usual
-from ledgerframes.analysis._usual_range_sentences import describe_usual_range
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window
 
@@ -72,8 +71,7 @@ def test_five_integers_per_day() -> None:
     found = usual.period_totals(frames_of(requests, 3), "1d")
     assert found[usual.INTEGERS].to_numpy().tolist() == [[3, 2, 2, 40, 147], [0, 0, 0, 0, 0], [1, 0, 1, 0, 9]]
     assert found["is_whole"].all()
-    assert usual.has_coverage("wasted_share", found).tolist() == [False, True, True]  # a third of the first day is unknown
-    assert usual.has_coverage("rejection_rate", found).all()
+    assert usual.has_coverage(found).tolist() == [False, True, True]  # a third of the first day is unknown
     assert (found.dtypes[usual.INTEGERS] == "int64").all()
 
 
@@ -113,25 +111,23 @@ def test_other_periods_are_refused() -> None:
 # -- limits ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_raised_day_is_above_its_usual_range_of_every_series() -> None:
+def test_a_raised_day_is_above_its_usual_range() -> None:
     """The history starts on a Thursday, as the report does."""
     rows = totals_of(7, pd.Timestamp("2026-09-03", tz="UTC"))
-    rows.loc[45, ["rejected", "wasted_traffic_cost", "total_traffic_cost"]] *= 2
-    found = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d", series=usual.SERIES)
-    for name, result in found.items():
-        assert result.history_weeks == 6, name
-        assert result.reason == ""
-    assert found["rejection_rate"].periods.is_above.tolist() == [False] * 3 + [True] + [False] * 3
-    assert found["spend"].periods.is_above.tolist() == [False] * 3 + [True] + [False] * 3
-    assert not found["wasted_share"].periods.is_above.any()  # bytes wasted and bytes in all rose alike
+    rows.loc[45, "wasted_traffic_cost"] *= 2
+    found = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")
+    assert (found.history_weeks, found.reason) == (6, "")
+    assert found.periods.is_above.tolist() == [False] * 3 + [True] + [False] * 3
+    rows.loc[45, "total_traffic_cost"] *= 2  # bytes wasted and bytes in all rose alike
+    assert not usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d").periods.is_above.any()
 
 
 def test_positions_in_the_week_do_not_depend_on_the_day_of_the_report() -> None:
     """Sundays have twice the rate. A Sunday like the others is no outlier."""
     rows = totals_of(7, pd.Timestamp("2026-09-03", tz="UTC"))
     is_sunday = rows["period_start"].dt.day_of_week == 6
-    rows.loc[is_sunday, "rejected"] *= 2
-    found = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d", series=["rejection_rate"])["rejection_rate"]
+    rows.loc[is_sunday, "wasted_traffic_cost"] *= 2
+    found = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")
     assert not found.periods.is_above.any()
     assert int(np.argmax(found.periods.center)) == 3  # Thursday, Friday, Saturday, Sunday
     assert found.periods.center[3] > 0.2
@@ -140,72 +136,60 @@ def test_positions_in_the_week_do_not_depend_on_the_day_of_the_report() -> None:
 def test_kept_rows_are_history_as_they_are() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
     kept = pd.concat([rows.iloc[:30], rows.iloc[20:]]).sample(frac=1, random_state=2)  # runs overlap, and rows of the report too
-    expected = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d")["wasted_share"]
-    found = usual.usual_ranges(kept, rows.iloc[42:], "1d")["wasted_share"]
+    expected = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")
+    found = usual.waste_range(rows.iloc[42:], kept, "1d")
     assert np.array_equal(found.periods.upper, expected.periods.upper)
 
 
-def test_weeks_that_are_not_whole_or_omitted_are_no_history() -> None:
+def test_weeks_that_are_not_whole_are_no_history() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
     rows.loc[10, "is_whole"] = False
     tested = rows.iloc[42:]
-    assert len(usual.history_weeks("spend", rows, tested["period_start"].iloc[0], "1d")) == 5
-    omitted = [pd.Timestamp("2026-09-23", tz="UTC"), pd.Timestamp("2026-10-01", tz="UTC")]
-    found = usual.usual_ranges(rows, tested, "1d", omitted_weeks=omitted)["wasted_share"]
-    assert found.reason == "history is too short"
-    assert usual.usual_ranges(rows, tested, "1d", omitted_weeks=omitted[:1])["wasted_share"].history_weeks == 4
+    assert usual.waste_range(tested, rows, "1d").history_weeks == 5
+    rows.loc[[17, 24], "is_whole"] = False
+    assert usual.waste_range(tested, rows, "1d").reason == "history is too short"
 
 
 def test_only_whole_periods_are_tested() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
-    complete = usual.usual_ranges(rows, rows.iloc[42:], "1d", series=usual.SERIES)
+    complete = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")
     rows.loc[44, "is_whole"] = False
     rows.loc[46, "requests_with_cost"] = 5
-    partial = usual.usual_ranges(rows, rows.iloc[42:], "1d", series=usual.SERIES)
-    for name, result in partial.items():
-        missing = {44} if name == "rejection_rate" else {44, 46}
-        reasons = ["not a whole period" if position in missing else "" for position in range(42, 49)]
-        assert result.periods.reasons == tuple(reasons), name
-        assert np.isnan(result.periods.upper).tolist() == [bool(reason) for reason in reasons]
-        assert result.weeks.reasons == ("not a whole period",)
-        assert result.factor < complete[name].factor  # fewer tests
-        assert np.array_equal(result.periods.center, complete[name].periods.center)
+    partial = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")
+    reasons = ["not a whole period" if position in (44, 46) else "" for position in range(42, 49)]
+    assert partial.periods.reasons == tuple(reasons)
+    assert np.isnan(partial.periods.upper).tolist() == [bool(reason) for reason in reasons]
+    assert partial.weeks.reasons == ("not a whole period",)
+    assert partial.factor < complete.factor  # fewer tests
+    assert np.array_equal(partial.periods.center, complete.periods.center)
 
 
 def test_a_report_without_periods() -> None:
     rows = totals_of(6, pd.Timestamp("2026-09-07", tz="UTC"))
-    found = usual.usual_ranges(rows, rows.head(0), "1d", series=usual.SERIES)
-    assert {result.reason for result in found.values()} == {"history is too short"}
-    assert {len(result.periods.upper) for result in found.values()} == {0}
+    found = usual.waste_range(rows.head(0), rows, "1d")
+    assert found.reason == "history is too short"
+    assert len(found.periods.upper) == 0
 
 
 def test_hours() -> None:
     rows = totals_of(5, pd.Timestamp("2026-09-03 07:00", tz="UTC"), "1h")
     report = rows.iloc[4 * 168 : 4 * 168 + 24].reset_index(drop=True)
-    report.loc[5, "rejected"] *= 3
-    found = usual.usual_ranges(rows.iloc[: 4 * 168], report, "1h", series=["rejection_rate"])["rejection_rate"]
+    report.loc[5, "wasted_traffic_cost"] *= 3
+    found = usual.waste_range(report, rows.iloc[: 4 * 168], "1h")
     assert np.flatnonzero(found.periods.is_above).tolist() == [5]
     assert len(found.weeks.upper) == 0
+    assert usual.waste_range(report, None, "1h").reason == "history is too short"
 
 
-def test_within_the_window_for_a_short_history() -> None:
+def test_within_the_window_without_a_history() -> None:
     rows = totals_of(1, pd.Timestamp("2026-09-07", tz="UTC"))
-    rows.loc[2, ["rejected", "wasted_traffic_cost"]] *= 3
-    for name in ("rejection_rate", "wasted_share"):
-        assert np.flatnonzero(usual.range_within_window(name, rows).periods.is_above).tolist() == [2]
+    rows.loc[2, "wasted_traffic_cost"] *= 3
+    whole = usual.waste_range(rows, None, "1d").periods
+    assert np.flatnonzero(whole.is_above).tolist() == [2]
     eight = pd.concat([rows, rows.tail(1).assign(period_start=rows["period_end"].max(), is_whole=False)])
-    found = usual.range_within_window("rejection_rate", eight).periods
+    found = usual.waste_range(eight, None, "1d").periods
     assert found.reasons == ("",) * 7 + ("not a whole period",)
-    assert np.allclose(found.upper[:7], usual.range_within_window("rejection_rate", rows).periods.upper, rtol=1e-12)
-
-
-@pytest.mark.parametrize(("every", "series"), [("1h", "spend"), ("1d", "views")])
-def test_unknown_series_are_refused(every: str, series: str) -> None:
-    rows = totals_of(1, pd.Timestamp("2026-09-07", tz="UTC"))
-    with pytest.raises(lf.UsageError, match=f"Unknown series '{series}' for every='{every}'. Choose from rejection_rate"):
-        usual.usual_ranges(rows, rows, every, series=[series])
-    with pytest.raises(lf.UsageError, match="every= must be '1d' or '1h', got '2d'"):
-        usual.usual_ranges(rows, rows, "2d")
+    assert np.allclose(found.upper[:7], whole.upper, rtol=1e-12)
 
 
 # -- groups ---------------------------------------------------------------------------------------------------------------
@@ -238,54 +222,35 @@ def test_groups_share_the_chance_of_a_false_alarm() -> None:
 # -- sentences ------------------------------------------------------------------------------------------------------------
 
 
-def sentence(rows: pd.DataFrame, name: str, weeks: int = 6, every: str = "1d") -> str:
-    start = weeks * {"1d": 7, "1h": 168}[every]
-    found = usual.usual_ranges(rows.iloc[:start], rows.iloc[start:], every, series=[name])[name]
-    return describe_usual_range(name, found, rows.iloc[start:], every)
+def sentence(rows: pd.DataFrame, weeks: int = 6) -> str:
+    report, history = rows.iloc[7 * weeks :], rows.iloc[: 7 * weeks]
+    return usual.describe_waste_range(usual.waste_range(report, history, "1d"), report)
 
 
 def test_a_sentence_names_the_day_its_value_and_its_limit() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
-    few = rows.assign(requests=rows["requests"] // 8, rejected=rows["rejected"] // 8)
+    few = rows.assign(requests=rows["requests"] // 8, requests_with_cost=rows["requests"] // 8)
     noticed = "No day is above its usual range, and a rise of about {} % of one day would have been noticed in 4 of 5 cases."
-    assert sentence(few.head(35), "rejection_rate", 4) == noticed.format(100)
-    assert sentence(few, "rejection_rate") == noticed.format(75)
-    assert sentence(rows, "rejection_rate") == noticed.format(30)
-    rows.loc[44, ["requests", "rejected"]] = [3_000, 600]
-    upper = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d", series=["rejection_rate"])["rejection_rate"].periods.upper[2]
-    text = sentence(rows, "rejection_rate")
+    assert sentence(few.head(35), 4) == noticed.format(100)
+    assert sentence(few) == noticed.format(75)
+    assert sentence(rows) == noticed.format(30)
+    rows.loc[44, ["wasted_traffic_cost", "total_traffic_cost"]] = [3_000_000, 15_000_000]
+    upper = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d").periods.upper[2]
     expected = f"(up to {upper * 100:.1f} %, from the 6 weeks before)."
-    assert text.startswith(f"Wednesday 2026-10-21: rejection rate 20.0 %, above its usual range {expected}")
-
-
-def test_a_sentence_on_bytes() -> None:
-    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
-    assert sentence(rows, "spend") == "No day is above its usual range."
-    rows.loc[46, "total_traffic_cost"] = 30_000_000
-    assert sentence(rows, "spend").startswith("Friday 2026-10-23: traffic cost 30,000,000 bytes, above its usual range (up to 1")
+    assert sentence(rows).startswith(f"Wednesday 2026-10-21: wasted share 20.0 %, above its usual range {expected}")
 
 
 def test_sentences_without_limits() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
     short = "Too little history for a usual range: 4 whole weeks are needed, 2 are here."
-    assert sentence(rows.iloc[28:], "wasted_share", 2) == short
-    assert sentence(rows.assign(total_traffic_cost=0), "spend") == "No usual range: a period without any."
-    never = sentence(rows.assign(rejected=0, wasted_traffic_cost=0), "rejection_rate")
-    assert never == "No day has a usual range: none in the history."
+    assert sentence(rows.iloc[28:], 2) == short
+    assert sentence(rows.assign(wasted_traffic_cost=0)) == "No day has a usual range: none in the history."
 
 
 def test_sentences_without_a_history() -> None:
     rows = totals_of(1, pd.Timestamp("2026-09-07", tz="UTC"))
-    found = usual.waste_range(rows, None, "1d")
-    assert describe_usual_range("wasted_share", found, rows, "1d") == "No day stands out from the others of this window."
+    text = usual.describe_waste_range(usual.waste_range(rows, None, "1d"), rows)
+    assert text == "No day stands out from the others of this window."
     rows.loc[2, "wasted_traffic_cost"] *= 3
-    text = describe_usual_range("wasted_share", usual.waste_range(rows, None, "1d"), rows, "1d")
+    text = usual.describe_waste_range(usual.waste_range(rows, None, "1d"), rows)
     assert text.startswith("Wednesday 2026-09-09: wasted share 3") and text.endswith("from the other days of this window).")
-
-
-def test_a_sentence_on_an_hour() -> None:
-    rows = totals_of(5, pd.Timestamp("2026-09-07", tz="UTC"), "1h").head(4 * 168 + 24)
-    rows.loc[4 * 168 + 14, ["requests", "rejected"]] = [1_000, 400]
-    assert sentence(rows, "rejection_rate", 4, "1h").startswith(
-        "2026-10-05 14:00: rejection rate 40.0 %, above its usual range (up"
-    )

@@ -115,8 +115,7 @@ def concentration(
     )
     keys = periods[times[0]] if times else [0]
     summaries = [_summary([value for value in groups.get(key, []) if value is not None], sizes) for key in keys]
-    values: dict[str, Any] = {str(name): periods[name] for name in periods}
-    values |= {name: [summary[name] for summary in summaries] for name in _summary([], sizes)}
+    values: dict[str, Any] = {**periods, **{name: [each[name] for each in summaries] for name in _summary([], sizes)}}
     values["total"] = from_scaled(values["total"])
     known = [[value is not None for value in groups.get(key, [])] for key in keys]
     values["coverage"] = [float(np.mean(flags)) if flags else None for flags in known]

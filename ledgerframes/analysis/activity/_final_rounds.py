@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import Flags, Integers, Rates, microseconds
+from ledgerframes.analysis._groups import Rates, microseconds
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
 from ledgerframes.frames import Frames
@@ -22,18 +24,22 @@ def has_all_records(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Ser
         return None
     lives = lowest_open_times(rounds)
     indexes = positions(numbers, lives["round_number"])
-    since, until = final_ranges(frames)
-    is_covered = np.append(covers(since, until, lives["since"].to_numpy(), lives["until"].to_numpy()), False)[indexes]
+    since, until = lives["since"].to_numpy(), lives["until"].to_numpy()
+    is_covered = np.append(~covered_time(frames).is_partial(since, until) & (until < FOREVER), False)[indexes]
     first, last = published_rounds(frames)
     is_published = ((numbers >= first) & (numbers <= last)).to_numpy(dtype=bool)
     return pd.Series(is_covered & is_published, numbers.index, dtype="boolean")
 
 
-def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> Rates:
-    """Return the covered share of the time in which each round is the lowest open one.
+def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> dict[str, Any]:
+    """Return the columns that say how much of each round the frames have."""
+    is_full = has_all_records(frames, rounds, numbers)
+    is_partial = pd.Series(pd.NA, numbers.index, "boolean") if is_full is None else ~is_full
+    return {"is_partial": is_partial, "coverage_time": covered_shares(frames, rounds, numbers)}
 
-    It is missing for a round that is alive or unknown.
-    """
+
+def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> Rates:
+    """Return the covered share of each round's time as the lowest open one, if that has ended."""
     if rounds is None:
         return np.full(len(numbers), np.nan)
     lives = lowest_open_times(rounds)
@@ -43,10 +49,7 @@ def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Seri
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the time in which each round is the lowest open one.
-
-    The columns are ``round_number``, ``since`` and ``until`` [microseconds since 1970], sorted by number.
-    """
+    """Return since when and until when [microseconds] each round is the lowest open one."""
     readable = rounds[rounds["round_number"].notna() & rounds["opens_at"].notna()]
     created, ends = starts_and_ends(readable)
     lives = pd.DataFrame({"round_number": readable["round_number"].to_numpy("int64"), "until": ends})
@@ -61,22 +64,3 @@ def published_rounds(frames: Frames) -> tuple[int, int]:
     """Return the first and the last round with records, an empty range without records."""
     numbers = frames.read("activity_records", ["round_number"])["round_number"]
     return (int(numbers.min()), int(numbers.max())) if len(numbers) else (1, 0)
-
-
-def final_ranges(frames: Frames) -> tuple[Integers, Integers]:
-    """Return start and end of each stretch of time that final segments cover without a hole."""
-    rows = frames.coverage
-    rows = rows[(rows["status"] == "final") & rows["since"].notna()].sort_values("since", ignore_index=True)
-    since, until = microseconds(rows["since"]), np.maximum.accumulate(microseconds(rows["until"]))
-    if not len(since):
-        return since, until
-    is_start = np.append(True, since[1:] > until[:-1])
-    return since[is_start], until[np.append(is_start[1:], True)]
-
-
-def covers(since: Integers, until: Integers, starts: Integers, ends: Integers) -> Flags:
-    """Return which of the lifetimes lie within one of the ranges."""
-    indexes = np.searchsorted(since, starts, side="right") - 1
-    ends_of_ranges = np.append(until, np.iinfo(np.int64).min)[indexes]
-    result: Flags = (indexes >= 0) & (ends <= ends_of_ranges) & (ends < FOREVER)
-    return result

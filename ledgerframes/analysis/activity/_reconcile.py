@@ -9,9 +9,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
+from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
-from ledgerframes.analysis.activity._final_rounds import covers, final_ranges, published_rounds
+from ledgerframes.analysis.activity._final_rounds import published_rounds
 from ledgerframes.analysis.activity._weight_formula import (
     NO_CONFIRMERS,
     NO_ENVELOPES,
@@ -125,7 +126,7 @@ def reconcile(
     rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
     rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
     rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
-    return RECONCILE.build(frames, {str(name): rows[name] for name in rows})
+    return RECONCILE.build(frames, {**rows})
 
 
 @SUMMARY.document
@@ -156,7 +157,7 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
     tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
     counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
     counts = counts.sort_values(["outcome", "records", "reason"], ascending=[True, False, True], ignore_index=True)
-    return SUMMARY.build(None, {str(name): counts[name] for name in counts})
+    return SUMMARY.build(None, {**counts})
 
 
 def _require_weights(computed: object) -> pd.DataFrame:
@@ -180,7 +181,7 @@ def _join_sides(theirs: pd.DataFrame, ours: pd.DataFrame, frames: Frames) -> pd.
     heads = pd.concat([theirs[HEAD], frames.read("verdicts", HEAD)], ignore_index=True)
     indexes = positions(rows["update_id"], heads["update_id"])
     heads = pd.DataFrame({name: take_or_missing(heads[name], indexes) for name in HEAD[:2]})
-    return rows.assign(outcome=outcomes, **{str(name): heads[name] for name in heads})
+    return rows.assign(outcome=outcomes, **heads)
 
 
 def _require_totals(rows: pd.DataFrame, theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
@@ -230,7 +231,7 @@ def _is_provisional(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> 
     if frames.coverage.empty:
         return is_alive
     times = microseconds(rows["record_time"])
-    return is_alive | ~covers(*final_ranges(frames), times, times + 1)
+    return is_alive | covered_time(frames).is_partial(times, times + 1)
 
 
 def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:

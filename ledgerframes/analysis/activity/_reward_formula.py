@@ -62,10 +62,7 @@ class RoundTotals:
 
 
 def round_totals(rules: RoundRules, weight: int) -> RoundTotals:
-    """Return the amounts of a round with this total weight in bytes.
-
-    Each step is rounded half-even to 10 places.
-    """
+    """Return the amounts of a round with this weight, each step half-even to 10 places."""
     rounds_per_year = divide(Decimal(MICROSECONDS_PER_YEAR), Decimal(rules.tick_microseconds))
     per_round = divide(rules.coin_per_year, rounds_per_year)
     adjusted = half_even(EXACT.subtract(per_round, multiply(per_round, rules.development_share)))

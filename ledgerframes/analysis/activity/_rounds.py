@@ -12,7 +12,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._groups import microseconds
-from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records, lowest_open_times
+from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
 from ledgerframes.analysis.activity._weights import published
 from ledgerframes.analysis.state._network_state import network_state
@@ -137,10 +137,7 @@ def _round_table(frames: Frames, rounds: pd.DataFrame | None) -> pd.DataFrame:
     for name in (*NEEDED, "tick_duration", "development_share", "minting_version"):
         if name not in table:
             table[name] = None
-    is_full = has_all_records(frames, table, table["round_number"])
-    table["is_partial"] = pd.NA if is_full is None else ~is_full
-    table["coverage_time"] = covered_shares(frames, table, table["round_number"])
-    return table
+    return table.assign(**round_values(frames, table, table["round_number"]))
 
 
 def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:

@@ -11,7 +11,7 @@ from ledgerframes.analysis._amounts import from_scaled, scaled
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, Integers, group_by, known, ratio
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
-from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records
+from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import (
     NO_ENVELOPES,
     NO_ROUND,
@@ -96,13 +96,9 @@ def weights(
         rows["label"] = rows["party"].astype("str").map(groups_by_id(labels)).astype("str")
     keys = [by] if by else []
     groups = group_by(rows, ["round_number", *keys]) if every == "round" else group_rows(frames, rows, keys, every)
-    values: dict[str, object] = {str(name): groups.keys[name] for name in groups.keys}
-    values |= _sums(rows, groups)
+    values = {**groups.keys, **_sums(rows, groups)}
     if every == "round":
-        rounds, numbers = None if state is None else state.rounds, groups.keys["round_number"]
-        values["coverage_time"] = covered_shares(frames, rounds, numbers)
-        is_full = has_all_records(frames, rounds, numbers)
-        values["is_partial"] = pd.Series(pd.NA, groups.keys.index, "boolean") if is_full is None else ~is_full
+        values |= round_values(frames, None if state is None else state.rounds, groups.keys["round_number"])
     result = WEIGHTS.build(frames, values, by, every=every)
     times = [name for name in ("round_number", "period_start") if name in result]
     ascending = [*(True for _ in times), False, *(True for _ in keys)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._requests import encode_texts, merge, root_templates
-from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records
+from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import Requests, compute, join, read_requests
 from ledgerframes.analysis.activity._weights import computable_share, result_values
 from ledgerframes.analysis.state._network_state import NetworkState, network_state, rights_table
@@ -96,7 +97,7 @@ def what_if(
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
     before = network_state(frames, rights, sv_participants, rounds)
-    after = _with_factors(before if featured is None else before.with_rights(rights_table(featured)), factors)
+    after = _with_factors(before if featured is None else replace(before, rights=rights_table(featured)), factors)
     requests = read_requests(frames)
     changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
     if merge_views is not None:
@@ -106,10 +107,8 @@ def what_if(
     rows = _compare(pd.DataFrame(sides[0]), pd.DataFrame(sides[1]), every)
     rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
     if every == "round":
-        is_full = has_all_records(frames, before.rounds, rows["round_number"])
-        rows["is_partial"] = pd.NA if is_full is None else ~is_full
-        rows["coverage_time"] = covered_shares(frames, before.rounds, rows["round_number"])
-    return WHAT_IF.build(frames, {str(name): rows[name] for name in rows}, every=every)
+        rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
+    return WHAT_IF.build(frames, {**rows}, every=every)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
@@ -122,7 +121,7 @@ def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> 
             raise UsageError(f"Unknown party {party!r}. Choose a party with a right, or add one with featured=.")
         weights = rights["weight"].where(~is_party, factor)
         rights = rights.assign(weight=amounts(None if pd.isna(weight) else Decimal(weight) for weight in weights))
-    return state.with_rights(rights)
+    return replace(state, rights=rights)
 
 
 def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd.DataFrame:

@@ -150,10 +150,7 @@ def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
 
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of one update.
-
-    The filter is pushed down to the store, so that no other rows are read.
-    """
+    """Return the rows of one update. The store reads no others."""
     rows = frames.scan(name).filter(pc.field("update_id") == update_id).to_table(columns=columns)
     return table(name).to_pandas(rows)
 

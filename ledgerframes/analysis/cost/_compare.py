@@ -64,19 +64,6 @@ COMPARE = declare.Figure(
 )
 
 
-@dataclass(frozen=True)
-class Side:
-    """Requests of one side, with the columns that name their kind."""
-
-    frames: Frames
-    rows: pd.DataFrame
-
-    @property
-    def coverage(self) -> float:
-        """Share of the requests with a known cost, missing without requests."""
-        return float(self.rows["total_traffic_cost"].notna().mean()) if len(self.rows) else float("nan")
-
-
 @COMPARE.document
 def compare(
     before: Frames,
@@ -125,15 +112,16 @@ def compare(
     COMPARE.check(after, by)
     _check(before, after, by, min_requests)
     kinds = grouping.TEMPLATE.key_names
-    sides = [_side(frames, kinds) for frames in (before, after)]
+    sides = [_rows(frames, kinds) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], price, rate)
-    total, differ = values["change"].sum(), abs(sides[0].coverage - sides[1].coverage) > MAX_COVERAGE_DIFFERENCE
+    coverages = [rows["total_traffic_cost"].notna().mean() for rows in sides]
+    total, differ = values["change"].sum(), abs(coverages[0] - coverages[1]) > MAX_COVERAGE_DIFFERENCE
     has_contribution = by == "template" and total != 0 and not differ
     values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
     values["era"] = pd.Series([_eras_between(before, after, eras)] * len(pairs), dtype="str")
-    result = COMPARE.build(after, {**values, **_tail(pairs, sides)}, by)
+    result = COMPARE.build(after, {**values, **_tail(pairs, min(map(window_share, (before, after))))}, by)
     order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names
     ordered = pd.concat([order, result[keys]], axis=1).sort_values(["size", *keys], ascending=[False, *[True] * len(keys)])
@@ -162,9 +150,10 @@ def _eras_between(before: Frames, after: Frames, eras: pd.DataFrame | None) -> s
     return ", ".join(names.astype("str")) or None
 
 
-def _side(frames: Frames, kinds: Sequence[str]) -> Side:
+def _rows(frames: Frames, kinds: Sequence[str]) -> pd.DataFrame:
+    """Return the requests of one side, with the columns that name their kind."""
     rows = grouping.with_keys(frames, requests(frames), kinds)
-    return Side(frames, rows.join(root_templates(frames, rows["update_id"], ["package_id"])))
+    return rows.join(root_templates(frames, rows["update_id"], ["package_id"]))
 
 
 @dataclass(frozen=True)
@@ -182,8 +171,8 @@ class Pair:
         return first, second
 
 
-def _pairs(sides: Sequence[Side], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
-    rows = pd.concat([side.rows.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
+def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
+    rows = pd.concat([side.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
     pairs = []
     for values, part in rows.groupby(list(kinds), dropna=False, observed=True, sort=True):
         keys = dict(zip(kinds, values, strict=True))
@@ -279,8 +268,8 @@ def _coin_difference(differences: pd.Series, price: TrafficPrice | None, rate: N
     return rate.coins(price.of_bytes(differences))
 
 
-def _tail(pairs: Sequence[Pair], sides: Sequence[Side]) -> dict[str, Any]:
-    """Return the coverage of both sides together, and the lower one of their times."""
+def _tail(pairs: Sequence[Pair], coverage_time: float) -> dict[str, Any]:
+    """Return the coverage of both sides together."""
     both = [pd.concat([pair.before["total_traffic_cost"], pair.after["total_traffic_cost"]]) for pair in pairs]
     return {
         "coverage": [float(costs.notna().mean()) for costs in both],
@@ -288,5 +277,5 @@ def _tail(pairs: Sequence[Pair], sides: Sequence[Side]) -> dict[str, Any]:
             single_group(len(costs)).coverage_bytes(costs.reset_index(drop=True), costs.notna().to_numpy(bool))[0]
             for costs in both
         ],
-        "coverage_time": np.full(len(pairs), min(window_share(side.frames) for side in sides)),
+        "coverage_time": np.full(len(pairs), coverage_time),
     }

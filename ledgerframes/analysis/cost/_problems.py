@@ -49,7 +49,7 @@ def problems(frames: Frames) -> pd.DataFrame:
     kinds = pd.Categorical(rows["problem"], categories=[NEGATIVE, BEFORE_RECORD_TIME])
     counts = rows["total"].to_numpy("int64")
     coverage = ratio(counts - rows["rows"].to_numpy("int64"), counts)
-    return PROBLEMS.build(frames, {**{str(name): rows[name] for name in rows}, "problem": kinds, "coverage": coverage})
+    return PROBLEMS.build(frames, {**rows, "problem": kinds, "coverage": coverage})
 
 
 def _problems(frames: Frames) -> Iterator[tuple[str, str, str, int, str | None, int]]:

@@ -151,21 +151,14 @@ def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates
 
 
 def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
-    """Sort by period, then by cost, then by name.
-
-    The names make the order independent of the order of the input.
-    """
+    """Sort by period, cost and name, so that the order of the input does not matter."""
     names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
     ascending = [name != "total_traffic_cost" for name in names]
     return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
 
 
 def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:
-    """Return the estimated total cost of each group.
-
-    It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
-    or fewer than 30 are.
-    """
+    """Return total costs if unknown ones are like known ones of the same kind and verdict."""
     has_estimate = (groups.count(~is_known) > 0) & (groups.count(is_known) >= MIN_KNOWN)
     estimates: list[int | None] = [None] * len(groups)
     if has_estimate.any():

@@ -184,10 +184,7 @@ def _require_coverage(periods: Groups, rows: pd.DataFrame, min_coverage: float) 
 
 
 def _per_label(parties: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
-    """Return one row per request and label, in the order of their names.
-
-    Parties without a label are together.
-    """
+    """Return one row per request and label by name, one for all parties without a label."""
     rows = parties.assign(label=parties["party"].astype("str").map(group_of).astype("str"))
     return rows.sort_values(["request", "label"], kind="stable").drop_duplicates(["request", "label"], ignore_index=True)
 

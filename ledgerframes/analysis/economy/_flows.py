@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from ledgerframes.analysis._amounts import divide, multiply, to_decimal
-from ledgerframes.analysis.economy._nodes import Node, Trees, from_units, units
+from ledgerframes.analysis._amounts import multiply, to_decimal
+from ledgerframes.analysis.economy._nodes import Node, Trees, units
 from ledgerframes.analysis.state._payloads import member, whole
 
 COIN, LOCKED = "Splice.Coin:Coin", "Splice.Coin:LockedCoin"
@@ -254,16 +254,10 @@ def coupon_units(coupon: Node, rounds: Rounds) -> int | None:
     return None if weight is None or issuance is None else units(multiply(weight, issuance))
 
 
-def totals(flows: Iterable[Flow], key: Callable[[Flow], Any]) -> dict[Any, dict[str, int | None]]:
-    """Return the exact sum per key and kind, None if one of its amounts is unknown."""
+def totals(flows: Iterable[Flow], rows: Iterable[Any]) -> dict[Any, dict[str, int | None]]:
+    """Return the exact sum per row and kind of flow, None if an amount is unknown."""
     sums: defaultdict[Any, dict[str, int | None]] = defaultdict(dict)
-    for flow in flows:
-        of_key = sums[key(flow)]
-        before = of_key.get(flow.kind, 0)
-        of_key[flow.kind] = None if before is None or flow.units is None else before + flow.units
+    for flow, row in zip(flows, rows, strict=True):
+        before = sums[row].get(flow.kind, 0)
+        sums[row][flow.kind] = None if before is None or flow.units is None else before + flow.units
     return sums
-
-
-def ratio(above: int, below: int) -> Any:
-    """Return a quotient of units, half-even with 10 places, None if nothing is below."""
-    return divide(from_units(above), from_units(below)) if below else None

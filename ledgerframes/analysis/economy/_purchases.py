@@ -10,8 +10,8 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
-from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Groups, cross, from_microseconds, group_by, single_group
+from ledgerframes.analysis._groupings import group_rows, periods_of
+from ledgerframes.analysis._groups import Groups, from_microseconds
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import (
     RULES,
@@ -106,9 +106,7 @@ def purchases(
     if by is None and every is None:
         groups = Groups(rows[[]], np.arange(len(rows)))
     else:
-        groups = group_by(rows, [by]) if by else single_group(len(rows))
-        if every is not None:
-            groups = cross(periods_of(frames, from_microseconds(rows["time"]), every), groups, every)
+        groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [by] if by else [], every)
     return PURCHASES.build(frames, _purchase_columns(rows, groups, by), by, every=every)
 
 
@@ -152,7 +150,7 @@ def _differs(node: Node, known: Rounds) -> bool | None:
 def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
     members = [rows[groups.codes == code] for code in range(len(groups))]
     sums = {name: [_total(part[name]) for part in members] for name in ("bytes", "coin", "usd")}
-    values: dict[str, Any] = {str(name): groups.keys[name] for name in groups.keys}
+    values: dict[str, Any] = {**groups.keys}
     for name in ("buyer", "member_id", "for_whom"):
         values[name] = groups.keys[name] if name == by else [_only(part[name]) for part in members]
     prices = zip(sums["usd"], sums["bytes"], sums["coin"], strict=True)
@@ -206,7 +204,7 @@ def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFra
         Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, from_microseconds(rows["time"]), every)
     )
     members = [rows[groups.codes == code] for code in range(len(groups))]
-    values: dict[str, Any] = {str(name): groups.keys[name] for name in groups.keys}
+    values: dict[str, Any] = {**groups.keys}
     for name in ("event", "name", "user", "expires_at"):
         values[name] = [part[name].iloc[0] if every is None else None for part in members]
     values["record_time"] = from_microseconds([part["time"].iloc[0] if every is None else None for part in members])

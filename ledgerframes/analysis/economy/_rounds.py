@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
+from ledgerframes.analysis._amounts import amounts, divide, from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Rates, from_microseconds
-from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, ratio, totals
-from ledgerframes.analysis.economy._nodes import Node, read_trees, require_all_updates
+from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
+from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, totals
+from ledgerframes.analysis.economy._nodes import Node, from_units, read_trees, require_all_updates
 from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 
@@ -97,7 +99,7 @@ class Table:
         values: dict[str, Any] = {kind: from_scaled(self.units(kind)) for kind in kinds}
         values["traffic_bought"] = pd.Series(self.units("traffic_bought"), dtype="Int64")
         values["unexplained"] = from_scaled(self.unexplained())
-        return values | {str(name): self.keys[name] for name in self.keys} | {"coverage": self.coverage}
+        return {**values, **self.keys, "coverage": self.coverage}
 
     def unexplained(self) -> list[int | None]:
         """Return the net less minted, plus burned and fees."""
@@ -152,13 +154,13 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Frames | pd.Da
     minted, burned = table.units(*MINTED), table.units(*BURNED, "fees")
     traffic = table.units("burned_traffic")
     values = table.values() | {"minted": from_scaled(minted), "burned": from_scaled(burned)}
-    values["ratio"] = amounts(_ratio(above, below) for above, below in zip(burned, minted, strict=True))
-    values["traffic_part"] = amounts(_ratio(above, below) for above, below in zip(traffic, burned, strict=True))
+    values["ratio"] = amounts(_quotient(above, below) for above, below in zip(burned, minted, strict=True))
+    values["traffic_part"] = amounts(_quotient(above, below) for above, below in zip(traffic, burned, strict=True))
     return BURN_MINT.build(frames, values, every=every)
 
 
-def _ratio(above: int | None, below: int | None) -> Any:
-    return None if above is None or below is None else ratio(above, below)
+def _quotient(above: int | None, below: int | None) -> Decimal | None:
+    return divide(from_units(above), from_units(below)) if above is not None and below else None
 
 
 def _openings(opened: list[Node | None]) -> pd.Series:
@@ -171,16 +173,16 @@ def _openings(opened: list[Node | None]) -> pd.Series:
 
 def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> Table:
     """Return the sums per round, and of flows before the first known round."""
-    sums = totals(flows, lambda flow: flow.round_number)
-    numbers = sorted({number for number in sums if number is not None} | set(known.opened))
-    rows: list[int | None] = [*numbers, *([None] if None in sums else [])]
+    of_flows = [flow.round_number for flow in flows]
+    numbers = sorted({number for number in of_flows if number is not None} | set(known.opened))
+    rows: list[int | None] = [*numbers, *([None] if None in of_flows else [])]
     keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
     keys["coverage_time"] = _covered_shares(frames, rows, known)
     assert frames.window is not None
     since = microseconds(frames.window.since)
     is_partial = np.array([_begins_or_ends_outside(number, known, since) for number in rows], dtype=bool)
     keys["is_partial"] = pd.array(is_partial | (keys["coverage_time"] < 1), "boolean")
-    return Table(keys, [sums.get(number, {}) for number in rows], _known_amounts(flows, lambda flow: flow.round_number, rows))
+    return _table(keys, rows, flows, of_flows)
 
 
 def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds) -> Rates:
@@ -202,22 +204,14 @@ def _begins_or_ends_outside(number: int | None, known: Rounds, since: int) -> bo
 
 
 def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> Table:
-    if every is None:
-        sums = totals(flows, lambda flow: 0)
-        return Table(pd.DataFrame(index=[0]), [sums.get(0, {})], _known_amounts(flows, lambda flow: 0, [0]))
     times = from_microseconds([flow.time for flow in flows])
-    groups = periods_of(frames, pd.Series(times), every)
-    codes = {id(flow): int(code) for flow, code in zip(flows, groups.codes, strict=True)}
-    sums = totals(flows, lambda flow: codes[id(flow)])
-    rows = range(len(groups))
-    return Table(groups.keys, [sums.get(row, {}) for row in rows], _known_amounts(flows, lambda flow: codes[id(flow)], rows))
+    groups = group_rows(frames, pd.DataFrame({"record_time": times}), [], every)
+    return _table(groups.keys, range(len(groups)), flows, groups.codes.tolist())
 
 
-def _known_amounts(flows: list[Flow], key: Callable[[Flow], Any], rows: Iterable[Any]) -> Any:
-    known: dict[Any, list[int]] = {}
-    for flow in flows:
-        counts = known.setdefault(key(flow), [0, 0])
-        counts[0] += flow.units is not None
-        counts[1] += 1
-    shares = [known.get(row, [0, 0]) for row in rows]
-    return np.array([part / whole if whole else np.nan for part, whole in shares], dtype="float64")
+def _table(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> Table:
+    """Return the sums of the flows of each row, by the name of its row."""
+    sums, counts = totals(flows, rows), Counter(rows)
+    known = Counter(row for flow, row in zip(flows, rows, strict=True) if flow.units is not None)
+    coverage = ratio([known[name] for name in names], [counts[name] for name in names])
+    return Table(keys, [sums.get(name, {}) for name in names], coverage)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
-from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, from_microseconds, microseconds
 from ledgerframes.analysis.economy._flows import (
     CLAIMS,
@@ -110,7 +110,7 @@ def leaderboard(
         raise UsageError(f"top= must be a whole number from 1, got {top!r}.")
     require_all_updates(frames, LEADERBOARD.name)
     rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
-    groups = _periods(frames, rows, every)
+    groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [], every)
     is_partial = groups.keys.get("is_partial", pd.Series(False, groups.keys.index)).tolist()
     before: dict[str, int] = {}
     parts: list[pd.DataFrame] = []
@@ -132,12 +132,6 @@ def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, i
         return [(flow.time, flow.party, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
     name = "totalPurchased" if of == "bytes_bought" else "coinSpent"
     return [(node.time, buyer_of(node), units(node.payload.get(name))) for node in bought(trees)]
-
-
-def _periods(frames: Frames, rows: pd.DataFrame, every: str | None) -> Groups:
-    if every is None:
-        return Groups(pd.DataFrame(index=range(1)), np.zeros(len(rows), dtype=np.int64))
-    return periods_of(frames, from_microseconds(rows["time"]), every)
 
 
 def _ranking(rows: pd.DataFrame) -> pd.DataFrame:

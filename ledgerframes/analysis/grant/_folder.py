@@ -40,10 +40,7 @@ VERIFY = declare.Figure(
 
 
 def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables and their manifest to a new folder, completely or not at all.
-
-    The same inputs make the same files, byte for byte.
-    """
+    """Write tables and their manifest to a new folder, always the same bytes, or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")
     try:
@@ -122,8 +119,7 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     checks += _check_sums(path)
     _require_equal(path, checks)
     rows = pd.DataFrame(checks, columns=["subject", "check", "expected", "value"])
-    values = {str(name): rows[name] for name in rows} | {"coverage": [1.0] * len(rows)}
-    return VERIFY.build(None, values)
+    return VERIFY.build(None, {**rows, "coverage": [1.0] * len(rows)})
 
 
 Checks = list[tuple[str, str, str, str]]

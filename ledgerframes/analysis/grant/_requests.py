@@ -89,10 +89,7 @@ def _confirmed_ids(frames: Frames, app: App) -> list[str]:
 
 
 def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
-    """Return the bytes that each request burns for the app's parties.
-
-    They are missing if the network's state is unknown.
-    """
+    """Return the bytes that each request burns for the app, missing without a known state."""
     try:
         weights = recompute(frames) if app.parties else None
     except CoverageError:
@@ -129,10 +126,7 @@ def _submitting_parties(frames: Frames) -> list[str]:
 
 
 def require_known_names(frames: Frames, app: App) -> None:
-    """Raise a UsageError for a package or template that no node has.
-
-    The evidence would be empty.
-    """
+    """Raise a UsageError for a package or template that no node has."""
     for column, names in (("package_name", app.packages), ("template_name", app.templates)):
         if names:
             values = frames.scan("tree_events").to_table(columns=[column])[column].cast(pa.string())

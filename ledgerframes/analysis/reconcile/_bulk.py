@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import missing_windows, provisional_windows
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Groups, Integers, cross, ratio
-from ledgerframes.analysis._requests import positions
-from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_rows
+from ledgerframes.analysis._groups import Groups, cross, ratio
+from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_tables
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 OUTCOMES = ("only listing", "only bulk", "payload differs", "equal value", "equal")  # from worst to best
-ONLY_LISTING, ONLY_BULK = 0, 1
 KINDS = ("transaction", "reassignment", "import")
 KEYS = {"updates": "update_id", "reassignments": "update_id", "tree_events": "event_id"}
 HEAD = ["update_id", "record_time"]
@@ -93,7 +90,8 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     order = ["outcome", "record_time", "update_id", "table", "number"]
     rows = rows.sort_values(order, na_position="first", ignore_index=True)
     is_in_both = rows["outcome"].to_numpy() >= DIFFERENT
-    values = {str(name): rows[name] for name in rows} | {
+    values = {
+        **rows,
         "table": pd.Categorical(rows["table"], list(KEYS)),
         "outcome": pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES)),
         "coverage": np.full(len(rows), ratio([is_in_both.sum()], [len(rows)])[0]),
@@ -193,18 +191,8 @@ def _compare_table(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
     """Return one row per row of a table in either source."""
     ours, theirs = (frames.scan(name).to_table() for frames in (listing, bulk))
     key = KEYS[name]
-    our_ids, their_ids = (rows[key].combine_chunks() for rows in (ours, theirs))
-    matches, is_new = positions(our_ids, their_ids), positions(their_ids, our_ids) < 0
-    in_both = np.flatnonzero(matches >= 0)
-    outcome: Integers = np.full(ours.num_rows, ONLY_LISTING)
-    paths = np.full(ours.num_rows, None, dtype=object)
     columns = [column for column in table(name).columns if column.name not in (key, OF_THE_HOST)]
-    outcome[in_both], paths[in_both] = compare_rows(columns, ours.take(in_both), theirs.take(matches[in_both]))
-    heads = pa.concat_tables([each.select([*dict.fromkeys([*HEAD, key])]) for each in (ours, theirs.filter(pa.array(is_new)))])
-    rows = pd.DataFrame({column: pd.Series(heads[column].to_pandas()) for column in heads.column_names})
-    count = int(is_new.sum())
-    rows["outcome"] = np.append(outcome, np.full(count, ONLY_BULK))
-    rows["first_path"] = pd.Series(np.append(paths, np.full(count, None)), dtype="str")
+    rows = compare_tables(ours, theirs, key, [*dict.fromkeys([*HEAD, key])], columns)
     if "event_id" not in rows:
         rows["event_id"] = pd.Series(pd.NA, rows.index, "str")
     return rows.astype({"update_id": "str", "event_id": "str"}).assign(table=name)

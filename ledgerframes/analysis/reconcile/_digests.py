@@ -73,7 +73,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     rows = [_compare(key, listings, present) for key in keys]
     columns = [column.name for column in (*DIGESTS.columns, DIGESTS.tail[0])]
     frame = pd.DataFrame(rows, columns=columns)
-    values = {**{str(name): frame[name] for name in frame}, "outcome": pd.Categorical(frame["outcome"], list(OUTCOMES))}
+    values = {**frame, "outcome": pd.Categorical(frame["outcome"], list(OUTCOMES))}
     values["until"] = pd.to_datetime(frame["until"], utc=True)
     return DIGESTS.build(None, values)
 

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import (
-    MICROSECONDS_PER_HOUR,
-    Flags,
-    Groups,
-    as_integers,
-    durations,
-    microseconds,
-    ratio,
-    single_group,
-)
+from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, as_integers, durations, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, has_result, not_negative, requests
 from ledgerframes.analysis.verdict._latency_classes import latencies
 from ledgerframes.errors import UsageError
@@ -101,12 +90,12 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
     times = rows["record_time_a"].fillna(rows["record_time_b"])
     in_a, in_b = (rows[f"record_time_{node}"].notna().to_numpy(dtype=bool) for node in "ab")
-    groups = single_group(len(rows)) if every is None else periods_of(a, times, every)
-    parts = [_compare(aspect, column, rows, in_a, in_b).count(groups, times) for aspect, column in ASPECTS.items()]
+    groups = group_rows(a, rows.assign(record_time=times), [], every)
+    parts = [_compare(aspect, rows, in_a, in_b, groups, times) for aspect in ASPECTS]
     frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
     comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
     aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
-    values = {str(name): frame[name] for name in frame} | {"aspect": aspects, "comparable_from": comparable_from}
+    values = {**frame} | {"aspect": aspects, "comparable_from": comparable_from}
     return NODES.build(a, values | _latency_differences(rows, groups, frame["group"]), every=every)
 
 
@@ -129,37 +118,25 @@ def _texts(lists: pd.Series) -> pd.Series:
     return pd.Series(texts, lists.index, dtype="str")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Updates that have a fact at each node, and those where it is equal."""
-
-    aspect: str
-    has_a: Flags
-    has_b: Flags
-    is_equal: Flags
-
-    def count(self, groups: Groups, times: pd.Series) -> pd.DataFrame:
-        """Return one row per group with the numbers of updates."""
-        known, in_both = self.has_a | self.has_b, self.has_a & self.has_b
-        is_unequal = known & ~self.is_equal
-        first = times[is_unequal].groupby(groups.codes[is_unequal]).min().reindex(range(len(groups)))
-        return groups.keys.assign(
-            aspect=self.aspect,
-            equal=groups.count(self.is_equal),
-            different=groups.count(in_both & ~self.is_equal),
-            only_a=groups.count(self.has_a & ~self.has_b),
-            only_b=groups.count(self.has_b & ~self.has_a),
-            first_difference=pd.to_datetime(first, utc=True),
-            coverage=ratio(groups.count(in_both), groups.count(known)),
-        )
-
-
-def _compare(aspect: str, column: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags) -> Comparison:
-    if not column:
-        return Comparison(aspect, in_a, in_b, in_a & in_b)
-    has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
-    is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
-    return Comparison(aspect, has_a, has_b, has_a & has_b & is_same)
+def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: Groups, times: pd.Series) -> pd.DataFrame:
+    """Return the numbers of updates with an equal or different fact, one row per group."""
+    column, has_a, has_b, is_equal = ASPECTS[aspect], in_a, in_b, in_a & in_b
+    if column:
+        has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
+        is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
+        is_equal = has_a & has_b & is_same
+    known, in_both = has_a | has_b, has_a & has_b
+    is_unequal = known & ~is_equal
+    first = times[is_unequal].groupby(groups.codes[is_unequal]).min().reindex(range(len(groups)))
+    return groups.keys.assign(
+        aspect=aspect,
+        equal=groups.count(is_equal),
+        different=groups.count(in_both & ~is_equal),
+        only_a=groups.count(has_a & ~has_b),
+        only_b=groups.count(has_b & ~has_a),
+        first_difference=pd.to_datetime(first, utc=True),
+        coverage=ratio(groups.count(in_both), groups.count(known)),
+    )
 
 
 def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Series) -> dict[str, pd.Series]:

@@ -98,7 +98,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     rows = rows.join(_outcomes(rows)).sort_values(["record_time", "update_id"], ignore_index=True)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
     rows["coverage"] = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
-    return PAID_TRAFFIC.build(history, {str(name): rows[name] for name in rows})
+    return PAID_TRAFFIC.build(history, {**rows})
 
 
 @TOTALS.document

@@ -10,11 +10,10 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
-from ledgerframes.analysis._requests import positions
-from ledgerframes.analysis.contracts import HISTORY_START, active_at
+from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
 from ledgerframes.analysis.economy._nodes import Node, Trees, read_snapshot, read_trees
-from ledgerframes.analysis.reconcile._row_differences import EQUAL, compare_rows
+from ledgerframes.analysis.reconcile._row_differences import compare_tables
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -22,6 +21,7 @@ from ledgerframes.windows import Time, Window, instant
 
 COMPARED = [column for column in ACTIVE_CONTRACTS.columns if column.name not in ("contract_id", "snapshot_time")]
 NAMES = ["package_name", "template_name"]
+OUTCOMES = ("only_replay", "only_snapshot", "different", "different", "equal")  # by the outcomes of rows
 Snapshot = Frames | pd.DataFrame
 
 CONTRACTS = declare.Figure(
@@ -104,10 +104,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     groups = group_by(rows, NAMES)
     first = rows[rows["outcome"] != "equal"].groupby(NAMES, dropna=False)[["contract_id", "first_path"]].head(1).index
     firsts = rows.loc[first].assign(group=groups.codes[first]).set_index("group").reindex(range(len(groups)))
-    counts = {
-        name: groups.count((rows["outcome"] == name).to_numpy())
-        for name in ("equal", "different", "only_replay", "only_snapshot")
-    }
+    counts = {name: groups.count((rows["outcome"] == name).to_numpy()) for name in dict.fromkeys(OUTCOMES)}
     in_both = counts["equal"] + counts["different"]
     replayed_counts, snapshot_counts = in_both + counts["only_replay"], in_both + counts["only_snapshot"]
     if (replayed_counts.sum(), snapshot_counts.sum()) != (len(replayed), len(theirs)):
@@ -162,7 +159,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     part = frames.between(since, end)
     trees = read_trees(part, opening)
     flows = list(flows_of(trees, Rounds(trees)))
-    sums = totals(flows, lambda flow: 0).get(0, {})
+    sums = totals(flows, [0] * len(flows)).get(0, {})
     minted, burned, fees = (sum_if_known(sums.get(kind, 0) for kind in kinds) for kinds in (MINTED, BURNED, ("fees",)))
     before, after = _coins(opening, trees), _coins(closing, trees)
     end_sum, start = sum_if_known(_amounts(after)), sum_if_known(_amounts(before))
@@ -205,23 +202,9 @@ def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
 
 def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per contract of either side, sorted by id."""
-    matches = positions(ours["contract_id"], theirs["contract_id"])
-    in_both = np.flatnonzero(matches >= 0)
-    left, right = (_arrow(rows) for rows in (ours.iloc[in_both], theirs.iloc[matches[in_both]]))
-    codes, paths = compare_rows(COMPARED, left, right)
-    outcome = np.full(len(ours), "only_replay", dtype=object)
-    outcome[in_both] = np.where(codes == EQUAL, "equal", "different")
-    first_path = np.full(len(ours), None, dtype=object)
-    first_path[in_both] = paths
-    only_theirs = theirs[positions(theirs["contract_id"], ours["contract_id"]) < 0]
-    rows = pd.concat(
-        [
-            ours[["contract_id", *NAMES]].assign(outcome=outcome, first_path=pd.Series(first_path, ours.index, "str")),
-            only_theirs[["contract_id", *NAMES]].assign(outcome="only_snapshot"),
-        ]
+    left, right = (
+        pa.Table.from_pandas(rows[COLUMN_NAMES], ACTIVE_CONTRACTS.schema, preserve_index=False) for rows in (ours, theirs)
     )
-    return rows.sort_values("contract_id", ignore_index=True)
-
-
-def _arrow(rows: pd.DataFrame) -> pa.Table:
-    return pa.Table.from_pandas(rows[[*ACTIVE_CONTRACTS.column_names]], ACTIVE_CONTRACTS.schema, preserve_index=False)
+    rows = compare_tables(left, right, "contract_id", ["contract_id", *NAMES], COMPARED)
+    rows = rows.astype(dict.fromkeys(("contract_id", *NAMES), "str")).sort_values("contract_id", ignore_index=True)
+    return rows.assign(outcome=np.array(OUTCOMES)[rows["outcome"]])

@@ -9,18 +9,33 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._groups import Flags, Integers
+from ledgerframes.analysis._requests import positions
 from ledgerframes.datasets import Column
 
-DIFFERENT, EQUAL_VALUE, EQUAL = 2, 3, 4  # after those of rows that only one source has, from worst to best
+ONLY_OURS, ONLY_THEIRS, DIFFERENT, EQUAL_VALUE, EQUAL = range(5)  # from worst to best
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 
 
-def compare_rows(columns: Sequence[Column], ours: pa.Table, theirs: pa.Table) -> tuple[Integers, Any]:
+def compare_tables(ours: pa.Table, theirs: pa.Table, key: str, names: Sequence[str], columns: Sequence[Column]) -> pd.DataFrame:
+    """Return the rows of either source with these columns, ``outcome`` and ``first_path``."""
+    our_ids, their_ids = (rows[key].combine_chunks() for rows in (ours, theirs))
+    matches, is_new = positions(our_ids, their_ids), positions(their_ids, our_ids) < 0
+    in_both = np.flatnonzero(matches >= 0)
+    outcome = np.append(np.full(ours.num_rows, ONLY_OURS), np.full(is_new.sum(), ONLY_THEIRS))
+    paths = np.full(len(outcome), None, dtype=object)
+    outcome[in_both], paths[in_both] = _compare_rows(columns, ours.take(in_both), theirs.take(matches[in_both]))
+    heads = pa.concat_tables([ours.select([*names]), theirs.filter(pa.array(is_new)).select([*names])])
+    rows = pd.DataFrame({name: heads[name].to_pandas() for name in names})
+    return rows.assign(outcome=outcome, first_path=pd.Series(paths, dtype="str"))
+
+
+def _compare_rows(columns: Sequence[Column], ours: pa.Table, theirs: pa.Table) -> tuple[Integers, Any]:
     """Return outcome and path of the first difference of each pair of rows.
 
     The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal

@@ -201,7 +201,7 @@ def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
     rows = lifetimes.rows.assign(reason=reasons)
     rows["coverage"] = [float(payload is not None) for payload in lifetimes.payloads]
     rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
-    return PROBLEMS.build(frames, {str(name): rows[name] for name in rows})
+    return PROBLEMS.build(frames, {**rows})
 
 
 def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:

@@ -51,10 +51,6 @@ class NetworkState:
         """Return the state with ledger effective times where they are known."""
         return NetworkState(*(_with_effective_times(table) for table in (self.rounds, self.rights, self.validators)))
 
-    def with_rights(self, rights: pd.DataFrame) -> NetworkState:
-        """Return the state with other rights."""
-        return replace(self, rights=rights)
-
 
 def network_state(
     frames: Frames,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ledgerframes.analysis._groups import Flags, Groups, Integers, durations, known, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED
-from ledgerframes.statistics import ecdf, wilson
+from ledgerframes.statistics import wilson
 from ledgerframes.statistics.percentiles import group_percentiles
 
 # The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
@@ -105,19 +105,6 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
         **of_rejected,
         "reason": pd.array([", ".join(filter(None, texts)) for texts in zip(*parts, strict=True)], dtype="str"),
     }
-
-
-def latency_curve(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of all requests that is decided within each latency.
-
-    Requests without an accepting or rejecting verdict do not count. The curve ends at 1 minus the share of timeouts, because a
-    timeout is no decision.
-    """
-    numbers = latencies(rows)
-    classes = outcome_classes(rows["verdict_result"], numbers)
-    is_decided = classes.isin([DECIDED, LATE, REFUSED])
-    total = int((is_decided | (classes == TIMEOUT)).sum())
-    return ecdf(numbers[is_decided].to_numpy("int64"), total)
 
 
 def _timeouts(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:

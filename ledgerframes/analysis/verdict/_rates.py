@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
-from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, shrink, wilson
+from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
 
 
 def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
-    """Return the design effect of a rate over clusters of one participant in one hour.
-
-    It is None if unknown. Hits are requests such as the rejected ones, trials such as the accepted or rejected ones.
-    """
+    """Return the design effect of clusters of one participant in one hour, None if unknown."""
     rows = pd.DataFrame(
         {
             "participant": pd.factorize(participants, use_na_sentinel=False)[0],
@@ -31,8 +27,7 @@ def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_
 def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float | None = None) -> dict[str, Any]:
     """Return the rate of each group, and its difference to all others together.
 
-    Each request is in one group. Rates whose intervals do not overlap are no sign of a difference among many groups. Only
-    ``differs`` is. ``is_notable`` is a longer list, and ``shrunk_rate`` for the order and the colors only.
+    Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
     """
     hits, trials = groups.count(is_hit & is_trial), groups.count(is_trial)
     scale = effect or 1.0
@@ -49,22 +44,5 @@ def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float
         "difference_high": difference.high,
         "p_holm": comparison["holm"].to_numpy(),
         "differs": comparison["differs"],
-        "is_notable": comparison["is_notable"],
-        "shrunk_rate": shrink(hits, trials).rates if len(hits) else np.zeros(0),
         "reason": comparison["reason"],
     }
-
-
-def describe_comparison(values: dict[str, Any], names: list[str]) -> str:
-    """Return the sentence that a comparison of groups by :func:`rate_values` supports."""
-    differs = values["differs"]
-    judged = int(differs.notna().sum())
-    total = f"{judged:,} of {len(names):,} groups had enough requests to be judged"
-    if not judged:
-        return "No group has enough requests to be judged."
-    selected = np.flatnonzero(differs.fillna(False).to_numpy(dtype=bool))
-    if not len(selected):
-        return f"{total}, and none of them can be told from the others."
-    directions = ["higher" if values["difference"][position] > 0 else "lower" for position in selected]
-    texts = [f"{names[position]} ({direction})" for position, direction in zip(selected, directions, strict=True)]
-    return f"{total}, and {len(selected):,} of them differ from the others: {', '.join(texts)}."
