@@ -222,8 +222,9 @@ class Store:
             return records.segments(connection, dataset, overlapping)
 
     def all_segments(self) -> list[Segment]:
-        """Return the committed segments of all datasets, in order."""
-        return [segment for dataset in self.datasets.values() for segment in self.segments(dataset)]
+        """Return the segments of all datasets that are committed now, in order."""
+        with self.catalog.read_transaction() as connection:
+            return [segment for dataset in self.datasets.values() for segment in records.segments(connection, dataset)]
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
