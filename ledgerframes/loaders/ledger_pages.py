@@ -141,8 +141,8 @@ class _UpdateBuffer:
         buffering.release_memory()
         tables = {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in LEDGER.tables}
         self.known = replace(known, stop=known.start) if self._descending else replace(known, start=known.stop)
-        self._pages, self.bytes = [], 0
-        yield from split_batches(known, self._uncertain, tables, self.source, descending=self._descending)
+        uncertain, self._uncertain, self._pages, self.bytes = self._uncertain, [], [], 0
+        yield from split_batches(known, uncertain, tables, self.source, descending=self._descending)
 
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:

@@ -21,7 +21,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.segments import SegmentFile
-from ledgerframes.store.sqlite import Database, integrity_problems
+from ledgerframes.store.sqlite import Database, integrity_problems, is_in_memory
 from ledgerframes.windows import Window
 
 CATALOG = "catalog.sqlite"
@@ -87,7 +87,7 @@ class Catalog:
 
     def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
         self.path = path
-        self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name)
+        self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name, refuse_loss=self.require_complete_store)
         self._list_files = list_files
 
     @contextmanager
@@ -96,11 +96,8 @@ class Catalog:
 
         The seal is checked at each use, and the integrity of the file at the first one in a process, because that takes longer.
         """
-        has_tables = self.database.has_tables()
-        if not has_tables:
-            self.require_complete_store()
         with self.database.read_transaction() as connection:
-            if has_tables and self.path not in _CHECKED:
+            if self.path not in _CHECKED and not is_in_memory(connection):
                 if problems := integrity_problems(connection):
                     raise self.database.damage_error("; ".join(problems))
                 _CHECKED.add(self.path)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +78,7 @@ class Database:
     damage_step: str  # the next step if the file is damaged
     display_name: str = ""  # in messages, the path by default
     synchronous: str = "FULL"  # EXTRA also syncs the directory, so that a power cut cannot bring an older state back
+    refuse_loss: Callable[[], None] = lambda: None  # raises an error if a file without tables has been lost
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -88,8 +89,8 @@ class Database:
 
     @contextmanager
     def _unchecked_read_transaction(self) -> Iterator[sqlite3.Connection]:
-        mode = "rw" if self.has_tables() else "memory"
-        with self._store_errors(), closing(self._connect(mode)) as connection:
+        with self._store_errors(), ExitStack() as stack:
+            connection = self._open_file_or_memory(stack)
             if self._version(connection) < self.schema.version:
                 connection.execute("BEGIN IMMEDIATE")
                 self._upgrade(connection)
@@ -97,6 +98,15 @@ class Database:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             yield connection
+
+    def _open_file_or_memory(self, stack: ExitStack) -> sqlite3.Connection:
+        """Open the file, or an empty one in memory if it has no tables."""
+        if self.path.exists():
+            connection = stack.enter_context(closing(self._connect("rw")))
+            if self._version(connection):
+                return connection
+        self.refuse_loss()
+        return stack.enter_context(closing(self._connect("memory")))
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -189,6 +199,11 @@ class Database:
 def is_access_error(error: BaseException | None) -> bool:
     """Return whether an error of SQLite says nothing about the content of the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES
+
+
+def is_in_memory(connection: sqlite3.Connection) -> bool:
+    """Return whether a connection has no file."""
+    return not connection.execute("PRAGMA database_list").fetchone()["file"]
 
 
 def integrity_problems(connection: sqlite3.Connection) -> list[str]:
