@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ import pandas as pd
 import pytest
 from equality import assert_equal, every_table
 from processes import begin, end, killed_at_random, seconds_of
+from servers import served
 
 import ledgerframes as lf
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.serve import make_server
 
 WORLD: dict[str, Any] = {"events": 1200, "days": 2}
 WHOLE = {"since": "2026-11-07", "until": "2026-11-09T06:00:00Z"}
@@ -61,11 +60,8 @@ def test_two_processes_on_one_store_double_nothing(tmp_path: Path, undisturbed: 
 @pytest.fixture
 def port() -> Iterator[int]:
     """A sandbox served on a loopback port."""
-    server = make_server(Sandbox(seed=1, **WORLD), 0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield server.effective_port
-    server.close()
+    with served(Sandbox(seed=1, **WORLD)) as port:
+        yield port
 
 
 @pytest.mark.loopback

@@ -6,17 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from equality import assert_table_equal, with_sorted_payloads
+from servers import served
 
 import ledgerframes as lf
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.serve import make_server
 
 WORLD = {"events": 6500, "days": 30}
 WHOLE = {"since": "2026-10-10", "until": "2026-11-09"}
@@ -25,10 +24,8 @@ WHOLE = {"since": "2026-10-10", "until": "2026-11-09"}
 @pytest.fixture
 def port() -> Iterator[int]:
     """A sandbox of thirty days, served on a loopback port."""
-    server = make_server(Sandbox(seed=3, **WORLD), 0)
-    threading.Thread(target=server.run, daemon=True).start()
-    yield server.effective_port
-    server.close()
+    with served(Sandbox(seed=3, **WORLD)) as port:
+        yield port
 
 
 def ledgerframes(*arguments: str, port: int, store: Path) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from servers import served
 
 from ledgerframes import doctor
 from ledgerframes.api.response import Response
 from ledgerframes.api.versions import TRIED
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.serve import make_server
 from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
 
 Run = Callable[..., Any]
@@ -202,10 +201,8 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
 def served_apis() -> Iterator[tuple[Sandbox, int]]:
     """All three APIs on a loopback port, behind a token."""
     box = Sandbox(events=400, days=1, require_token=True)
-    server = make_server(box, 0)
-    threading.Thread(target=server.run, daemon=True).start()
-    yield box, server.effective_port
-    server.close()
+    with served(box) as port:
+        yield box, port
 
 
 def test_catalog_and_journal_are_checked(run: Run, tmp_path: Path) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from servers import served
 
 from ledgerframes.cli import main
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.serve import make_server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -43,10 +42,8 @@ def port() -> Iterator[int]:
     (line,) = (line for line, _ in commands() if line.startswith("ledgerframes sandbox"))
     words = shlex.split(line)
     box = Sandbox(events=int(words[words.index("--events") + 1]), days=int(words[words.index("--days") + 1]))
-    server = make_server(box, 0)
-    threading.Thread(target=server.run, daemon=True).start()
-    yield server.effective_port
-    server.close()
+    with served(box) as port:
+        yield port
 
 
 @pytest.mark.loopback

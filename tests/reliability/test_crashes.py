@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,12 @@ import pytest
 from campaign import Effort, tell
 from equality import assert_equal, every_table
 from processes import again_and_again, at_work, begin, end, killed_at_random, seconds_of
+from servers import served
 from victims import OFFERS, VICTIMS, WINDOW, WORLD, Frames, compact_and_read, make_offers, network, report, sync_events
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.serve import make_server
 from ledgerframes.store.verify import verify
 from ledgerframes.wallet import Journal
 
@@ -65,11 +64,8 @@ def test_killed_at_random_moments(name: str, tmp_path: Path, effort: Effort, und
 def box() -> Iterator[tuple[Sandbox, str]]:
     """A sandbox on a port whose answers to offers are lost now and then."""
     box = Sandbox(seed=1, events=300, days=1, require_token=True, faults=Faults(dropped_after_write=0.3, wallet_500_after=0.2))
-    server = make_server(box, 0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield box, f"http://127.0.0.1:{server.effective_port}"
-    server.close()
+    with served(box) as port:
+        yield box, f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.loopback

@@ -15,7 +15,6 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,27 +24,16 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import httpx
 import psutil
 import pytest
+from servers import served
 
 import ledgerframes as lf
 from ledgerframes.errors import HostUnreachableError, LedgerframesError
 from ledgerframes.report import run_report
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.serve import make_server as serve
 
 pytestmark = pytest.mark.loopback
 WORLD = {"events": 300, "days": 1}
 WINDOW = {"since": "2026-11-08T06:00:00Z", "until": "2026-11-08T12:00:00Z"}
-
-
-@contextmanager
-def served(box: Sandbox) -> Iterator[int]:
-    server = serve(box, 0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield server.effective_port
-    finally:
-        server.close()
 
 
 def profile(port: int, token: str, scheme: str = "http", **settings: object) -> None:

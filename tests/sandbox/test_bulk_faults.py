@@ -17,7 +17,7 @@ from ledgerframes.sandbox import Faults, Sandbox
 
 from .conftest import client_of
 from .test_bulk import key_of, lines_of, refs
-from .test_serve import served
+from .test_serve import connected
 
 GIGABYTE = 2**30
 SHAPE = (1, 600, 2)  # seed, events, days
@@ -109,7 +109,7 @@ def test_a_dropped_download_can_be_begun_again(ref: dict[str, str], whole: httpx
 
 @pytest.mark.loopback
 def test_a_dropped_download_is_a_closed_socket() -> None:
-    with served(Sandbox(*SHAPE, faults=Faults(dropped_download=1))) as remote:
+    with connected(Sandbox(*SHAPE, faults=Faults(dropped_download=1))) as remote:
         url = refs(remote)[0]["url"]
         with pytest.raises(httpx.RemoteProtocolError):
             remote.get(url)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
 import pytest
+from servers import served
 
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.serve import make_server
 
 from .conftest import DAYS, EVENTS
 
@@ -18,24 +17,14 @@ BULK = {"start_record_time": "2026-11-01T00:00:00Z", "end_record_time": "2026-11
 
 
 @contextmanager
-def served(box: Sandbox) -> Iterator[httpx.Client]:
-    server = make_server(box, port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{server.effective_port}/api/scan", trust_env=False) as client:
-            yield client
-    finally:
-        # The workers end first, then the loop closes its own sockets: nobody is left to use a closed one.
-        server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(server.close)
-        thread.join(5)
-        assert not thread.is_alive()
+def connected(box: Sandbox) -> Iterator[httpx.Client]:
+    with served(box) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}/api/scan", trust_env=False) as client:
+        yield client
 
 
 @pytest.mark.loopback
 def test_a_served_sandbox_answers_as_the_one_in_the_process(box: Sandbox, client: httpx.Client) -> None:
-    with served(box) as remote:
+    with connected(box) as remote:
         assert remote.get("/readyz").status_code == 200
         body = {"page_size": 50}
         assert remote.post("/v0/events", json=body).content == client.post("/v0/events", json=body).content
@@ -43,7 +32,7 @@ def test_a_served_sandbox_answers_as_the_one_in_the_process(box: Sandbox, client
 
 @pytest.mark.loopback
 def test_a_dropped_connection_is_a_closed_socket() -> None:
-    with served(Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_connections=1))) as remote:
+    with connected(Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_connections=1))) as remote:
         with pytest.raises(httpx.RemoteProtocolError):
             remote.post("/v0/events", json={"page_size": 5})
         assert remote.get("/readyz").status_code == 200
@@ -52,7 +41,7 @@ def test_a_dropped_connection_is_a_closed_socket() -> None:
 @pytest.mark.loopback
 def test_a_truncated_body_ends_early() -> None:
     with (
-        served(Sandbox(1, EVENTS, DAYS, faults=Faults(truncated_bodies=1))) as remote,
+        connected(Sandbox(1, EVENTS, DAYS, faults=Faults(truncated_bodies=1))) as remote,
         pytest.raises(httpx.RemoteProtocolError),
     ):
         remote.post("/v0/events", json={"page_size": 5})
@@ -61,7 +50,7 @@ def test_a_truncated_body_ends_early() -> None:
 @pytest.mark.loopback
 def test_all_apis_are_served_under_their_prefixes() -> None:
     box = Sandbox(1, EVENTS, DAYS)
-    with served(box) as remote:
+    with connected(box) as remote:
         root = str(remote.base_url).removesuffix("/api/scan/")
         assert remote.get(f"{root}/api/ledger/v2/state/ledger-end").json() == {"offset": box.ledger.end()}
         assert remote.get(f"{root}/api/validator/v0/wallet/transfer-offers").json() == {"offers": []}
@@ -73,7 +62,7 @@ def test_all_apis_are_served_under_their_prefixes() -> None:
 @pytest.mark.loopback
 def test_a_drop_after_the_effect_is_a_closed_socket() -> None:
     box = Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_after_write=1))
-    with served(box) as remote:
+    with connected(box) as remote:
         root = str(remote.base_url).removesuffix("/api/scan/")
         with pytest.raises(httpx.RemoteProtocolError):
             remote.post(f"{root}/api/ledger/v2/parties", json={"partyIdHint": "zora"})

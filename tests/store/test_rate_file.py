@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from equality import assert_equal, every_table
 from processes import begin, end
+from servers import served
 
 import ledgerframes as lf
 from ledgerframes import network
@@ -19,7 +20,6 @@ from ledgerframes.api.host_rates import FORGET_AFTER, HostRate, HostRates, Waits
 from ledgerframes.loaders import sync
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.serve import make_server
 from ledgerframes.store.rate_file import RateFile
 
 HOST = "one.invalid"
@@ -167,11 +167,8 @@ def sync_day(store: Path) -> None:
 def server() -> Iterator[str]:
     """A sandbox on loopback that lets 20 requests in half a second pass."""
     limiter = Faults(limit_requests=20, limit_seconds=0.5, retry_after=1)
-    server = make_server(Sandbox(seed=1, **WORLD, faults=limiter), 0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.effective_port}"
-    server.close()
+    with served(Sandbox(seed=1, **WORLD, faults=limiter)) as port:
+        yield f"127.0.0.1:{port}"
 
 
 @pytest.mark.loopback
