@@ -60,7 +60,7 @@ class EventLoader(Loader[MigrationWindow]):
     def chunks(self, *, distributed: bool) -> list[MigrationWindow]:
         """Return the missing windows, after looking for new and ended migrations."""
         store = self.net.store
-        if store.migrations() and not store.missing(EVENTS, self.window):
+        if store.is_complete(EVENTS, self.window):
             return []
         store.save_migrations(discover_migrations(self.net.history, store.migrations()))
         store.save_migrations(self._find_ended_migrations())
@@ -107,8 +107,8 @@ class EventLoader(Loader[MigrationWindow]):
             stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
             for window in item.window.difference(stored_extents):
                 self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
-        segments = [segment for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
-        if not segments:
+        last = self.net.store.end_of_rows(EVENTS, self.window)
+        if last is None:
             first = [iso(from_microseconds(migration.first)) for migration in self.net.store.migrations()[:1]]
             logger.warning(
                 "window_without_events network=%s window=%s history_begins=%s",
@@ -116,10 +116,8 @@ class EventLoader(Loader[MigrationWindow]):
                 self.window,
                 first[0] if first else None,
             )
-        extents = [segment.extent for segment in segments]
-        last = max((extent.stop for extent in extents if isinstance(extent, MigrationWindow)), default=0)
         for item in self._open_ends:
-            if item.window.stop < last:
+            if last is not None and item.window.stop < last:
                 logger.warning("listing_ended_early network=%s host=%s window=%s", self.net.name, item.source, item.window)
 
     def frames(self) -> Frames:

@@ -143,18 +143,19 @@ class Catalog:
 
 SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
 FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
+OF_DATASET = "dataset = ? AND fingerprint = ?"
+IN_WINDOW = f"{OF_DATASET} AND start < ? AND stop > ?"
 
 
 def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> list[Segment]:
     """Return the segments of a dataset in this version's schema, by partition and start."""
-    values: list[object] = [dataset.name, dataset.schema_fingerprint]
-    where = "dataset = ? AND fingerprint = ?"
+    values: list[Any] = [dataset.name, dataset.schema_fingerprint]
+    where = OF_DATASET
     if isinstance(overlapping, ExtentRange):
         where += " AND partition = ? AND start < ? AND stop > ?"
         values += [overlapping.partition, overlapping.stop, overlapping.start]
     elif isinstance(overlapping, Window):
-        where += " AND start < ? AND stop > ?"
-        values += [microseconds(overlapping.until), microseconds(overlapping.since)]
+        where, values = IN_WINDOW, _window_values(dataset, overlapping)
     elif overlapping is not None:
         where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
         values.append(json.dumps(sorted(overlapping.keys)))
@@ -172,7 +173,7 @@ def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Exte
 
 def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> Iterator[Segment]:
     """Yield the segments of a damaged catalog that have an intact record."""
-    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments NOT INDEXED WHERE dataset = ? AND fingerprint = ?"  # noqa: S608
+    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments NOT INDEXED WHERE {OF_DATASET}"  # noqa: S608
     with suppress(*DAMAGE_ERRORS):
         for row in connection.execute(query, [dataset.name, dataset.schema_fingerprint]):
             with suppress(*DAMAGE_ERRORS, StoreError):
@@ -185,20 +186,26 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
 
 def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> list[Extent]:
     """Return the extents of final segments that overlap a window, without reading their files."""
-    query = (
-        "SELECT partition, start, stop FROM segments "
-        "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional' AND start < ? AND stop > ?"
-    )
-    values = [dataset.name, dataset.schema_fingerprint, microseconds(window.until), microseconds(window.since)]
-    return [dataset.extent_type.from_catalog(position, frozenset()) for position in connection.execute(query, values)]
+    query = f"SELECT partition, start, stop FROM segments WHERE status != 'provisional' AND {IN_WINDOW}"  # noqa: S608
+    rows = connection.execute(query, _window_values(dataset, window))
+    return [dataset.extent_type.from_catalog(position, frozenset()) for position in rows]
+
+
+def end_of_rows(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> int | None:
+    """Return the end of the last segment with rows in a window, or None if there is none."""
+    has_rows = "EXISTS (SELECT 1 FROM files WHERE files.segment_id = segments.segment_id AND rows > 0)"
+    query = f"SELECT stop FROM segments WHERE {IN_WINDOW} AND {has_rows} ORDER BY stop DESC LIMIT 1"  # noqa: S608
+    row = connection.execute(query, _window_values(dataset, window)).fetchone()
+    return row and int(row[0])
+
+
+def _window_values(dataset: Dataset, window: Window) -> list[Any]:
+    return [dataset.name, dataset.schema_fingerprint, microseconds(window.until), microseconds(window.since)]
 
 
 def stored_keys(connection: sqlite3.Connection, dataset: Dataset) -> frozenset[str]:
     """Return every update id or object key of the final segments of a dataset."""
-    query = (
-        "SELECT update_id FROM ids JOIN segments USING (segment_id) "
-        "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional'"
-    )
+    query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE status != 'provisional' AND {OF_DATASET}"  # noqa: S608
     return frozenset(key for (key,) in connection.execute(query, [dataset.name, dataset.schema_fingerprint]))
 
 

@@ -105,6 +105,12 @@ class Store:
         with self.catalog.read_transaction() as connection:
             return plan_missing(window, records.migrations(connection), records.covered(connection, dataset, window))
 
+    def is_complete(self, dataset: Dataset, window: Window) -> bool:
+        """Return whether a window is final in the known migrations, and any is known."""
+        with self.catalog.read_transaction() as connection:
+            known = records.migrations(connection)
+            return bool(known) and not plan_missing(window, known, records.covered(connection, dataset, window))
+
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
         """Return the ids to look up, with those of provisional rows unless `provisional` is True."""
         ids = IdSet(frozenset(update_ids))
@@ -220,6 +226,11 @@ class Store:
         """Return the committed segments that overlap a window or an extent, or all, in order."""
         with self.catalog.read_transaction() as connection:
             return records.segments(connection, dataset, overlapping)
+
+    def end_of_rows(self, dataset: Dataset, window: Window) -> int | None:
+        """Return the end of the last segment with rows in a window, or None if there is none."""
+        with self.catalog.read_transaction() as connection:
+            return records.end_of_rows(connection, dataset, window)
 
     def all_segments(self) -> list[Segment]:
         """Return the segments of all datasets that are committed now, in order."""

@@ -120,6 +120,17 @@ def test_a_host_that_lags_behind_takes_nothing_away(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again, first)
 
 
+def test_a_listing_that_ends_before_stored_events_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    events = [event(number, number) for number in range(30)]
+    middle = "2026-11-01T00:00:15Z"
+    lf.load_events(connect(tmp_path, service(events)), since=middle, until=ASKED["until"])
+    assert "listing_ended_early" not in caplog.text
+    lf.load_events(connect(tmp_path, service(events[:3])), since=ASKED["since"], until=middle)
+    assert "listing_ended_early" not in caplog.text, "no stored event of that window is later"
+    lf.load_events(connect(tmp_path, service(events[:3])), **ASKED)
+    assert "listing_ended_early network=sandbox host=one.invalid" in caplog.text
+
+
 def test_a_migration_id_that_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DecodeError, match="invalid migration id"):
         lf.load_verdicts(connect(tmp_path, service([event(0, 0, migration_id=2**63)])), **ASKED)
