@@ -16,6 +16,7 @@ import pyarrow.dataset as ds
 
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import record_time_filter
@@ -31,7 +32,7 @@ COLUMN_NAMES = list(ACTIVE_CONTRACTS.column_names)
 NODE_COLUMNS = [name for name in COLUMN_NAMES if name not in ("snapshot_time", "created_in_update_id")]
 
 
-def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -> pd.DataFrame:
+def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the contracts active on the network at a time, from the history before it.
 
     Parameters
@@ -41,8 +42,8 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
         or later.
     time : str, date or datetime
         Updates with ``record_time < time`` count, UTC. That is the state at midnight in the bulk objects of that midnight.
-    base : DataFrame, optional
-        The contracts active at an earlier time, as table ``active_contracts`` or as a result of this function. With a base,
+    base : Frames or DataFrame, optional
+        The contracts active at an earlier time, with table ``active_contracts``, or a result of this function. With a base,
         only the history from its ``snapshot_time`` on is needed: updates with ``snapshot_time <= record_time < time``.
 
     Returns
@@ -90,6 +91,7 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
             "Pass the unfiltered frames."
         )
     nodes = frames.scan("tree_events")
+    base = None if base is None else snapshot_rows(base, "base")
     since = HISTORY_START if base is None else _snapshot_time(base, until)
     require_final_history(frames, Window(since, until))
     nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
@@ -111,18 +113,14 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
 
 
 def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
-    """Return the time of a base, which must be one snapshot from before `until`."""
+    """Return the time of a base in the dtypes of its table, which must be from before `until`."""
     for column in ACTIVE_CONTRACTS.columns:
-        if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
+        if str(base[column.name].dtype) != column.pandas_dtype:
             raise UsageError(
                 f"base= must be rows of table active_contracts, which has a column {column.name} of {column.pandas_dtype}. "
-                'Pass frames.active_contracts of load_bulk(kind="acs"), or a result of this function.'
+                'Pass the result of load_bulk(kind="acs"), or of this function.'
             )
-    times = base["snapshot_time"].drop_duplicates()
-    if len(times) != 1 or times.isna().any():
-        values = ", ".join(map(str, times.head(3))) or "none"
-        raise UsageError(f"base= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
-    since: datetime = times.iloc[0].to_pydatetime().astimezone(UTC)
+    since: datetime = base["snapshot_time"].iloc[0].to_pydatetime().astimezone(UTC)
     if since >= until:
         raise UsageError(f"base= must be from before time={iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
     return since

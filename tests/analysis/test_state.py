@@ -175,15 +175,6 @@ def test_a_snapshot_is_a_base() -> None:
     pd.testing.assert_frame_equal(lf.state.featured(frames, base=as_frames), rights)
 
 
-def test_other_bases_are_refused() -> None:
-    frames = usual_world().frames()
-    with pytest.raises(UsageError, match=r"base= must be Frames or rows of table active_contracts, got DataFrame"):
-        lf.state.featured(frames, base=pd.DataFrame({"party": ["A"]}))
-    two = pd.concat([snapshot(usual_world(), 0), snapshot(usual_world(), 5)])
-    with pytest.raises(UsageError, match="one snapshot"):
-        lf.state.featured(frames, base=two)
-
-
 def test_two_networks_in_one_history_are_refused() -> None:
     other = json.dumps({"dso": "other::1220", "svs": []})
     world = usual_world().create(

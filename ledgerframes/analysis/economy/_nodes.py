@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import SCALE, to_decimal
 from ledgerframes.analysis._groups import microseconds
+from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 
@@ -28,6 +29,7 @@ COLUMNS = [
     "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
     "package_name", "choice", "consuming", "signatories", "create_arguments", "choice_argument", "exercise_result",
 ]  # fmt: skip
+CONTRACT_COLUMNS = ["contract_id", "template_name", "package_name", "signatories", "create_arguments"]
 MAX_KEPT_NODES = 100_000  # they take about 250 MB with their payloads
 ORDER = ["migration_id", "record_time", "update_id", "node_index"]
 
@@ -95,7 +97,7 @@ class Trees:
         return [node for node in self.nodes if node.choice in choices and node.is_own]
 
 
-_last_trees: WeakKeyDictionary[Frames, tuple[Frames | None, Trees]] = WeakKeyDictionary()
+_last_trees: WeakKeyDictionary[Frames, tuple[Snapshot | None, Trees]] = WeakKeyDictionary()
 
 
 def require_all_updates(frames: Frames, name: str) -> None:
@@ -108,7 +110,7 @@ def require_all_updates(frames: Frames, name: str) -> None:
         )
 
 
-def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Trees:
+def read_trees(frames: Frames, base: Snapshot | None = None) -> Trees:
     """Return the trees of all updates that have a node of the network's packages.
 
     Amounts of older coins come from `base`, the contracts that were active before. The next figure of the same frames gets the
@@ -124,12 +126,12 @@ def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Tre
     return trees
 
 
-def _read_trees(frames: Frames, base: Frames | pd.DataFrame | None) -> Trees:
+def _read_trees(frames: Frames, base: Snapshot | None) -> Trees:
     rows = _own_rows(frames)
     coin = _coin_of(rows)
     nodes = [_node(row, coin) for row in _records(rows)]
     _link(nodes, rows["parent_event_id"].tolist(), frames)
-    older = [_node(row, coin) for row in _snapshot_rows(base)]
+    older = [] if base is None else _read_contracts(base, "base", coin)
     creates = {node.contract_id: node for node in [*older, *nodes] if not node.choice}
     dso = _network_party(creates.values())
     for node in creates.values():
@@ -140,9 +142,9 @@ def _read_trees(frames: Frames, base: Frames | pd.DataFrame | None) -> Trees:
     return Trees(nodes, creates, dso, coin)
 
 
-def read_snapshot(contracts: Frames | pd.DataFrame | None, trees: Trees) -> list[Node]:
-    """Return the creates of the network's contracts in a snapshot, none without one."""
-    nodes = [_node(row, trees.coin) for row in _snapshot_rows(contracts)]
+def read_snapshot(contracts: Snapshot, trees: Trees) -> list[Node]:
+    """Return the creates of the network's contracts in a snapshot."""
+    nodes = _read_contracts(contracts, "contracts", trees.coin)
     return [node for node in nodes if trees.dso and trees.dso in node.signatories]
 
 
@@ -168,14 +170,11 @@ def _own_rows(frames: Frames) -> pd.DataFrame:
     return rows.assign(time=microseconds(rows.pop("record_time")))
 
 
-def _snapshot_rows(base: Frames | pd.DataFrame | None) -> list[dict[str, Any]]:
-    if isinstance(base, Frames):
-        base = base.read("active_contracts")
-    if base is None:
-        return []
-    is_own = base["package_name"].astype("str").str.startswith("splice-")
-    rows = base.loc[is_own, base.columns.intersection(COLUMNS)]
-    return [{**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": "", **row} for row in _records(rows)]
+def _read_contracts(snapshot: Snapshot, argument: str, coin: str) -> list[Node]:
+    rows = snapshot_rows(snapshot, argument, CONTRACT_COLUMNS)
+    rows = rows[rows["package_name"].astype("str").str.startswith("splice-")]
+    others = {**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": ""}
+    return [_node({**others, **row}, coin) for row in _records(rows)]
 
 
 def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
+from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import (
     RULES,
@@ -74,9 +75,7 @@ NAMES = declare.Figure(
 
 
 @PURCHASES.document
-def purchases(
-    frames: Frames, *, by: str | None = None, every: str | None = None, base: Frames | pd.DataFrame | None = None
-) -> pd.DataFrame:
+def purchases(frames: Frames, *, by: str | None = None, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return who bought traffic for whom, and at which price.
 
     Parameters
@@ -187,7 +186,7 @@ def _only(values: pd.Series) -> Any:
 
 
 @NAMES.document
-def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.

@@ -16,6 +16,7 @@ from ledgerframes.analysis._amounts import amounts, divide, from_scaled, sum_if_
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
+from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, totals
 from ledgerframes.analysis.economy._nodes import Node, from_units, read_trees, require_all_updates
 from ledgerframes.extents import microseconds
@@ -108,7 +109,7 @@ class Table:
 
 
 @ROUNDS.document
-def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
@@ -139,7 +140,7 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.Dat
 
 
 @BURN_MINT.document
-def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.

@@ -14,6 +14,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, from_microseconds, microseconds
+from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import (
     CLAIMS,
     MINTED,
@@ -80,7 +81,7 @@ def leaderboard(
     by: str = "provider",
     every: str | None = "1mo",
     top: int = 50,
-    base: Frames | pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the parties with the largest rewards, purchases or burned coin.
 
@@ -171,9 +172,7 @@ def _leaderboard(frames: Frames, rows: pd.DataFrame, groups: Groups, by: str, ev
 
 
 @SPLIT.document
-def reward_split(
-    frames: Frames, *, configured: pd.DataFrame | None = None, base: Frames | pd.DataFrame | None = None
-) -> pd.DataFrame:
+def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return how coupons were split among beneficiaries, against what was configured.
 
     Parameters

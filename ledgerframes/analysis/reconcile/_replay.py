@@ -10,6 +10,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
+from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
 from ledgerframes.analysis.economy._nodes import Node, Trees, read_snapshot, read_trees
@@ -22,7 +23,6 @@ from ledgerframes.windows import Time, Window, instant
 COMPARED = [column for column in ACTIVE_CONTRACTS.columns if column.name not in ("contract_id", "snapshot_time")]
 NAMES = ["package_name", "template_name"]
 OUTCOMES = ("only_replay", "only_snapshot", "different", "different", "equal")  # by the outcomes of rows
-Snapshot = Frames | pd.DataFrame
 
 CONTRACTS = declare.Figure(
     "reconcile.contracts",
@@ -98,8 +98,8 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     True
     """
     declare.require_frames(frames, CONTRACTS.name)
-    theirs = _contracts_of(snapshot, "snapshot")
-    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=None if base is None else _contracts_of(base, "base"))
+    theirs = snapshot_rows(snapshot, "snapshot")
+    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=None if base is None else snapshot_rows(base, "base"))
     rows = _compare(replayed, theirs)
     groups = group_by(rows, NAMES)
     first = rows[rows["outcome"] != "equal"].groupby(NAMES, dropna=False)[["contract_id", "first_path"]].head(1).index
@@ -151,8 +151,8 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     declare.require_frames(frames, SUPPLY.name)
     if frames.is_filtered:
         raise UsageError("lf.reconcile.supply needs all updates of its time. Pass the unfiltered frames.")
-    opening = None if base is None else _contracts_of(base, "base")
-    closing = _contracts_of(until, "until") if isinstance(until, Snapshot) else active_at(frames, until, base=opening)
+    opening = None if base is None else snapshot_rows(base, "base")
+    closing = snapshot_rows(until, "until") if isinstance(until, Snapshot) else active_at(frames, until, base=opening)
     end = instant(until) if not isinstance(until, Snapshot) else closing["snapshot_time"].iloc[0].to_pydatetime()
     since = HISTORY_START if opening is None else opening["snapshot_time"].iloc[0].to_pydatetime()
     require_final_history(frames, Window(since, end))
@@ -180,24 +180,12 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
 
 def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:
-    return [node for node in read_snapshot(snapshot, trees) if node.template in (COIN, LOCKED)]
+    contracts = [] if snapshot is None else read_snapshot(snapshot, trees)
+    return [node for node in contracts if node.template in (COIN, LOCKED)]
 
 
 def _amounts(coins: list[Node]) -> list[int | None]:
     return [coin_of(coin)[1] for coin in coins]
-
-
-def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
-    """Return the contracts of one snapshot."""
-    rows = snapshot.read("active_contracts") if isinstance(snapshot, Frames) else snapshot
-    if not isinstance(rows, pd.DataFrame) or not set(ACTIVE_CONTRACTS.column_names) <= set(rows.columns):
-        raise UsageError(
-            f"{argument}= must be Frames or rows of table active_contracts, got {type(snapshot).__name__}. "
-            'Pass the result of lf.load_bulk(net, kind="acs").'
-        )
-    if rows["snapshot_time"].nunique() != 1:
-        raise UsageError(f"{argument}= must be one snapshot, got {rows['snapshot_time'].nunique()}. Pass the rows of one.")
-    return rows
 
 
 def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:

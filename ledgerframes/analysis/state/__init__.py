@@ -14,6 +14,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.state._lifetimes import Contract, Lifetimes, read_lifetimes
 from ledgerframes.analysis.state._payloads import Values, read_right, read_round, read_rules, read_validators
 from ledgerframes.errors import UsageError
@@ -121,7 +122,7 @@ PROBLEMS = declare.Figure(
 
 
 @ROUNDS.document
-def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def rounds(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all mining rounds, each with its prices and rules.
 
     Parameters
@@ -149,7 +150,7 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 
 
 @FEATURED.document
-def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def featured(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
@@ -162,7 +163,7 @@ def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
 
 
 @SUPER_VALIDATORS.document
-def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def super_validators(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
@@ -174,7 +175,7 @@ def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = Non
 
 
 @CONFIG.document
-def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def config(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
     Source: docs/facts.md#state-of-the-network.
@@ -186,7 +187,7 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 
 
 @PROBLEMS.document
-def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
@@ -251,7 +252,7 @@ READERS: dict[str, tuple[str, Callable[[Contract], list[Values]]]] = {
 }
 
 
-def _build(figure: declare.Figure, frames: Frames, base: Frames | pd.DataFrame | None) -> pd.DataFrame:
+def _build(figure: declare.Figure, frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     require_frames(frames, figure.name)
     if base is None or isinstance(base, Frames):
         return table_of(frames, figure, base)

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis._coverage import windows_of
 from ledgerframes.analysis._requests import positions, take_or_missing
+from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.datasets import table
-from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
@@ -76,9 +77,10 @@ class Lifetimes:
         return self.rows["reason"].isin(["", "unreadable payload"])
 
 
-def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifetimes:
+def read_lifetimes(frames: Frames, base: Snapshot | None) -> Lifetimes:
     """Return the network's contracts in the frames, and those of a snapshot before them."""
-    created = pd.concat([_creates(frames), _from_snapshot(base)], ignore_index=True)
+    older = None if base is None else snapshot_rows(base, "base", SNAPSHOT_COLUMNS)
+    created = _creates(frames) if older is None else pd.concat([_creates(frames), _from_snapshot(older)])
     created = created.drop_duplicates("contract_id", ignore_index=True)
     archived = _archivals(frames, created["contract_id"])
     indexes = positions(created["contract_id"], archived["contract_id"])
@@ -87,7 +89,7 @@ def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifeti
     payloads = [_payload(text) for text in created["create_arguments"]]
     created["kind"], created["coin"] = _kinds(created)
     created["reason"] = _reasons(created, payloads, _own_party(created, payloads))
-    _require_start(frames, created, archived, base)
+    _require_start(frames, created, archived, older)
     never_lived = (created["from"] == created["until"]).to_numpy()
     rows = created[~never_lived].reset_index(drop=True)
     return Lifetimes(rows, [payload for payload, is_short in zip(payloads, never_lived, strict=True) if not is_short])
@@ -104,18 +106,8 @@ def _creates(frames: Frames) -> pd.DataFrame:
     return rows.assign(source="history")
 
 
-def _from_snapshot(base: Frames | pd.DataFrame | None) -> pd.DataFrame:
-    if isinstance(base, Frames):
-        base = base.read("active_contracts", ["snapshot_time", *SNAPSHOT_COLUMNS])
-    if base is None:
-        base = table("active_contracts").to_pandas(table("active_contracts").empty_arrow())
-    if not isinstance(base, pd.DataFrame) or not {"snapshot_time", *SNAPSHOT_COLUMNS} <= set(base.columns):
-        raise UsageError(
-            f'base= must be Frames or rows of table active_contracts, got {type(base).__name__}. Pass load_bulk(kind="acs").'
-        )
-    if base["snapshot_time"].nunique() > 1:
-        raise UsageError("base= must be one snapshot. Pass the rows of one snapshot_time.")
-    rows = base.loc[base["template_name"].str.fullmatch(ANY_TEMPLATE.strip("^$")), SNAPSHOT_COLUMNS]
+def _from_snapshot(older: pd.DataFrame) -> pd.DataFrame:
+    rows = older.loc[older["template_name"].str.fullmatch(ANY_TEMPLATE.strip("^$")), SNAPSHOT_COLUMNS]
     rows = rows.rename(columns={"created_at": "from"}).sort_values("contract_id")
     return rows.assign(effective_from=rows["from"], source="snapshot", update_id=pd.Series(pd.NA, rows.index, "str"))
 
@@ -197,13 +189,11 @@ def _list(values: Any) -> list[str]:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
-def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame, base: Frames | pd.DataFrame | None) -> None:
+def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame, older: pd.DataFrame | None) -> None:
     """Raise a CoverageError unless a full state is known, and every later change."""
     rules = created[(created["kind"] == RULES) & (created["reason"] != "not signed by the network")]
-    if (created["source"] == "snapshot").any():
-        snapshot = base.read("active_contracts", ["snapshot_time"]) if isinstance(base, Frames) else base
-        assert snapshot is not None
-        since = snapshot["snapshot_time"].iloc[0]
+    if older is not None and (created["source"] == "snapshot").any():
+        since = older["snapshot_time"].iloc[0]
     else:
         replaced_in = archived.loc[archived["template_name"] == TEMPLATES[RULES], "update_id"]
         first = rules[~rules["update_id"].isin(replaced_in)]  # no rules before them

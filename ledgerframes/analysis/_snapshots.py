@@ -1,0 +1,31 @@
+"""Contracts that are active at one time, as callers pass them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+Snapshot = Frames | pd.DataFrame
+
+
+def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = tuple(ACTIVE_CONTRACTS.column_names)) -> pd.DataFrame:
+    """Return columns of the contracts of one snapshot, and its time."""
+    names = list(dict.fromkeys(["snapshot_time", *columns]))
+    rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
+    missing = [name for name in names if name not in rows] if isinstance(rows, pd.DataFrame) else []
+    if not isinstance(rows, pd.DataFrame) or missing:
+        value = f"a DataFrame without column {missing[0]}" if missing else type(snapshot).__name__
+        raise UsageError(
+            f"{argument}= must be Frames or rows of table active_contracts, got {value}. "
+            'Pass the result of load_bulk(kind="acs").'
+        )
+    times = rows["snapshot_time"].drop_duplicates()
+    if len(times) != 1 or times.isna().any():
+        values = ", ".join(map(str, times.head(3))) or "none"
+        raise UsageError(f"{argument}= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
+    return rows[names]
