@@ -29,17 +29,22 @@ class TopUp:
     Attributes
     ----------
     below : int
-        Level of the balance below which the rule buys [bytes].
+        Level of the balance below which the rule buys, at least 0 [bytes].
     amount : int
         Size of one purchase, at least 1 [bytes]. Purchases are whole.
+
+    Raises
+    ------
+    UsageError
+        If `below` or `amount` is not such an integer.
     """
 
     below: int
     amount: int
 
     def __post_init__(self) -> None:
-        if self.amount < 1:
-            raise UsageError(f"amount= must be at least 1, got {self.amount!r}.")
+        require_integer("below", self.below, 0)
+        require_integer("amount", self.amount, 1)
 
     def apply(self, balance: int, scale: int = 1) -> int:
         """Return the balance after the purchases, with all bytes times `scale`."""
@@ -228,6 +233,12 @@ def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, f
             hours += balance < 0
             balance = top_up.apply(balance) if top_up else balance
     return hours
+
+
+def require_integer(name: str, value: object, least: int) -> None:
+    """Raise a UsageError unless a value is an integer that is large enough."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(f"{name}= must be an integer of at least {least}, got {value!r}.")
 
 
 def _whole_weeks(history: Weeks) -> list[list[int]]:

@@ -11,6 +11,7 @@ import pytest
 from network_world import World, usual_world
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.economy import _nodes
 from ledgerframes.frames import Frames
@@ -63,4 +64,4 @@ def test_trees_over_a_dataframe_are_read_again(active_contracts: pd.DataFrame) -
 
 @pytest.fixture
 def active_contracts() -> pd.DataFrame:
-    return lf.table("active_contracts").empty()
+    return testing.table("active_contracts").sample(1)

@@ -172,8 +172,13 @@ def test_purchases_extend_a_runway_for_ever() -> None:
 def test_purchases_are_whole() -> None:
     rule = st.TopUp(below=500, amount=300)
     assert [rule.apply(balance) for balance in (500, 499, 200, 199, -1)] == [500, 799, 500, 799, 599]
-    with pytest.raises(lf.UsageError, match="amount= must be at least 1, got 0"):
-        st.TopUp(below=1, amount=0)
+    for below, amount, message in [
+        (1, 0, "amount= must be an integer of at least 1, got 0"),
+        (1, 2.5, "amount= must be an integer of at least 1, got 2.5"),
+        (-1, 1, "below= must be an integer of at least 0, got -1"),
+    ]:
+        with pytest.raises(lf.UsageError, match=message):
+            st.TopUp(below=below, amount=amount)  # type: ignore[arg-type]
 
 
 def test_a_week_without_burn_has_no_band() -> None:

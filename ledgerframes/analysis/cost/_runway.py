@@ -20,7 +20,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics import runway as runway_of
-from ledgerframes.statistics.runways import HOURS_PER_WEEK
+from ledgerframes.statistics.runways import HOURS_PER_WEEK, require_integer
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.windows import Time, instant
 
@@ -87,8 +87,7 @@ class TrafficBalance:
     at: datetime
 
     def __init__(self, bytes: int, at: Time) -> None:  # noqa: A002
-        if not isinstance(bytes, int) or isinstance(bytes, bool) or bytes < 0:
-            raise UsageError(f"bytes= must be an integer of at least 0, got {bytes!r}.")
+        require_integer("bytes", bytes, 0)
         object.__setattr__(self, "bytes", bytes)
         object.__setattr__(self, "at", instant(at, "at"))
         if self.at >= LATEST:
@@ -122,8 +121,7 @@ class BaseRate:
     window: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.burst, int) or isinstance(self.burst, bool) or self.burst < 0:
-            raise UsageError(f"burst= must be an integer of at least 0, got {self.burst!r}.")
+        require_integer("burst", self.burst, 0)
         period_length(self.window, "window")
 
     @property
