@@ -30,7 +30,7 @@ MAX_CACHED_WORLDS = 4
 MAIN_ENCODING = "compact_json"
 MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
-MAX_CACHED_EVENTS = 5_000  # up to so many, more slices are cached, so that a small world is built once
+MAX_CACHED_EVENTS = 10_000  # up to so many, more slices are cached, so that a small world is built once
 
 _record_time = attrgetter("record_time")
 

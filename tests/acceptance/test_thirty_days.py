@@ -44,7 +44,6 @@ def ledgerframes(*arguments: str, port: int, store: Path) -> Any:
 
 
 @pytest.mark.loopback
-@pytest.mark.usefixtures("cached_world")
 def test_thirty_days_of_objects_hold_what_the_listing_gives(tmp_path: Path, port: int) -> None:
     whole = [part for name, time in WHOLE.items() for part in (f"--{name}", time)]
     read = ledgerframes("sync", "bulk", *whole, "--workers", "2", port=port, store=tmp_path)
