@@ -140,8 +140,9 @@ def test_a_process_has_one_world_of_the_same_figures() -> None:
     assert world_of(1, 700, 3, vocabulary) is not world_of(2, 700, 3, vocabulary)
 
 
-def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
-    small, large = Sandbox(1, 700, 3).world, Sandbox(1, 6_000, 8).world
+def test_a_small_world_is_made_once_and_a_large_one_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1_000)
+    small, large = Sandbox(6, 700, 3).world, Sandbox(6, 2_400, 8).world
     for world in (small, large):
         for number in (*range(world.timeline.count), 0):
             world.slice(number)
