@@ -94,12 +94,6 @@ def copied_first_loads(first_loads: FirstLoads, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
 
 
-@pytest.fixture
-def cached_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world keeps all of its events. Otherwise a large one builds them again for each reader."""
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1_000_000)
-
-
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
     """Directory of the responses that tests load (tests/data/README.md)."""

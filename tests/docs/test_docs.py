@@ -78,7 +78,7 @@ def figures_are_closed() -> Iterator[None]:
     pyplot.close("all")
 
 
-@pytest.mark.usefixtures("figures_are_closed", "copied_first_loads", "cached_world")
+@pytest.mark.usefixtures("figures_are_closed", "copied_first_loads")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page: str) -> None:
     text = (DOCS / page).read_text()

@@ -131,7 +131,7 @@ def _read_trees(frames: Frames, base: Snapshot | None) -> Trees:
     coin = _coin_of(rows)
     nodes = [_node(row, coin) for row in _records(rows)]
     _link(nodes, rows["parent_event_id"].tolist(), frames)
-    older = [] if base is None else _read_contracts(base, "base", coin)
+    older = [] if base is None else _contract_nodes(snapshot_rows(base, "base", CONTRACT_COLUMNS), coin)
     creates = {node.contract_id: node for node in [*older, *nodes] if not node.choice}
     dso = _network_party(creates.values())
     for node in creates.values():
@@ -142,9 +142,9 @@ def _read_trees(frames: Frames, base: Snapshot | None) -> Trees:
     return Trees(nodes, creates, dso, coin)
 
 
-def read_snapshot(contracts: Snapshot, trees: Trees) -> list[Node]:
-    """Return the creates of the network's contracts in a snapshot."""
-    nodes = _read_contracts(contracts, "contracts", trees.coin)
+def own_contracts(snapshot: pd.DataFrame, trees: Trees) -> list[Node]:
+    """Return the creates of the network's contracts in the rows of a snapshot."""
+    nodes = _contract_nodes(snapshot[CONTRACT_COLUMNS], trees.coin)
     return [node for node in nodes if trees.dso and trees.dso in node.signatories]
 
 
@@ -170,8 +170,7 @@ def _own_rows(frames: Frames) -> pd.DataFrame:
     return rows.assign(time=microseconds(rows.pop("record_time")))
 
 
-def _read_contracts(snapshot: Snapshot, argument: str, coin: str) -> list[Node]:
-    rows = snapshot_rows(snapshot, argument, CONTRACT_COLUMNS)
+def _contract_nodes(rows: pd.DataFrame, coin: str) -> list[Node]:
     rows = rows[rows["package_name"].astype("str").str.startswith("splice-")]
     others = {**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": ""}
     return [_node({**others, **row}, coin) for row in _records(rows)]

@@ -13,7 +13,7 @@ from ledgerframes.analysis._groups import group_by, ratio
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
-from ledgerframes.analysis.economy._nodes import Node, Trees, read_snapshot, read_trees
+from ledgerframes.analysis.economy._nodes import Node, Trees, own_contracts, read_trees
 from ledgerframes.analysis.reconcile._row_differences import compare_tables
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import IntegrityError, UsageError
@@ -99,7 +99,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     """
     declare.require_frames(frames, CONTRACTS.name)
     theirs = snapshot_rows(snapshot, "snapshot")
-    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=None if base is None else snapshot_rows(base, "base"))
+    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=base)
     rows = _compare(replayed, theirs)
     groups = group_by(rows, NAMES)
     first = rows[rows["outcome"] != "equal"].groupby(NAMES, dropna=False)[["contract_id", "first_path"]].head(1).index
@@ -180,7 +180,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
 
 def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:
-    contracts = [] if snapshot is None else read_snapshot(snapshot, trees)
+    contracts = [] if snapshot is None else own_contracts(snapshot, trees)
     return [node for node in contracts if node.template in (COIN, LOCKED)]
 
 
