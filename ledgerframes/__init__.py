@@ -1,11 +1,10 @@
 """Typed DataFrames over the APIs of a ledger network, cached as Parquet."""
 
 import logging
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
-from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
-from ledgerframes.anatomy import Anatomy, anatomy
+from ledgerframes import decimals, errors
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 from ledgerframes.frames import Frames
@@ -27,6 +26,25 @@ from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
 from ledgerframes.version import installed_version
+
+if TYPE_CHECKING:
+    from ledgerframes import plot, statistics
+    from ledgerframes.analysis import (
+        activity,
+        contracts,
+        cost,
+        economy,
+        eras,
+        grant,
+        labels,
+        reconcile,
+        state,
+        trees,
+        verdict,
+        votes,
+    )
+    from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
+    from ledgerframes.anatomies import Anatomy, anatomy
 
 __all__ = [
     "TABLES",
@@ -79,13 +97,39 @@ __all__ = [
 __all__ += errors.__all__
 
 
+# Half of the time of the import. What only loads, as most commands do, needs none of them.
+_IMPORTED_AT_FIRST_USE = {
+    "Anatomy": "ledgerframes.anatomies:Anatomy",
+    "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
+    "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
+    "activity": "ledgerframes.analysis.activity:",
+    "anatomy": "ledgerframes.anatomies:anatomy",
+    "contracts": "ledgerframes.analysis.contracts:",
+    "cost": "ledgerframes.analysis.cost:",
+    "economy": "ledgerframes.analysis.economy:",
+    "eras": "ledgerframes.analysis.eras:",
+    "grant": "ledgerframes.analysis.grant:",
+    "labels": "ledgerframes.analysis.labels:",
+    "plot": "ledgerframes.plot:",
+    "reconcile": "ledgerframes.analysis.reconcile:",
+    "state": "ledgerframes.analysis.state:",
+    "statistics": "ledgerframes.statistics:",
+    "trees": "ledgerframes.analysis.trees:",
+    "verdict": "ledgerframes.analysis.verdict:",
+    "votes": "ledgerframes.analysis.votes:",
+}
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__version__", "errors"]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "__version__":  # read only when needed, because that is slow
         return installed_version()
+    if name in _IMPORTED_AT_FIRST_USE:
+        globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
+        return value
     raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 
 

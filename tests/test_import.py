@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SHOW = "import {}, json, sys; print(json.dumps(list(sys.modules)))"
+SHOW = "import {}; import json, sys; print(json.dumps(list(sys.modules)))"
 
 
 def modules_after(name: str) -> set[str]:
@@ -36,6 +36,12 @@ def test_what_computes_elsewhere_and_the_sandbox_come_later(imported: set[str], 
 @pytest.mark.parametrize("name", ["httpx", "tqdm", "pydantic", "ledgerframes.settings"])
 def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str], name: str) -> None:
     assert name not in imported
+
+
+def test_figures_come_at_first_use(imported: set[str]) -> None:
+    later = {f"ledgerframes.{name}" for name in ("analysis", "anatomies", "plot", "statistics")}
+    assert not imported & later
+    assert later <= modules_after("ledgerframes as lf; lf.anatomy, lf.plot")
 
 
 def test_the_names_are_those_of_modules() -> None:

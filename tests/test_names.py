@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -32,8 +34,20 @@ def test_all_is_complete_and_sorted() -> None:
     own = [name for name in lf.__all__ if name not in ERRORS]
     assert own == sorted(own, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     submodules = {name.rpartition(".")[2] for name in MODULES}
-    names = {name for name in vars(lf) if not name.startswith("_")} - {"logging", "installed_version"}
-    assert names - submodules <= set(lf.__all__) <= names
+    helpers = {"Any", "TYPE_CHECKING", "installed_version", "logging", "resolve_name"}
+    names = {name for name in vars(lf) if not name.startswith("_")} - helpers
+    assert names - submodules <= set(lf.__all__) <= names | set(lf._IMPORTED_AT_FIRST_USE)
+
+
+def test_type_checkers_see_the_names_that_are_imported_at_first_use() -> None:
+    tree = ast.parse(Path(lf.__file__).read_text())
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.name: f"{node.module}:{alias.name}" for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen.keys() == lf._IMPORTED_AT_FIRST_USE.keys()
+    for name, path in lf._IMPORTED_AT_FIRST_USE.items():
+        assert resolve_name(path) is resolve_name(seen[name]) is getattr(lf, name)
 
 
 @pytest.mark.parametrize("name", ERRORS)

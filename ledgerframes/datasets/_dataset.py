@@ -36,6 +36,9 @@ class Dataset:
     population: Population = "chosen"
     side_tables: tuple[Table, ...] = ()
 
+    def __hash__(self) -> int:  # the hash of all columns is slow
+        return hash(self.name)
+
     @property
     def all_tables(self) -> tuple[Table, ...]:
         """The tables and the side tables."""

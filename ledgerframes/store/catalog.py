@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
@@ -27,6 +28,10 @@ from ledgerframes.windows import Window
 CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
+SETTLED_SECONDS = 1.0  # a file that changed later than that can change again without another time
+MAX_RESULTS = 8  # some have every segment of a store
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,30 @@ class Catalog:
         self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name, refuse_loss=self.require_complete_store)
         self._list_files = list_files
 
+    def read(
+        self,
+        query: Callable[Concatenate[sqlite3.Connection, Arguments], Result],
+        *arguments: Arguments.args,
+        **_: Arguments.kwargs,
+    ) -> Result:
+        """Return the result of a query, which is read and checked once for each change of the file.
+
+        Results must not be changed.
+        """
+        state = self._state()
+        read = _read if state else _read.__wrapped__
+        return read(self, state, query, arguments)  # type: ignore[return-value]
+
+    def _state(self) -> tuple[int, ...] | None:
+        """Return what changes with the file, or None if a change might not show."""
+        try:
+            state = self.path.stat()
+        except OSError:
+            return None
+        changed_at = max(state.st_mtime_ns, state.st_ctime_ns)
+        settled = time.time_ns() - changed_at > SETTLED_SECONDS * 1e9
+        return (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) if settled else None
+
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a connection that only reads, on empty tables if nothing was ever written.
@@ -139,6 +168,13 @@ class Catalog:
             connection.backup(copy)
 
 
+@lru_cache(MAX_RESULTS)
+def _read(catalog: Catalog, state: object, query: Callable[..., object], arguments: Sequence[object]) -> object:
+    """Return the result of a query on a file in this state."""
+    with catalog.read_transaction() as connection:
+        return query(connection, *arguments)
+
+
 # -- segments -------------------------------------------------------------------------------------------------------
 
 SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
@@ -147,7 +183,7 @@ OF_DATASET = "dataset = ? AND fingerprint = ?"
 IN_WINDOW = f"{OF_DATASET} AND start < ? AND stop > ?"
 
 
-def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> list[Segment]:
+def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> tuple[Segment, ...]:
     """Return the segments of a dataset in this version's schema, by partition and start."""
     values: list[Any] = [dataset.name, dataset.schema_fingerprint]
     where = OF_DATASET
@@ -168,7 +204,7 @@ def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Exte
         keys[segment_id].add(key)
     query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
     rows = connection.execute(query, values)
-    return [_segment(dataset, tuple(row), frozenset(keys[row[0]]), files[row[0]]) for row in rows]
+    return tuple(_segment(dataset, tuple(row), frozenset(keys[row[0]]), files[row[0]]) for row in rows)
 
 
 def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> Iterator[Segment]:
@@ -184,11 +220,11 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
                     yield _segment(dataset, tuple(row), frozenset(key for (key,) in keys), files)
 
 
-def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> list[Extent]:
-    """Return the extents of final segments that overlap a window, without reading their files."""
+def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> tuple[list[Migration], list[Extent]]:
+    """Return the known migrations, and the extents of final segments that overlap a window."""
     query = f"SELECT partition, start, stop FROM segments WHERE status != 'provisional' AND {IN_WINDOW}"  # noqa: S608
     rows = connection.execute(query, _window_values(dataset, window))
-    return [dataset.extent_type.from_catalog(position, frozenset()) for position in rows]
+    return migrations(connection), [dataset.extent_type.from_catalog(position, frozenset()) for position in rows]
 
 
 def end_of_rows(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> int | None:

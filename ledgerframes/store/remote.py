@@ -54,6 +54,9 @@ class RemoteCatalog(Catalog):
         """Return whether there is a catalog in the object store."""
         return self._copy.refresh() is not None
 
+    def _state(self) -> None:
+        """Return None, because only the object store knows whether the catalog has changed."""
+
     @contextmanager
     def read_transaction(self) -> Iterator[Connection]:
         """Open a read-only connection to the current catalog."""

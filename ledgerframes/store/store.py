@@ -89,8 +89,7 @@ class Store:
 
     def migrations(self) -> list[Migration]:
         """Return the known migrations, in order."""
-        with self.catalog.read_transaction() as connection:
-            return records.migrations(connection)
+        return list(self.catalog.read(records.migrations))
 
     def save_migrations(self, migrations: Sequence[Migration]) -> None:
         """Save the bounds of migrations."""
@@ -102,14 +101,12 @@ class Store:
 
     def missing(self, dataset: Dataset, window: Window) -> list[MigrationWindow]:
         """Return what to fetch before a window is final, in the known migrations."""
-        with self.catalog.read_transaction() as connection:
-            return plan_missing(window, records.migrations(connection), records.covered(connection, dataset, window))
+        return plan_missing(window, *self.catalog.read(records.covered, dataset, window))
 
     def is_complete(self, dataset: Dataset, window: Window) -> bool:
         """Return whether a window is final in the known migrations, and any is known."""
-        with self.catalog.read_transaction() as connection:
-            known = records.migrations(connection)
-            return bool(known) and not plan_missing(window, known, records.covered(connection, dataset, window))
+        migrations, covered = self.catalog.read(records.covered, dataset, window)
+        return bool(migrations) and not plan_missing(window, migrations, covered)
 
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
         """Return the ids to look up, with those of provisional rows unless `provisional` is True."""
@@ -125,8 +122,7 @@ class Store:
 
     def participant(self) -> str | None:
         """Return the participant whose ledger is stored, or None."""
-        with self.catalog.read_transaction() as connection:
-            return records.get_value(connection, PARTICIPANT)
+        return self.catalog.read(records.get_value, PARTICIPANT)
 
     def bind_participant(self, participant_id: str) -> str:
         """Return the participant whose ledger is stored, which is this one if there is none yet."""
@@ -197,8 +193,7 @@ class Store:
 
     def committed_keys(self, dataset: Dataset) -> frozenset[str]:
         """Return every update id or object key that a dataset has as final."""
-        with self.catalog.read_transaction() as connection:
-            return records.stored_keys(connection, dataset)
+        return self.catalog.read(records.stored_keys, dataset)
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
@@ -224,13 +219,11 @@ class Store:
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
         """Return the committed segments that overlap a window or an extent, or all, in order."""
-        with self.catalog.read_transaction() as connection:
-            return records.segments(connection, dataset, overlapping)
+        return list(self.catalog.read(records.segments, dataset, overlapping))
 
     def end_of_rows(self, dataset: Dataset, window: Window) -> int | None:
         """Return the end of the last segment with rows in a window, or None if there is none."""
-        with self.catalog.read_transaction() as connection:
-            return records.end_of_rows(connection, dataset, window)
+        return self.catalog.read(records.end_of_rows, dataset, window)
 
     def all_segments(self) -> list[Segment]:
         """Return the segments of all datasets that are committed now, in order."""

@@ -1,0 +1,91 @@
+"""The catalog is read once for each change of its file, and no change is missed."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from handmade import put
+
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.errors import StoreError
+from ledgerframes.extents import Migration, MigrationWindow
+from ledgerframes.store import Store, catalog
+from ledgerframes.store.sqlite import Database
+
+TICK = 0.05  # seconds: more than the resolution of times of files
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path, "net", {EVENTS.name: EVENTS})
+    put(store, EVENTS, MigrationWindow(4, 0, 40), list(range(40)))
+    return store
+
+
+@pytest.fixture
+def settled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store that was written long ago, as far as it can tell."""
+    monkeypatch.setattr(catalog, "SETTLED_SECONDS", 0.0)
+    time.sleep(TICK)
+    return store
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modes in which the catalog is opened from now on."""
+    modes: list[str] = []
+    connect = Database._connect
+
+    def record(self: Database, mode: str) -> sqlite3.Connection:
+        modes.append(mode)
+        return connect(self, mode)
+
+    monkeypatch.setattr(Database, "_connect", record)
+    return modes
+
+
+def test_a_catalog_without_a_change_is_not_opened_again(settled: Store, opened: list[str]) -> None:
+    before = settled.segments(EVENTS)
+    assert opened == ["rw"]
+    assert settled.segments(EVENTS) == before
+    assert opened == ["rw"]
+
+
+def test_a_catalog_that_has_just_changed_is_opened_each_time(store: Store, opened: list[str]) -> None:
+    """Another change in the same tick of the clock would not show."""
+    assert store.segments(EVENTS) == store.segments(EVENTS)
+    assert opened == ["rw", "rw"]
+
+
+def test_a_caller_that_changes_its_list_changes_no_other(settled: Store) -> None:
+    before = settled.segments(EVENTS)
+    settled.segments(EVENTS).clear()
+    settled.migrations().append(Migration(9, 9))
+    assert settled.segments(EVENTS) == before
+    assert settled.migrations() == []
+
+
+def test_a_commit_through_another_store_is_seen(settled: Store) -> None:
+    settled.segments(EVENTS)
+    put(Store(settled.root.root, "net", settled.datasets), EVENTS, MigrationWindow(4, 40, 80), list(range(40, 80)))
+    assert [segment.extent for segment in settled.segments(EVENTS)] == [MigrationWindow(4, 0, 40), MigrationWindow(4, 40, 80)]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE segments SET stop = stop + 1", "DELETE FROM segments", "UPDATE seal SET digest = ''"])
+def test_damage_between_two_reads_is_noticed(settled: Store, statement: str) -> None:
+    settled.segments(EVENTS)
+    with closing(sqlite3.connect(settled.catalog.path)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(StoreError, match=r"catalog"):
+        settled.segments(EVENTS)
+
+
+def test_a_catalog_that_is_lost_between_two_reads_is_noticed(settled: Store) -> None:
+    settled.segments(EVENTS)
+    settled.catalog.path.unlink()
+    with pytest.raises(StoreError, match="is lost"):
+        settled.segments(EVENTS)
