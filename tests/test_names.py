@@ -43,7 +43,10 @@ def test_type_checkers_see_the_names_that_are_imported_at_first_use() -> None:
     tree = ast.parse(Path(lf.__file__).read_text())
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
-        alias.name: f"{node.module}:{alias.name}" for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.name: f"{node.module}:{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     }
     assert seen.keys() == lf._IMPORTED_AT_FIRST_USE.keys()
     for name, path in lf._IMPORTED_AT_FIRST_USE.items():

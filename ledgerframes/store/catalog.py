@@ -13,9 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
@@ -30,6 +29,7 @@ DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeE
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
 SETTLED_SECONDS = 1.0  # a file that changed later than that can change again without another time
 MAX_RESULTS = 8  # some have every segment of a store
+State = tuple[int, ...]
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -94,22 +94,35 @@ class Catalog:
         self.path = path
         self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name, refuse_loss=self.require_complete_store)
         self._list_files = list_files
+        self._remembered: tuple[State | None, dict[object, object]] = (
+            None,
+            {},
+        )  # results of queries, and the state of the file
 
     def read(
         self,
         query: Callable[Concatenate[sqlite3.Connection, Arguments], Result],
         *arguments: Arguments.args,
-        **_: Arguments.kwargs,
+        **options: Arguments.kwargs,
     ) -> Result:
         """Return the result of a query, which is read and checked once for each change of the file.
 
         Results must not be changed.
         """
-        state = self._state()
-        read = _read if state else _read.__wrapped__
-        return read(self, state, query, arguments)  # type: ignore[return-value]
+        state, key = self._state(), (query, arguments, *options.items())
+        remembered = self._remembered
+        if state is None or state != remembered[0]:
+            remembered = self._remembered = (state, {})
+        results = remembered[1]
+        if key in results:
+            return cast(Result, results[key])
+        with self.read_transaction() as connection:
+            result = results[key] = query(connection, *arguments, **options)
+        if len(results) > MAX_RESULTS:
+            self._remembered = (None, {})
+        return result
 
-    def _state(self) -> tuple[int, ...] | None:
+    def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""
         try:
             state = self.path.stat()
@@ -166,13 +179,6 @@ class Catalog:
         with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
             connection.execute("COMMIT")
             connection.backup(copy)
-
-
-@lru_cache(MAX_RESULTS)
-def _read(catalog: Catalog, state: object, query: Callable[..., object], arguments: Sequence[object]) -> object:
-    """Return the result of a query on a file in this state."""
-    with catalog.read_transaction() as connection:
-        return query(connection, *arguments)
 
 
 # -- segments -------------------------------------------------------------------------------------------------------

@@ -75,7 +75,9 @@ def test_a_commit_through_another_store_is_seen(settled: Store) -> None:
     assert [segment.extent for segment in settled.segments(EVENTS)] == [MigrationWindow(4, 0, 40), MigrationWindow(4, 40, 80)]
 
 
-@pytest.mark.parametrize("statement", ["UPDATE segments SET stop = stop + 1", "DELETE FROM segments", "UPDATE seal SET digest = ''"])
+@pytest.mark.parametrize(
+    "statement", ["UPDATE segments SET stop = stop + 1", "DELETE FROM segments", "UPDATE seal SET digest = ''"]
+)
 def test_damage_between_two_reads_is_noticed(settled: Store, statement: str) -> None:
     settled.segments(EVENTS)
     with closing(sqlite3.connect(settled.catalog.path)) as connection, connection:
