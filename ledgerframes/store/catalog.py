@@ -94,10 +94,8 @@ class Catalog:
         self.path = path
         self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name, refuse_loss=self.require_complete_store)
         self._list_files = list_files
-        self._remembered: tuple[State | None, dict[object, object]] = (
-            None,
-            {},
-        )  # results of queries, and the state of the file
+        # A state of the file, and the results of queries in it.
+        self._remembered: tuple[State | None, dict[object, object]] = (None, {})
 
     def read(
         self,
