@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,8 +41,8 @@ class Column:
         Arrow type.
     meaning : str
         Noun phrase, and sentences about its values.
-    reference : str
-        Link to the fact that the column rests on.
+    reference : str, optional
+        Link to the fact that the column rests on (default: that of its table).
     missing : str, optional
         When a value is missing, such as ``if it is not sent`` (default: never).
     unit : str, optional
@@ -56,7 +56,7 @@ class Column:
     name: str
     type: pa.DataType
     meaning: str
-    reference: str
+    reference: str = ""
     missing: str = ""
     unit: str = ""
     values: tuple[str, ...] = ()
@@ -107,13 +107,15 @@ class Table:
     columns : tuple of Column
     key : tuple of str
         Columns that identify a row together.
-    sort : tuple of str
-        Columns by which rows are sorted.
+    sort : tuple of str, optional
+        Columns by which rows are sorted (default: the key).
     is_presorted : bool
         Whether segments in order have their rows in the declared order.
     window_filter : callable or None
         Makes the Arrow expression for the rows of a window. By default, rows with a record time in it, or all rows of a table
         without record times.
+    reference : str, optional
+        Link to the fact that columns rest on, unless they name another.
     """
 
     name: str
@@ -121,13 +123,17 @@ class Table:
     family: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    sort: tuple[str, ...]
+    sort: tuple[str, ...] = ()
     is_presorted: bool = True
     window_filter: Callable[[Window], pc.Expression] | None = field(default=None, repr=False, compare=False)
+    reference: str = ""
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {column.name: column for column in self.columns})
+        columns = tuple(each if each.reference else replace(each, reference=self.reference) for each in self.columns)
+        by_name = {column.name: column for column in columns}
+        for name, value in {"columns": columns, "sort": self.sort or self.key, "_by_name": by_name}.items():
+            object.__setattr__(self, name, value)
 
     def __getitem__(self, name: str) -> Column:
         return self._by_name[name]
