@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any, Generic, TypeVar
 
@@ -173,7 +173,7 @@ class StructColumns(Generic[S]):
         last = [chunks[-1] for chunks in self._chunks.values() if chunks]
         return sum(chunk.nbytes for chunk in last) // len(last[0]) if last else 0
 
-    def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Collection[str] = ()) -> Columns:
+    def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Container[str] = ()) -> Columns:
         """Return the columns of a table that are straight copies of a field.
 
         Parameters
@@ -203,8 +203,8 @@ class StructColumns(Generic[S]):
         columns.converter.flush()
         return columns.copy_to(table, columns.child_rows, skip=("extra",))
 
-    def to_table(self, table: Table, computed: Columns) -> pa.Table:
-        """Return a table of computed columns and straight copies."""
+    def to_table(self, table: Table, computed: Mapping[str, Any]) -> pa.Table:
+        """Return a table of straight copies and of other columns, as `Table.from_arrays` takes them."""
         return table.from_arrays({**self.copy_to(table, skip=computed), **computed})
 
     # -- rows and their parents -------------------------------------------------------------------------------------

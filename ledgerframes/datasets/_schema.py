@@ -6,6 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +29,8 @@ CHOICE = pa.dictionary(pa.int32(), pa.string())
 TEXTS = pa.list_(pa.string())
 SMALLS = pa.list_(pa.int32())
 JSON = pa.string()
+
+SCALARS = (str, int, datetime)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,21 @@ class Column:
     def arrow_field(self) -> pa.Field:
         """Arrow field of the column."""
         return pa.field(self.name, self.type, nullable=self.nullable)
+
+    @property
+    def value_type(self) -> pa.DataType:
+        """Arrow type of the values, before those of a closed set are encoded."""
+        return self.type.value_type if pa.types.is_dictionary(self.type) else self.type
+
+    def to_array(self, values: Any, count: int) -> pa.Array | pa.ChunkedArray:
+        """Return values of the rows, or the one value of all rows, as an array of the column's type."""
+        if isinstance(values, SCALARS):
+            values = pa.repeat(pa.scalar(values, self.value_type), count)
+        elif not isinstance(values, pa.Array | pa.ChunkedArray):
+            values = pa.array(values, self.value_type)
+        if values.type == self.type:
+            return values
+        return values.dictionary_encode() if pa.types.is_dictionary(self.type) else values.cast(self.type)
 
     @property
     def pandas_dtype(self) -> str:
@@ -189,8 +207,13 @@ class Table:
         """Return the table without rows, with every column and dtype."""
         return self.to_pandas(self.empty_arrow())
 
-    def from_arrays(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    def from_arrays(self, columns: Mapping[str, Any]) -> pa.Table:
         """Return a table of columns, with nulls for the nullable columns that are not passed.
+
+        Parameters
+        ----------
+        columns : mapping
+            Arrow arrays, values of the rows, or one value for all rows, by column.
 
         Raises
         ------
@@ -200,19 +223,17 @@ class Table:
             If a value is missing that the API promises.
         """
         self._require_known(columns)
-        count = max((len(values) for values in columns.values()), default=0)
-        for name in self._required:
-            if name not in columns:
-                raise UsageError(f"Table {self.name} needs the column {name}. Pass its values.")
-            if columns[name].null_count:
-                message = f"Table {self.name}: column {name} has a missing value where the API promises one."
-                raise DecodeError(message, json_path="$", column=name)
-        arrays = [columns[name] if name in columns else pa.nulls(count, column.type) for name, column in self._by_name.items()]
+        count = max((len(values) for values in columns.values() if not isinstance(values, SCALARS)), default=0)
+        arrays = []
+        for column in self.columns:
+            if column.name not in columns and not column.nullable:
+                raise UsageError(f"Table {self.name} needs the column {column.name}. Pass its values.")
+            array = column.to_array(columns[column.name], count) if column.name in columns else pa.nulls(count, column.type)
+            if array.null_count and not column.nullable:
+                message = f"Table {self.name}: column {column.name} has a missing value where the API promises one."
+                raise DecodeError(message, json_path="$", column=column.name)
+            arrays.append(array)
         return pa.Table.from_arrays(arrays, schema=self.schema)
-
-    @cached_property
-    def _required(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns if not column.nullable)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
         """Return rows in the declared order, with closed sets ordered as text."""

@@ -10,11 +10,11 @@ from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"
 
-SINCE = Column("since", TIME, "Start of the window, inclusive.", STORE, missing="for ids and offsets")
-UNTIL = Column("until", TIME, "End of the window, exclusive.", STORE, missing="for ids and offsets")
+SINCE = Column("since", TIME, "Start of the window, inclusive.", missing="for ids and offsets")
+UNTIL = Column("until", TIME, "End of the window, exclusive.", missing="for ids and offsets")
 MIGRATION = replace(MIGRATION_ID, missing="if the extent has none or several")
-AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", STORE, missing="for windows and ids")
-THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", STORE, missing="for windows and ids")
+AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", missing="for windows and ids")
+THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", missing="for windows and ids")
 
 COVERAGE = Table(
     name="coverage",
@@ -44,7 +44,7 @@ COVERAGE = Table(
 
 def _estimate(name: str, description: str, unit: str) -> Column:
     text = f"{description} from the density of what is stored."
-    return Column(name, INTEGER, text, STORE, missing="for ids and objects, or if nothing is stored", unit=unit)
+    return Column(name, INTEGER, text, missing="for ids and objects, or if nothing is stored", unit=unit)
 
 
 PLAN = Table(
@@ -106,8 +106,7 @@ PROBLEMS = Table(
     name="problems",
     row_description="problem and table with excluded rows",
     family="bookkeeping",
-    key=("problem", "table"),
-    sort=(),
+    key=(),
     columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], meaning="Id of one of the updates.")),
 )
 

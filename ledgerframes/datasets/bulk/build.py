@@ -10,7 +10,6 @@ import pyarrow as pa
 from ledgerframes.datasets._arrays import split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets._schema import TEXT, TIME
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 
@@ -52,9 +51,9 @@ class ActiveContractTableBuilder:
         batch = columns.to_table(
             ACTIVE_CONTRACTS,
             {
-                "snapshot_time": pa.repeat(pa.scalar(self._snapshot_time, TIME), len(contracts)),
+                "snapshot_time": self._snapshot_time,
                 **split_template_ids(columns["template_id"]),
-                "created_in_update_id": pa.array([contract.created_in for contract in contracts], TEXT),
+                "created_in_update_id": [contract.created_in for contract in contracts],
             },
         )
         self._batches.append(batch)

@@ -9,20 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, encode_categories, repeat
+from ledgerframes.datasets._arrays import Indices
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
-from ledgerframes.datasets._headers import EventHeader, EventHeaders, headers_of
+from ledgerframes.datasets._headers import EventHeader, EventHeaders, Part, headers_of
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, SECOND_VERDICT
 from ledgerframes.datasets.events.build_updates import UpdateTableBuilder
 from ledgerframes.datasets.events.build_verdicts import VerdictTableBuilder
+from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.events.wire import Event
 
 __all__ = ["UPDATE_TABLES", "VERDICT_TABLES", "EventTableBuilder", "event_tables"]
 
+TABLES = {table.name: table for table in EVENT_TABLES}
 UPDATE_TABLES = ("updates", "tree_events", "reassignments")
-VERDICT_TABLES = ("verdicts", "views", "quorums", "traffic", "envelopes", "activity_records")
-ALL = (*UPDATE_TABLES, *VERDICT_TABLES)
+VERDICT_TABLES = tuple(name for name in TABLES if name not in UPDATE_TABLES)
 
 
 class EventTableBuilder:
@@ -39,8 +40,8 @@ class EventTableBuilder:
         Names of the tables to build. All nine by default.
     """
 
-    def __init__(self, id_source: str, tables: Collection[str] = ALL) -> None:
-        self._tables = [name for name in ALL if name in tables]
+    def __init__(self, id_source: str, tables: Collection[str] = TABLES) -> None:
+        self._tables = frozenset(tables)
         self._headers = StructColumns(EventHeader)
         self._builders: list[UpdateTableBuilder | VerdictTableBuilder] = []
         if not set(UPDATE_TABLES).isdisjoint(self._tables):
@@ -91,31 +92,33 @@ class EventTableBuilder:
         DecodeError
             If a time cannot be read, a node has no number, or a tree is not one.
         """
-        headers = EventHeaders(self._headers)
+        headers, tables = EventHeaders(self._headers), {}
         dropped = self._dropped_rows(headers)
         if headers.order is not None:
             inverses: dict[StructColumns[Any], Indices] = {self._headers: inverse_index(headers.order, len(self._headers))}
             for columns in [columns for builder in self._builders for columns in builder.columns]:
                 columns.reindex(inverses)
-        functions = {name: build for builder in self._builders for name, build in builder.table_functions().items()}
-        return {name: functions[name](headers) for name in self._tables} | dropped
+        for name, (columns, compute) in self._parts():
+            computed = compute(headers)  # before the header, because it may sort the rows
+            tables[name] = columns.to_table(TABLES[name], {**headers.columns(columns.item_rows), **computed})
+        return tables | dropped
+
+    def _parts(self) -> list[tuple[str, Part]]:
+        parts = [part for builder in self._builders for part in builder.parts().items()]
+        return [(name, part) for name, part in parts if name in self._tables]
 
     def _dropped_rows(self, headers: EventHeaders) -> dict[str, pa.Table]:
         """Return the table of the rows of dropped events, or nothing if none are dropped."""
         parts = []
-        for table, columns in [each for builder in self._builders for each in builder.rows_by_table().items()]:
+        for table, (columns, _) in self._parts():
             counts = np.bincount(columns.item_rows, minlength=len(self))[headers.dropped]
-            if table in self._tables and counts.any():
-                constants = {
-                    "problem": encode_categories(repeat(SECOND_VERDICT, len(counts))),
-                    "table": repeat(table, len(counts)),
-                }
-                rows = DROPPED_ROWS.from_arrays({**headers.dropped_columns, **constants, "rows": pa.array(counts)})
-                parts.append(rows.filter(pc.field("rows") > 0))
+            if counts.any():
+                computed = {**headers.dropped_columns, "problem": SECOND_VERDICT, "table": table, "rows": counts}
+                parts.append(DROPPED_ROWS.from_arrays(computed).filter(pc.field("rows") > 0))
         return {DROPPED_ROWS.name: DROPPED_ROWS.sorted(pa.concat_tables(parts))} if parts else {}
 
 
-def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = ALL) -> dict[str, pa.Table]:
+def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = TABLES) -> dict[str, pa.Table]:
     """Build the history tables from event items.
 
     Parameters

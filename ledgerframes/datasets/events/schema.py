@@ -7,7 +7,6 @@ from dataclasses import replace
 from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, SMALLS, TEXT, TEXTS, TIME, Column, Table
 
 UPDATE_ITEM = "docs/facts.md#update-items"
-NODE = "docs/facts.md#update-items"
 REASSIGNMENT = "docs/facts.md#reassignment-item"
 VERDICT = "docs/facts.md#verdict-fields"
 VIEW = "docs/facts.md#view-fields"
@@ -30,15 +29,15 @@ SYNCHRONIZER_ID = Column(
     "Synchronizer that sequenced the request, as sent (`domain_id` in a verdict).",
     "docs/facts.md#network-words",
 )
-CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", NODE)
-TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", NODE)
+CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", UPDATE_ITEM)
+TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", UPDATE_ITEM)
 PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "docs/facts.md#template-id")
 TEMPLATE_NAME = Column(
     "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
 )
-PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", NODE, missing="if it is not sent")
+PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", UPDATE_ITEM, missing="if it is not sent")
 CREATE_ARGUMENTS = Column(
-    "create_arguments", JSON, "Payload of the created contract.", NODE, missing="if the row is not a create", unit="JSON"
+    "create_arguments", JSON, "Payload of the created contract.", UPDATE_ITEM, missing="if the row is not a create", unit="JSON"
 )
 CREATED_AT = Column(
     "created_at",
@@ -47,8 +46,10 @@ CREATED_AT = Column(
     "docs/facts.md#created-at-text",
     missing="if it is not sent",
 )
-SIGNATORIES = Column("signatories", TEXTS, "Signatories of the created contract.", NODE, missing="if the row is not a create")
-OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", NODE, missing="if the row is not a create")
+SIGNATORIES = Column(
+    "signatories", TEXTS, "Signatories of the created contract.", UPDATE_ITEM, missing="if the row is not a create"
+)
+OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", UPDATE_ITEM, missing="if the row is not a create")
 
 ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
@@ -111,7 +112,7 @@ UPDATES = Table(
 TREE_EVENTS = Table(
     name="tree_events",
     row_description="node of a transaction tree",
-    reference=NODE,
+    reference=UPDATE_ITEM,
     family="events",
     key=("event_id",),
     sort=("migration_id", "record_time", "update_id", "node_index"),

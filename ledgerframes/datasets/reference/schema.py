@@ -9,8 +9,7 @@ from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, JSON, TEXT, TIM
 from ledgerframes.datasets.events import schema as history
 
 CONTRACT = "docs/facts.md#contract-object"
-VOTES = "docs/facts.md#name-rules-and-price-votes"
-RULES = "docs/facts.md#name-rules-and-price-votes"
+VOTES_AND_RULES = "docs/facts.md#name-rules-and-price-votes"
 
 OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables")
 CREATED_EVENT_BLOB = Column("created_event_blob", TEXT, "Base64 for explicit disclosure.", CONTRACT, missing="if it is not sent")
@@ -21,7 +20,7 @@ CONTRACT_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, histo
 PRICE_VOTES = Table(
     name="price_votes",
     row_description="vote on the coin price at an observation",
-    reference=VOTES,
+    reference=VOTES_AND_RULES,
     family="price_votes",
     key=("contract_id", "observed_at"),
     sort=("observed_at", "sv", "contract_id"),
@@ -48,7 +47,7 @@ PRICE_VOTES = Table(
 NAME_RULES = Table(
     name="name_rules",
     row_description="name-service rules contract at an observation",
-    reference=RULES,
+    reference=VOTES_AND_RULES,
     family="name_rules",
     key=("contract_id", "observed_at"),
     sort=("observed_at", "contract_id"),
