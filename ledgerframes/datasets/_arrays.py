@@ -129,10 +129,7 @@ def _to_values(texts: Texts) -> Values:
 def join_members(parts: Sequence[Values]) -> Values:
     """Return JSON objects of members in several columns, missing without members.
 
-    Parameters
-    ----------
-    parts : sequence of array of str
-        Members as JSON texts, such as ``"a":1`` or ``"a":1,"b":2``.
+    Members are JSON texts, such as ``"a":1`` or ``"a":1,"b":2``.
     """
     text = parts[0]
     if len(parts) > 1:

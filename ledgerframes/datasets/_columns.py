@@ -41,17 +41,12 @@ class ArrayConverter:
     """Values of many columns, converted together by type.
 
     A call of Arrow's costs as much as many values.
-
-    Attributes
-    ----------
-    bytes : int
-        Size of the arrays converted so far.
     """
 
     def __init__(self) -> None:
         self._values: defaultdict[Any, list[Any]] = defaultdict(list)
         self._columns: defaultdict[Any, list[tuple[Chunks, int]]] = defaultdict(list)
-        self.bytes = 0
+        self.bytes = 0  # of the arrays converted so far
 
     def add(self, name: str, kind: Any, values: Sequence[Any], chunks: Chunks) -> None:
         """Add values of a field, to be converted into the next chunk of its column."""
@@ -82,21 +77,8 @@ class ArrayConverter:
 class StructColumns(Generic[S]):
     """Structs of one kind as rows, with an Arrow column for each field.
 
-    One column more, ``extra``, has their unknown members.
-
-    Fields that contain structs have no column: those structs are rows of another kind, which belong to these.
-
-    Parameters
-    ----------
-    kind : type
-        The struct.
-    parent : StructColumns, optional
-        The rows that these belong to.
-
-    Attributes
-    ----------
-    converter : ArrayConverter
-        Shared with the parent, and flushed after each batch.
+    One column more, ``extra``, has their unknown members. Fields that contain structs have no column: those structs are rows of
+    another kind, whose parent these are. Both share a converter, which is flushed after each batch.
     """
 
     def __init__(self, kind: type[S], parent: StructColumns[Any] | None = None) -> None:
@@ -126,18 +108,7 @@ class StructColumns(Generic[S]):
         return name in self._fields
 
     def add(self, structs: Sequence[S], parents: Indices) -> Indices:
-        """Add a batch of structs, and return the numbers of their rows.
-
-        Parameters
-        ----------
-        structs : sequence of struct
-        parents : array of int
-            The parent's row for each struct.
-
-        Returns
-        -------
-        array of int
-        """
+        """Add a batch of structs, each with its parent's row, and return their rows."""
         start, self._count = self._count, self._count + len(structs)
         self._parents.append(parents)
         kinds = set(map(type, structs))
@@ -174,20 +145,9 @@ class StructColumns(Generic[S]):
         return sum(chunk.nbytes for chunk in last) // len(last[0]) if last else 0
 
     def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Container[str] = ()) -> Columns:
-        """Return the columns of a table that are straight copies of a field.
+        """Return the columns of a table that are straight copies, without those to skip.
 
-        Parameters
-        ----------
-        table : Table
-            Each of its columns names its field.
-        rows : array of int, optional
-            The rows to copy, with missing values for null. All by default.
-        skip : collection of str, optional
-            Columns that are computed instead.
-
-        Returns
-        -------
-        dict of str to array
+        A row that is null has missing values. By default, all rows are copied.
         """
         members = _members(self._kind)
         return {
@@ -204,7 +164,7 @@ class StructColumns(Generic[S]):
         return columns.copy_to(table, columns.child_rows, skip=("extra",))
 
     def to_table(self, table: Table, computed: Mapping[str, Any]) -> pa.Table:
-        """Return a table of straight copies and of other columns, as `Table.from_arrays` takes them."""
+        """Return a table of computed columns and straight copies."""
         return table.from_arrays({**self.copy_to(table, skip=computed), **computed})
 
     # -- rows and their parents -------------------------------------------------------------------------------------
@@ -238,10 +198,7 @@ class StructColumns(Generic[S]):
     def reindex(self, inverses: dict[StructColumns[Any], Indices]) -> None:
         """Reorder the rows as those of the parent were reordered.
 
-        Parameters
-        ----------
-        inverses : dict
-            The new row of each old row, -1 if it was dropped, for the parent. Those of these rows are added.
+        `inverses` has the new row of each old row of the parent, -1 if it was dropped. Those of these rows are added.
         """
         assert self._parent is not None
         self._parents = [inverses[self._parent][self.parents]]

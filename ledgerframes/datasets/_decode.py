@@ -20,20 +20,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
-    """Decode one JSON document.
-
-    Parameters
-    ----------
-    body : bytes
-        What the service sent.
-    kind : type
-        Struct to decode into.
-    endpoint : str
-        The operation or the file, for the error.
-
-    Returns
-    -------
-    struct
+    """Decode one JSON document of an operation or a file.
 
     Raises
     ------
@@ -84,21 +71,8 @@ def without_none(kind: Any) -> Any:
 def move_extras(body: bytes | msgspec.Raw, kind: Any, known: Extensions, unknown: UnknownNames) -> bytes | msgspec.Raw:
     """Return the same JSON with the unknown members of each object in one member, `REST`.
 
-    Payloads stay the bytes they are. A value of another shape is not changed: the decoder describes it better.
-
-    Parameters
-    ----------
-    body : bytes
-    kind : type
-        Type of the document.
-    known : Extensions
-        Members that are not unknown.
-    unknown : dict
-        Gets the names of the unknown members of each struct.
-
-    Returns
-    -------
-    bytes
+    Payloads stay the bytes they are. A value of another shape is not changed: the decoder describes it better. `unknown` gets
+    the names of the unknown members of each struct.
     """
     kind = without_none(kind)
     if bytes(memoryview(body)[:4]) == b"null" or not _contains_structs(kind):

@@ -34,11 +34,6 @@ class Extensions:
     """The members learned so far, with the struct types and decoders for them.
 
     An object of this class never changes but for its caches.
-
-    Parameters
-    ----------
-    names : mapping of type to tuple of str
-        Members that were learned for each struct.
     """
 
     def __init__(self, names: Mapping[type[Wire], tuple[str, ...]] = MappingProxyType({})) -> None:

@@ -49,16 +49,7 @@ def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
 class EventHeaders:
     """The headers of items as columns, in table order, each position once.
 
-    Parameters
-    ----------
-    headers : StructColumns of EventHeader
-
-    Attributes
-    ----------
-    order : array of int or None
-        The rows of `headers` that these are, or None if these are all of them in their order.
-    dropped : array of int
-        The other rows of `headers`.
+    `order` are the rows of `headers` that these are, or None if these are all of them in their order, and `dropped` the others.
     """
 
     def __init__(self, headers: StructColumns[EventHeader]) -> None:

@@ -95,7 +95,7 @@ class Column:
         return self.type.value_type if pa.types.is_dictionary(self.type) else self.type
 
     def to_array(self, values: Any, count: int) -> pa.Array | pa.ChunkedArray:
-        """Return values of the rows, or the one value of all rows, as an array of the column's type."""
+        """Return the values of rows, or the one value of all, as an array of this type."""
         if isinstance(values, SCALARS):
             values = pa.repeat(pa.scalar(values, self.value_type), count)
         elif not isinstance(values, pa.Array | pa.ChunkedArray):

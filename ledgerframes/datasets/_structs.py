@@ -50,22 +50,16 @@ def _to_text(value: object) -> str:
 
 
 class OneOf(Wire):
-    """An object with exactly one of several kinds, of which the fields are those that this version knows.
+    """An object whose fields are the kinds that this version knows, of which one is present.
 
     See docs/facts.md#unknown-kinds.
     """
 
 
 def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tuple[str, Any]:
-    """Return the field of the kind that is present, and its content without the wrapper ``value`` that some have.
+    """Return the field of the kind that is present, and its content.
 
-    Parameters
-    ----------
-    one_of : OneOf or None
-    json_path : str
-        Where it is, for the error.
-    update_id : str
-        Update that it belongs to, for the error.
+    Some contents are in a wrapper, ``value``.
 
     Raises
     ------

@@ -15,32 +15,16 @@ from ledgerframes.datasets.bulk.wire import ActiveContract
 
 
 class ActiveContractTableBuilder:
-    """Builder of the table of active contracts at a snapshot, from batches of lines.
-
-    Parameters
-    ----------
-    snapshot_time : datetime
-        Start of the folder that contains the lines.
-
-    Attributes
-    ----------
-    bytes : int
-        Size of the batches in Arrow.
-    """
+    """Builder of the table of active contracts at a snapshot, from batches of lines."""
 
     def __init__(self, snapshot_time: datetime) -> None:
         self._snapshot_time = snapshot_time
         self._batches = [ACTIVE_CONTRACTS.empty_arrow()]
-        self.bytes = 0
+        self.bytes = 0  # of the batches in Arrow
 
     @decode_boundary()
     def add(self, contracts: Sequence[ActiveContract]) -> None:
-        """Add a batch of contracts.
-
-        Parameters
-        ----------
-        contracts : sequence of ActiveContract
-            In any order. Objects list them by creation.
+        """Add a batch of contracts in any order.
 
         Raises
         ------

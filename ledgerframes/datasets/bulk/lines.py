@@ -11,23 +11,9 @@ T = TypeVar("T")
 
 
 def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line: int = 1) -> list[T]:
-    r"""Decode JSON lines into a struct for each line that is not blank.
+    r"""Decode whole JSON lines into a struct for each line that is not blank, in order.
 
-    Parameters
-    ----------
-    batch : bytes or memoryview
-        Whole lines. Payloads of the structs refer to it, so it must not change as long as they are needed.
-    kind : type
-        Struct to decode each line into.
-    name : str
-        File or object of the lines, for the error.
-    first_line : int, default 1
-        Number of the batch's first line in it, from 1.
-
-    Returns
-    -------
-    list
-        In the order of the lines.
+    Payloads of the structs refer to the batch, so it must not change as long as they are needed.
 
     Raises
     ------

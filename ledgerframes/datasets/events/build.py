@@ -30,14 +30,8 @@ class EventTableBuilder:
     """Builder of tables from batches of event items.
 
     Batches of about two megabytes of JSON are fastest, because decoded structs are then still in the processor's cache when
-    they are converted. Derived columns are computed once for all batches.
-
-    Parameters
-    ----------
-    id_source : str
-        Source of the update ids: ``listing``, ``ledger``, ``bulk`` or ``user``.
-    tables : collection of str, optional
-        Names of the tables to build. All nine by default.
+    they are converted. Derived columns are computed once for all batches. `id_source` is that of the update ids: ``listing``,
+    ``ledger``, ``bulk`` or ``user``.
     """
 
     def __init__(self, id_source: str, tables: Collection[str] = TABLES) -> None:
@@ -60,12 +54,9 @@ class EventTableBuilder:
 
     @decode_boundary()
     def add(self, items: Sequence[Any]) -> None:
-        """Add a batch of items.
+        """Add a batch of items in any order.
 
-        Parameters
-        ----------
-        items : sequence of Event or EventWithoutUpdateBody
-            In any order. `EventWithoutUpdateBody` is enough for `VERDICT_TABLES`.
+        `EventWithoutUpdateBody` is enough for `VERDICT_TABLES`.
 
         Raises
         ------
@@ -79,13 +70,10 @@ class EventTableBuilder:
 
     @decode_boundary()
     def tables(self) -> dict[str, pa.Table]:
-        """Return the tables of all items, which may be called once.
+        """Return the tables of all items, sorted as declared, also those without rows.
 
-        Returns
-        -------
-        dict of str to Table
-            Sorted as declared, also those without rows. With ``dropped_rows`` only if an event was dropped, because another with
-            its id and record time counts.
+        May be called once. There is a table ``dropped_rows`` only if an event was dropped, because another with its id and
+        record time counts.
 
         Raises
         ------
@@ -119,27 +107,7 @@ class EventTableBuilder:
 
 
 def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = TABLES) -> dict[str, pa.Table]:
-    """Build the history tables from event items.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        In any order.
-    id_source : str
-        Source of the update ids: ``listing``, ``ledger``, ``bulk`` or ``user``.
-    tables : collection of str, optional
-        Names of the tables to build. All nine by default.
-
-    Returns
-    -------
-    dict of str to Table
-        Sorted as declared, also those without rows.
-
-    Raises
-    ------
-    DecodeError
-        If an item has neither update nor verdict or contradicts itself, a time cannot be read, or a tree is not one.
-    """
+    """Build the history tables from event items in any order, as `EventTableBuilder` does."""
     builder = EventTableBuilder(id_source, tables)
     builder.add(events)
     return builder.tables()

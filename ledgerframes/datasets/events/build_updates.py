@@ -26,24 +26,14 @@ NO_BOUNDS = np.zeros(1, dtype=np.int32)
 
 
 class UpdateTableBuilder:
-    """Builder of the tables of updates, the nodes of their trees, and reassignments.
-
-    Parameters
-    ----------
-    headers : StructColumns of EventHeader
-        The items that these belong to.
-
-    Attributes
-    ----------
-    columns : tuple of StructColumns
-        Parents before their children.
-    """
+    """Builder of the tables of updates, the nodes of their trees, and reassignments."""
 
     def __init__(self, headers: StructColumns[EventHeader]) -> None:
         self._updates = StructColumns(Update, headers)
         self._nodes = StructColumns(Node, self._updates)
         self._reassignments = StructColumns(Reassignment, self._updates)
         self._created = StructColumns(Node, self._reassignments)
+        # Parents before their children.
         self.columns: tuple[StructColumns[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
 
     def add(self, items: Sequence[Event], rows: Indices) -> None:

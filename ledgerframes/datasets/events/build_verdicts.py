@@ -34,20 +34,7 @@ VIEW_ID, PARTY = attrgetter("view_id"), attrgetter("party")
 
 
 class VerdictTableBuilder:
-    """Builder of the tables of verdicts, their parts, traffic and activity.
-
-    Parameters
-    ----------
-    headers : StructColumns of EventHeader
-        The items that these belong to.
-    id_source : str
-        Source of the update ids.
-
-    Attributes
-    ----------
-    columns : tuple of StructColumns
-        Parents before their children.
-    """
+    """Builder of the tables of verdicts, their parts, traffic and activity."""
 
     def __init__(self, headers: StructColumns[EventHeader], id_source: str) -> None:
         self._id_source = id_source
@@ -59,6 +46,7 @@ class VerdictTableBuilder:
         self._envelopes = StructColumns(Envelope, self._traffic)
         self._record_lists = StructColumns(ActivityRecords, headers)
         self._records = StructColumns(ActivityRecord, self._record_lists)
+        # Parents before their children.
         self.columns: tuple[StructColumns[Any], ...] = (
             *(self._verdicts, self._view_lists, self._views, self._quorums),
             *(self._traffic, self._envelopes, self._record_lists, self._records),

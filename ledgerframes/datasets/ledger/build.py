@@ -41,21 +41,9 @@ __all__ = ["ledger_tables"]
 
 @decode_boundary()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:
-    """Build the four ledger tables from the items of update pages.
+    """Build the four ledger tables from the items of update pages, in any order.
 
-    Parameters
-    ----------
-    items : sequence of UpdateItem
-        In any order. Offset checkpoints contain no update and are skipped.
-    participant_id : str
-        Owner of the ledger.
-    trees : bool
-        Whether the events are ledger effects, which show the tree.
-
-    Returns
-    -------
-    dict of str to Table
-        All tables of the family, sorted by offset, also those without rows.
+    Offset checkpoints contain no update and are skipped. With `trees`, the events are ledger effects, which show the tree.
 
     Raises
     ------
@@ -97,7 +85,7 @@ def _require_distinct_offsets(updates: Sequence[Update]) -> None:
 
 
 class _Updates:
-    """The updates of one kind in order of their offsets, with the kinds and contents of their events."""
+    """The updates of one kind in order of offsets, and the contents of their events."""
 
     def __init__(self, struct: type[Update], all_pairs: Sequence[tuple[Update, UpdateItem]], participant_id: str) -> None:
         pairs = [(update, item) for update, item in all_pairs if isinstance(update, struct)]

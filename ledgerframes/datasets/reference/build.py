@@ -23,16 +23,7 @@ from ledgerframes.errors import DecodeError
 def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin: str) -> pa.Table:
     """Build the table of one observation of price votes.
 
-    Parameters
-    ----------
-    contracts : sequence of Contract
-    observed_at : datetime
-    coin : str
-        The network's word for its coin, which names the price in the payload.
-
-    Returns
-    -------
-    Table
+    `coin` is the network's word for its coin, which names the price in the payload.
 
     Raises
     ------
@@ -57,19 +48,6 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
 @decode_boundary()
 def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
     """Build the table of one observation of the name-service rules.
-
-    Parameters
-    ----------
-    contract : Contract
-    domain_id : str or None
-        Synchronizer of the contract.
-    observed_at : datetime
-    cache_hit : bool
-        Whether the service reported no change.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
