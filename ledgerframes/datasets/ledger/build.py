@@ -138,7 +138,7 @@ def _event_table(updates: _Updates, trees: bool) -> pa.Table:
     computed = {
         **updates.header(schema.LEDGER_EVENTS),
         **split_template_ids(bodies["template_id"]),
-        "event_type": [kind for kind, _ in updates.contents],
+        "event_type": [f"{kind}_event" for kind, _ in updates.contents],
         "extra": encode_extras(contents, (LedgerEventBody,), event=updates.events),
     }
     if trees:
@@ -162,7 +162,7 @@ def _parents_and_depths(updates: _Updates) -> list[tuple[int | None, int]]:
         while open_exercises and (index == 0 or open_exercises[-1][1] < node_id):
             open_exercises.pop()
         rows.append((open_exercises[-1][0] if open_exercises else None, len(open_exercises)))
-        if kind == "exercised_event":
+        if kind == "exercised":
             open_exercises.append((node_id, max(node_id, body.last_descendant_node_id or 0)))
     return rows
 

@@ -54,9 +54,9 @@ class LedgerEventBody(LedgerStruct):
 class LedgerEvent(OneOf):
     """A one-of of the three kinds of event."""
 
-    created_event: LedgerEventBody | None = msgspec.field(default=None, name="CreatedEvent")
-    archived_event: LedgerEventBody | None = msgspec.field(default=None, name="ArchivedEvent")
-    exercised_event: LedgerEventBody | None = msgspec.field(default=None, name="ExercisedEvent")
+    created: LedgerEventBody | None = msgspec.field(default=None, name="CreatedEvent")
+    archived: LedgerEventBody | None = msgspec.field(default=None, name="ArchivedEvent")
+    exercised: LedgerEventBody | None = msgspec.field(default=None, name="ExercisedEvent")
 
 
 class TraceContext(LedgerStruct):
