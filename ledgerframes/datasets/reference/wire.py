@@ -9,6 +9,8 @@ import msgspec
 
 from ledgerframes.datasets._structs import Wire
 
+__all__ = ["Contract", "NameRules", "NameRulesAnswer"]
+
 
 class Contract(Wire):
     """A contract of the history API (docs/facts.md#contract-object)."""
