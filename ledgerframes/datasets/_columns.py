@@ -104,9 +104,6 @@ class StructColumns(Generic[S]):
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._fields
-
     def add(self, structs: Sequence[S], parents: Indices) -> Indices:
         """Add a batch of structs, each with its parent's row, and return their rows."""
         start, self._count = self._count, self._count + len(structs)

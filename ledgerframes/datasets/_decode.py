@@ -41,7 +41,7 @@ def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
     known = extensions()
     while True:
         try:
-            return decoder_of(kind, known).decode(body)
+            return known.decoder(kind).decode(body)
         except msgspec.ValidationError as error:
             if "unknown field" not in str(error):
                 raise
@@ -49,13 +49,8 @@ def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
         moved = move_extras(body, kind, known, unknown)
         learned = learn(unknown)
         if learned is known:  # nothing more can be learned
-            return decoder_of(kind, known).decode(moved)
+            return known.decoder(kind).decode(moved)
         known = learned
-
-
-def decoder_of(kind: type[T], known: Extensions | None = None) -> msgspec.json.Decoder[T]:
-    """Return the decoder of a type, extended by the members learned so far."""
-    return (known or extensions()).decoder(kind)
 
 
 def without_none(kind: Any) -> Any:

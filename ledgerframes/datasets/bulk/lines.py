@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
-from ledgerframes.datasets._decode import decode_with_extras, decoder_of
+from ledgerframes.datasets._decode import decode_with_extras
+from ledgerframes.datasets._extensions import extensions
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line
     [ActivityRecord(party='alice', weight=3)]
     """
     try:
-        return decoder_of(kind).decode_lines(batch)
+        return extensions().decoder(kind).decode_lines(batch)
     except DATA_ERRORS:
         lines = enumerate(bytes(batch).split(b"\n"), first_line)
         return [_decode_line(line, kind, name, number) for number, line in lines if line.strip()]

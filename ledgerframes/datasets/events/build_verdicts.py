@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from ledgerframes.datasets._arrays import Indices, fill_lists, index_in_group, lookup_rows, merge_extras
 from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
-from ledgerframes.datasets._headers import EventHeader, EventHeaders, Part
 from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part
 from ledgerframes.datasets.events.wire import (
     ActivityRecord,
     ActivityRecords,

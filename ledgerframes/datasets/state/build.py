@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from ledgerframes.datasets._arrays import split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
 from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets._structs import kind_of
 from ledgerframes.datasets.ledger.wire import (
     ActiveContract,
     ActiveContractItem,
     LedgerEventBody,
     SynchronizerTime,
-    Unassigned,
 )
 from ledgerframes.datasets.state import schema
 from ledgerframes.datasets.state.wire import (
@@ -28,6 +30,8 @@ from ledgerframes.datasets.state.wire import (
     VettedPackages,
 )
 from ledgerframes.errors import DecodeError
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 @decode_boundary()
@@ -50,7 +54,9 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
             **split_template_ids(bodies["template_id"]),
             "contract_state": [state for _, state, _, _ in entries],
             "synchronizer_id": [_synchronizer(contract) for contract in contracts],
-            "reassignment_counter": [_counter(contract) for contract in contracts],
+            "reassignment_counter": [
+                (contract.assigned_event or contract.unassigned_event or contract).reassignment_counter for contract in contracts
+            ],
             "workflow_id": [item.workflow_id for item, *_ in entries],
             "extra": encode_extras(contracts, (ActiveContract,), item=[item for item, *_ in entries]),
         },
@@ -74,13 +80,6 @@ def _synchronizer(contract: ActiveContract) -> str | None:
     return contract.unassigned_event.source if contract.unassigned_event else contract.synchronizer_id
 
 
-def _counter(contract: ActiveContract) -> int | None:
-    unassigned: Unassigned | None = contract.unassigned_event
-    if contract.assigned_event:
-        return contract.assigned_event.reassignment_counter
-    return unassigned.reassignment_counter if unassigned else contract.reassignment_counter
-
-
 @decode_boundary()
 def completion_table(completions: Sequence[Completion], participant_id: str) -> pa.Table:
     """Build the table of completions."""
@@ -101,8 +100,7 @@ def completion_table(completions: Sequence[Completion], participant_id: str) -> 
 @decode_boundary()
 def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Table:
     """Build the table of parties."""
-    columns = StructColumns.from_structs(PartyDetails, parties)
-    return schema.PARTIES.sorted(columns.to_table(schema.PARTIES, {"participant_id": participant_id}))
+    return _table(schema.PARTIES, PartyDetails, parties, participant_id)
 
 
 @decode_boundary()
@@ -118,20 +116,17 @@ def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages]
     packages = [package for package, _ in pairs]
     packages += [VettedPackage(package_id=package_id) for package_id in package_ids if package_id not in vetted]
     around = [vetting for _, vetting in pairs] + [None] * (len(packages) - len(pairs))
-    rows = StructColumns.from_structs(VettedPackage, packages).to_table(
-        schema.PACKAGES,
-        {
-            "participant_id": participant_id,
-            "synchronizer_id": [vetting and vetting.synchronizer_id for vetting in around],
-            "extra": encode_extras(packages, (VettedPackage,), vetting=around),
-        },
-    )
-    return schema.PACKAGES.sorted(rows)
+    synchronizer_ids = [vetting and vetting.synchronizer_id for vetting in around]
+    extra = encode_extras(packages, (VettedPackage,), vetting=around)
+    return _table(schema.PACKAGES, VettedPackage, packages, participant_id, synchronizer_id=synchronizer_ids, extra=extra)
 
 
 @decode_boundary()
 def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: str) -> pa.Table:
     """Build the table of synchronizers."""
-    columns = StructColumns.from_structs(Synchronizer, synchronizers)
-    computed = {"participant_id": participant_id}
-    return schema.SYNCHRONIZERS.sorted(columns.to_table(schema.SYNCHRONIZERS, computed))
+    return _table(schema.SYNCHRONIZERS, Synchronizer, synchronizers, participant_id)
+
+
+def _table(table: Table, struct: type[S], rows: Sequence[S], participant_id: str, **computed: Any) -> pa.Table:
+    columns = StructColumns.from_structs(struct, rows)
+    return table.sorted(columns.to_table(table, {"participant_id": participant_id, **computed}))
