@@ -135,17 +135,14 @@ class SampleTable:
         """
         mappings = [dict(row) for row in rows]
         self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
-        arrays = {
-            column.name: pa.array(
-                [
-                    row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
-                    for number, row in enumerate(mappings)
-                ],
-                column.value_type,
-            )
+        columns = {
+            column.name: [
+                row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
+                for number, row in enumerate(mappings)
+            ]
             for column in self.spec.columns
         }
-        return self.spec.from_arrays(arrays)
+        return self.spec.from_arrays(columns)
 
 
 def table(name: str) -> SampleTable:

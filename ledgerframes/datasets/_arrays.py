@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, TEXT, TIME
+from ledgerframes.datasets._schema import AMOUNT, TEXT, TIME
 from ledgerframes.errors import DecodeError
 
 NULL = b"null"
@@ -89,12 +89,6 @@ def _check_utf8(texts: pa.Array, member: str) -> None:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}", column=member) from error
-
-
-def encode_categories(texts: Texts) -> Values:
-    """Return values of a closed set as a dictionary array."""
-    encoded = _to_values(texts).dictionary_encode()
-    return encoded if encoded.type == CHOICE else encoded.cast(CHOICE)
 
 
 def split_template_ids(template_ids: Values) -> dict[str, pa.Array]:

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from ledgerframes.datasets._arrays import (
     Indices,
     Values,
-    encode_categories,
     encode_json,
     fill_lists,
     join_members,
@@ -26,7 +25,7 @@ from ledgerframes.datasets._arrays import (
 )
 from ledgerframes.datasets._decode import without_none
 from ledgerframes.datasets._extensions import REST, member_prefix
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets._structs import Wire
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -148,7 +147,7 @@ class StructColumns(Generic[S]):
         """
         members = _members(self._kind)
         return {
-            column.name: _convert(self[field] if rows is None else self.to_array(field).take(rows), column, members[field])
+            column.name: _parse(self[field] if rows is None else self.to_array(field).take(rows), column, members[field])
             for column in table.columns
             if (field := column.from_field or column.name) in self._fields and column.name not in skip
         }
@@ -263,17 +262,13 @@ def _members(kind: type[msgspec.Struct]) -> dict[str, str]:
     return {field.name: field.encode_name for field in msgspec.structs.fields(kind)} | {"extra": "extra"}
 
 
-def _convert(values: Values, column: Column, member: str) -> Values:
-    """Return the values of a field as those of a column."""
-    if pa.types.is_list(column.type):
-        return values if column.nullable else fill_lists(values)
-    if column.type == values.type:
-        return values
+def _parse(values: Values, column: Column, member: str) -> Values:
+    """Return the values of a field, with texts of times and amounts parsed."""
     if column.type == TIME:
         return parse_timestamps(values, member)
-    if column.type == CHOICE:
-        return encode_categories(values)
-    return parse_amounts(values, member) if column.type == AMOUNT else values.cast(column.type)
+    if column.type == AMOUNT:
+        return parse_amounts(values, member)
+    return fill_lists(values) if pa.types.is_list(column.type) and not column.nullable else values
 
 
 def _encode_members(members: Mapping[str, Sequence[msgspec.Raw]], count: int) -> pa.Array:

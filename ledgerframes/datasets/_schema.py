@@ -15,16 +15,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes import decimals, extents
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.extents import record_time_filter
 from ledgerframes.windows import Window
 
 TEXT = pa.string()
 INTEGER = pa.int64()
 SMALL = pa.int32()
 FLAG = pa.bool_()
-TIME = pa.timestamp("us", tz="UTC")
-AMOUNT = pa.decimal128(38, 10)
+TIME = extents.TIME
+AMOUNT = decimals.AMOUNT
 CHOICE = pa.dictionary(pa.int32(), pa.string())
 TEXTS = pa.list_(pa.string())
 SMALLS = pa.list_(pa.int32())
@@ -185,7 +185,7 @@ class Table:
         """Return an Arrow expression for the rows of a window, or None if every row passes."""
         if self.window_filter:
             return self.window_filter(window)
-        return record_time_filter(window.since, window.until) if "record_time" in self._by_name else None
+        return extents.record_time_filter(window.since, window.until) if "record_time" in self._by_name else None
 
     @cached_property
     def schema(self) -> pa.Schema:
