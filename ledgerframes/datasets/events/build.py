@@ -24,6 +24,7 @@ __all__ = ["UPDATE_TABLES", "VERDICT_TABLES", "EventTableBuilder", "event_tables
 TABLES = {table.name: table for table in EVENT_TABLES}
 UPDATE_TABLES = ("updates", "tree_events", "reassignments")
 VERDICT_TABLES = tuple(name for name in TABLES if name not in UPDATE_TABLES)
+ALL = tuple(TABLES)
 
 
 class EventTableBuilder:
@@ -34,7 +35,7 @@ class EventTableBuilder:
     ``ledger``, ``bulk`` or ``user``.
     """
 
-    def __init__(self, id_source: str, tables: Collection[str] = TABLES) -> None:
+    def __init__(self, id_source: str, tables: Collection[str] = ALL) -> None:
         self._tables = frozenset(tables)
         self._headers = StructColumns(EventHeader)
         self._builders: list[UpdateTableBuilder | VerdictTableBuilder] = []
@@ -106,7 +107,7 @@ class EventTableBuilder:
         return {DROPPED_ROWS.name: DROPPED_ROWS.sorted(pa.concat_tables(parts))} if parts else {}
 
 
-def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = TABLES) -> dict[str, pa.Table]:
+def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = ALL) -> dict[str, pa.Table]:
     """Build the history tables from event items in any order, as `EventTableBuilder` does."""
     builder = EventTableBuilder(id_source, tables)
     builder.add(events)
