@@ -6,7 +6,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -22,7 +22,7 @@ from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
 from ledgerframes.network import Network, connect
-from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
+from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
 from ledgerframes.wallet import Journal
 
@@ -87,32 +87,19 @@ def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Se
     layers = setting_layers(settings.profile, overrides)
     if os.environ.get(f"{ENVIRONMENT}PROFILE") == settings.profile:
         layers["environment"]["profile"] = settings.profile
-    return [
-        Setting(
-            name,
-            _format(name, value),
-            next((_origin(layer, name, settings) for layer in layers if name in layers[layer]), "default"),
-        )
-        for name, value in _values(settings)
-    ]
+    values = [pair for name, value in settings for pair in (value if name in GROUPS else [(name, value)])]
+    if settings.profile != SANDBOX:
+        values = [(name, value) for name, value in values if name not in SandboxShape.model_fields]
+    return [Setting(name, _format(name, value), _origin(layers, name, settings.profile)) for name, value in values]
 
 
-def _origin(layer: str, name: str, settings: Settings) -> str:
+def _origin(layers: Mapping[str, Mapping[str, Any]], name: str, profile: str) -> str:
     names = {
         "keyword": "command line",
         "environment": f"{ENVIRONMENT}{name.upper()}",
-        FILE_NAME: f"{FILE_NAME}, [{settings.profile}]",
+        FILE_NAME: f"{FILE_NAME}, [{profile}]",
     }
-    return names[layer]
-
-
-def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
-    for name in Settings.model_fields:
-        if name in GROUPS:
-            if name != "sandbox" or settings.profile == SANDBOX:
-                yield from getattr(settings, name)
-        else:
-            yield name, getattr(settings, name)
+    return next((names[layer] for layer in layers if name in layers[layer]), "default")
 
 
 def _format(name: str, value: Any) -> str:
@@ -323,33 +310,24 @@ def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[
     if net.offline:
         return []
     configured = load_settings(net.settings.profile, overrides)
-    checks = []
     with _reconnect(net, overrides) as quick:
-        if configured.ledger_url:
-            checks += _check_ledger(quick, f"{host_of(configured.ledger_url[0])} ledger")
-        if configured.wallet_url:
-            checks += _check_wallet(quick, configured.wallet_url[0])
+        ledger = [check for url in configured.ledger_url[:1] for check in _check_api(quick, "ledger", url, _offsets)]
+        wallet = [check for url in configured.wallet_url[:1] for check in _check_api(quick, "wallet", url, _balance)]
+    return ledger + wallet
+
+
+def _check_api(net: Network, api: Literal["ledger", "wallet"], url: str, check: Callable[[Network], Result]) -> list[Check]:
+    """Check one request, and the version if the host says one."""
+    subject = f"{host_of(url)} {api}"
+    checks = [_run("service", subject, lambda: check(net))]
+    if checks[0].status == "ok" and (version := met_version(getattr(net, api).transport, url, api)):
+        checks.append(Check("service", f"{subject} version", *_compare(api, version, version)))
     return checks
-
-
-def _check_ledger(net: Network, subject: str) -> list[Check]:
-    offsets = _run("service", subject, lambda: _offsets(net))
-    if offsets.status != "ok":
-        return [offsets]
-    version = net.ledger.version().version[:100]
-    return [offsets, Check("service", f"{subject} version", *_compare("ledger", version, version))]
 
 
 def _offsets(net: Network) -> Result:
     end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
     return "ok", f"Serves offsets after {pruned:,} through {end:,}."
-
-
-def _check_wallet(net: Network, url: str) -> list[Check]:
-    subject = f"{host_of(url)} wallet"
-    balance = _run("service", subject, lambda: _balance(net))
-    version = met_version(net.wallet.transport, url, "wallet") if balance.status == "ok" else ""
-    return [balance, *([Check("service", f"{subject} version", *_compare("wallet", version, version))] if version else [])]
 
 
 def _balance(net: Network) -> Result:

@@ -37,16 +37,18 @@ def frame_facts(frames: Frames, bytes_on_disk: int) -> list[tuple[str, str]]:
     covered = frames.coverage
     provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
     facts = [("network", frames.network), ("range", _extent(frames)), ("population", POPULATION_DESCRIPTIONS[frames.population])]
-    facts += [(table, f"{frames.count_rows(table):,} rows") for table in frames.tables]
+    facts += [(table, pluralize(frames.count_rows(table), "row")) for table in frames.tables]
     if provisional:
-        facts.append(("provisional", f"{provisional:,} rows (the next load fetches them again)"))
-    for row in frames.problems.itertuples():
-        facts.append((f"{row.problem}s", f"{row.rows:,} rows of {row.table} are excluded, such as {row.update_id}"))
+        pronoun = "it" if provisional == 1 else "them"
+        facts.append(("provisional", f"{pluralize(provisional, 'row')} (the next load fetches {pronoun} again)"))
+    for problem, table, rows, update_id in frames.problems.itertuples(index=False, name=None):
+        verb = "is" if rows == 1 else "are"
+        facts.append((f"{problem}s", f"{pluralize(rows, 'row')} of {table} {verb} excluded, such as {update_id}"))
     facts.append(("on disk", f"{bytes_on_disk / 1e6:,.1f} MB"))
     if frames.unknown_ids:
         facts.append(("unknown ids", f"{len(frames.unknown_ids):,}"))
     if frames.failed_objects:
-        facts.append(("not read", f"{len(frames.failed_objects):,} bulk objects"))
+        facts.append(("not read", pluralize(len(frames.failed_objects), "bulk object")))
     return facts
 
 

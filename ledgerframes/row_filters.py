@@ -20,7 +20,6 @@ import pyarrow.dataset as ds
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets._arrays import encode_categories, repeat
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, PROBLEMS, SECOND_VERDICT
 from ledgerframes.datasets.events.schema import HEADER, UPDATES, VERDICTS
 from ledgerframes.store.scan import count_rows, damage_as_store_error, with_witness
@@ -99,8 +98,8 @@ class RowFilter:
             expression = functools.reduce(operator.and_, [*self._parts(table), dropped])
             rows = source.scan(table.name).to_table(columns=POSITION, filter=expression)
         counts = rows.group_by(POSITION).aggregate([([], "count_all")])
-        constants = {"problem": encode_categories(repeat(SECOND_VERDICT, len(counts))), "table": repeat(table.name, len(counts))}
-        return DROPPED_ROWS.from_arrays({**{name: counts[name] for name in POSITION}, **constants, "rows": counts["count_all"]})
+        columns = {name: counts[name] for name in POSITION}
+        return DROPPED_ROWS.from_arrays({**columns, "problem": SECOND_VERDICT, "table": table.name, "rows": counts["count_all"]})
 
     def problems(self, source: FrameSource, tables: Sequence[str]) -> pd.DataFrame:
         """Return what the frames exclude, as the table ``problems``."""

@@ -184,14 +184,10 @@ class Settings(BaseModel):
         return tuple(url.rstrip("/") for url in urls)
 
     @model_validator(mode="after")
-    def _one_token(self) -> Self:
+    def _token_and_certificate(self) -> Self:
         sources = sorted(name for name in TOKENS if getattr(self, name) is not None)
         if len(sources) > 1:
             raise ValueError(f"{sources[0]}= cannot be combined with {'= or '.join(sources[1:])}=")
-        return self
-
-    @model_validator(mode="after")
-    def _key_with_certificate(self) -> Self:
         if self.client_key_file and not self.client_cert_file:
             raise ValueError("client_key_file= needs client_cert_file=")
         return self

@@ -107,7 +107,7 @@ class SampleTable:
             column.name: _array(column, numbers, columns.get(column.name, functools.partial(_sampled, self.spec, column)))
             for column in self.spec.columns
         }
-        return self._to_table(arrays)
+        return self.spec.from_arrays(arrays)
 
     def fill(self, rows: Iterable[Mapping[str, object]]) -> pa.Table:
         """Return rows of which only some columns are written out.
@@ -135,21 +135,14 @@ class SampleTable:
         """
         mappings = [dict(row) for row in rows]
         self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
-        arrays = {
-            column.name: pa.array(
-                [
-                    row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
-                    for number, row in enumerate(mappings)
-                ],
-                _plain_type(column),
-            )
+        columns = {
+            column.name: [
+                row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
+                for number, row in enumerate(mappings)
+            ]
             for column in self.spec.columns
         }
-        return self._to_table(arrays)
-
-    def _to_table(self, arrays: Mapping[str, pa.Array]) -> pa.Table:
-        encoded = {name: array.cast(self.spec[name].type) for name, array in arrays.items()}
-        return self.spec.from_arrays(encoded)
+        return self.spec.from_arrays(columns)
 
 
 def table(name: str) -> SampleTable:
@@ -242,7 +235,7 @@ def _array(column: Column, numbers: list[int], values: Any) -> pa.Array:
         values = [values] * len(numbers)
     if len(values) != len(numbers):
         raise UsageError(f"{column.name}= must have {len(numbers)} values, got {len(values)}.")
-    return pa.array(values, _plain_type(column), from_pandas=True)
+    return pa.array(values, column.value_type, from_pandas=True)
 
 
 def _has_value_for_each_row(column: Column, values: Any) -> bool:
@@ -251,11 +244,6 @@ def _has_value_for_each_row(column: Column, values: Any) -> bool:
     if not pa.types.is_list(column.type):
         return True
     return any(value is None or (hasattr(value, "__len__") and not isinstance(value, str)) for value in values)
-
-
-def _plain_type(column: Column) -> pa.DataType:
-    """Return the type of a column's values before they are encoded as a dictionary."""
-    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
 def _sampled(spec: Table, column: Column, number: int) -> object:
@@ -299,7 +287,9 @@ def _to_arrow(sample: SampleTable, rows: Rows) -> pa.Table:
         return rows.cast(sample.spec.schema)
     if not isinstance(rows, pd.DataFrame):
         return sample.fill(rows)
-    return sample._to_table({name: _from_series(rows[name], sample.spec[name]) for name in sample.spec.select([*rows.columns])})
+    return sample.spec.from_arrays(
+        {name: _from_series(rows[name], sample.spec[name]) for name in sample.spec.select([*rows.columns])}
+    )
 
 
 def _from_series(values: pd.Series[Any], column: Column) -> pa.Array:
@@ -308,4 +298,4 @@ def _from_series(values: pd.Series[Any], column: Column) -> pa.Array:
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return array.cast(_plain_type(column))
+    return array.cast(column.value_type)

@@ -195,6 +195,9 @@ def test_problems_are_shown_and_saved(split: lf.Network, tmp_path: Path) -> None
     frames = lf.load_events(split, **WINDOW)
     assert "second verdicts    2 rows of verdicts are excluded, such as id000001" in repr(frames)
     assert "2 rows of verdicts are excluded" in frames._repr_html_()
+    chosen = repr(frames.where("verdicts", update_id="id000000"))
+    assert "1 row of verdicts is excluded" in chosen
+    assert "verdicts           1 row\n" in chosen
     lf.save_frames(frames, tmp_path / "saved")
     opened = lf.open_frames(tmp_path / "saved")
     pd.testing.assert_frame_equal(opened.problems, frames.problems)

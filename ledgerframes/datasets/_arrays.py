@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, SMALL, TEXT, TIME
+from ledgerframes.datasets._schema import AMOUNT, TEXT, TIME
 from ledgerframes.errors import DecodeError
 
 NULL = b"null"
@@ -91,27 +91,6 @@ def _check_utf8(texts: pa.Array, member: str) -> None:
         raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}", column=member) from error
 
 
-def encode_categories(texts: Texts) -> Values:
-    """Return values of a closed set as a dictionary array."""
-    encoded = _to_values(texts).dictionary_encode()
-    return encoded if encoded.type == CHOICE else encoded.cast(CHOICE)
-
-
-def encode_flags(mask: npt.NDArray[np.bool_], if_true: str, if_false: str) -> pa.Array:
-    """Return one of two values of a closed set for each row."""
-    return encode_categories(pc.if_else(pa.array(mask), if_true, if_false))
-
-
-def repeat(value: str, count: int) -> pa.Array:
-    """Return an array of one text."""
-    return pa.repeat(pa.scalar(value, TEXT), count)
-
-
-def counts_to_array(counts: Indices) -> pa.Array:
-    """Return counts or positions as a column of small integers."""
-    return pa.array(counts, SMALL)
-
-
 def split_template_ids(template_ids: Values) -> dict[str, pa.Array]:
     """Return the columns package_id and template_name.
 
@@ -144,10 +123,7 @@ def _to_values(texts: Texts) -> Values:
 def join_members(parts: Sequence[Values]) -> Values:
     """Return JSON objects of members in several columns, missing without members.
 
-    Parameters
-    ----------
-    parts : sequence of array of str
-        Members as JSON texts, such as ``"a":1`` or ``"a":1,"b":2``.
+    Members are JSON texts, such as ``"a":1`` or ``"a":1,"b":2``.
     """
     text = parts[0]
     if len(parts) > 1:

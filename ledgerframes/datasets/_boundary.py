@@ -20,22 +20,7 @@ CHECK_VERSION = "Run `ledgerframes doctor` to check the service's version."
 
 @contextmanager
 def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str = "$") -> Iterator[None]:
-    """Raise every error of a body as a `DecodeError`, and add missing facts to it.
-
-    Parameters
-    ----------
-    endpoint : str
-        HTTP method and path of the operation, or the file.
-    update_id : str
-        Update whose item is decoded.
-    json_path : str
-        Position of what is decoded.
-
-    Raises
-    ------
-    DecodeError
-        With all facts that are known.
-    """
+    """Raise every error of a body as a `DecodeError`, with all facts that are known."""
     try:
         yield
     except DecodeError as error:
@@ -49,20 +34,10 @@ def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str =
 def decode_error(
     error: Exception, endpoint: str, *, line: int = 0, body: bytes = b"", update_id: str = "", json_path: str = "$"
 ) -> DecodeError:
-    """Return the `DecodeError` for what decoding raised.
+    """Return the `DecodeError` for what decoding raised, one of `DATA_ERRORS`.
 
-    Parameters
-    ----------
-    error : Exception
-        One of `DATA_ERRORS`.
-    endpoint : str
-        The operation or the file.
-    line : int
-        Number of the line in the file, from 1.
-    body : bytes
-        What was decoded, whose start is shown if it is not JSON.
-    update_id, json_path : str
-        Facts of the error.
+    `endpoint` is the operation or the file, `line` the number of a line in it, from 1. The start of a body that is not JSON is
+    shown.
     """
     source = f"line {line} of {endpoint}" if line else f"response from {endpoint}" if endpoint else "response"
     if isinstance(error, msgspec.ValidationError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from ledgerframes.datasets._arrays import (
     Indices,
     Values,
-    encode_categories,
     encode_json,
     fill_lists,
     join_members,
@@ -26,7 +25,7 @@ from ledgerframes.datasets._arrays import (
 )
 from ledgerframes.datasets._decode import without_none
 from ledgerframes.datasets._extensions import REST, member_prefix
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets._structs import Wire
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -41,17 +40,12 @@ class ArrayConverter:
     """Values of many columns, converted together by type.
 
     A call of Arrow's costs as much as many values.
-
-    Attributes
-    ----------
-    bytes : int
-        Size of the arrays converted so far.
     """
 
     def __init__(self) -> None:
         self._values: defaultdict[Any, list[Any]] = defaultdict(list)
         self._columns: defaultdict[Any, list[tuple[Chunks, int]]] = defaultdict(list)
-        self.bytes = 0
+        self.bytes = 0  # of the arrays converted so far
 
     def add(self, name: str, kind: Any, values: Sequence[Any], chunks: Chunks) -> None:
         """Add values of a field, to be converted into the next chunk of its column."""
@@ -82,21 +76,8 @@ class ArrayConverter:
 class StructColumns(Generic[S]):
     """Structs of one kind as rows, with an Arrow column for each field.
 
-    One column more, ``extra``, has their unknown members.
-
-    Fields that contain structs have no column: those structs are rows of another kind, which belong to these.
-
-    Parameters
-    ----------
-    kind : type
-        The struct.
-    parent : StructColumns, optional
-        The rows that these belong to.
-
-    Attributes
-    ----------
-    converter : ArrayConverter
-        Shared with the parent, and flushed after each batch.
+    One column more, ``extra``, has their unknown members. Fields that contain structs have no column: those structs are rows of
+    another kind, whose parent these are. Both share a converter, which is flushed after each batch.
     """
 
     def __init__(self, kind: type[S], parent: StructColumns[Any] | None = None) -> None:
@@ -122,22 +103,8 @@ class StructColumns(Generic[S]):
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._fields
-
     def add(self, structs: Sequence[S], parents: Indices) -> Indices:
-        """Add a batch of structs, and return the numbers of their rows.
-
-        Parameters
-        ----------
-        structs : sequence of struct
-        parents : array of int
-            The parent's row for each struct.
-
-        Returns
-        -------
-        array of int
-        """
+        """Add a batch of structs, each with its parent's row, and return their rows."""
         start, self._count = self._count, self._count + len(structs)
         self._parents.append(parents)
         kinds = set(map(type, structs))
@@ -173,25 +140,14 @@ class StructColumns(Generic[S]):
         last = [chunks[-1] for chunks in self._chunks.values() if chunks]
         return sum(chunk.nbytes for chunk in last) // len(last[0]) if last else 0
 
-    def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Collection[str] = ()) -> Columns:
-        """Return the columns of a table that are straight copies of a field.
+    def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Container[str] = ()) -> Columns:
+        """Return the columns of a table that are straight copies, without those to skip.
 
-        Parameters
-        ----------
-        table : Table
-            Each of its columns names its field.
-        rows : array of int, optional
-            The rows to copy, with missing values for null. All by default.
-        skip : collection of str, optional
-            Columns that are computed instead.
-
-        Returns
-        -------
-        dict of str to array
+        A row that is null has missing values. By default, all rows are copied.
         """
         members = _members(self._kind)
         return {
-            column.name: _convert(self[field] if rows is None else self.to_array(field).take(rows), column, members[field])
+            column.name: _parse(self[field] if rows is None else self.to_array(field).take(rows), column, members[field])
             for column in table.columns
             if (field := column.from_field or column.name) in self._fields and column.name not in skip
         }
@@ -203,7 +159,7 @@ class StructColumns(Generic[S]):
         columns.converter.flush()
         return columns.copy_to(table, columns.child_rows, skip=("extra",))
 
-    def to_table(self, table: Table, computed: Columns) -> pa.Table:
+    def to_table(self, table: Table, computed: Mapping[str, Any]) -> pa.Table:
         """Return a table of computed columns and straight copies."""
         return table.from_arrays({**self.copy_to(table, skip=computed), **computed})
 
@@ -238,10 +194,7 @@ class StructColumns(Generic[S]):
     def reindex(self, inverses: dict[StructColumns[Any], Indices]) -> None:
         """Reorder the rows as those of the parent were reordered.
 
-        Parameters
-        ----------
-        inverses : dict
-            The new row of each old row, -1 if it was dropped, for the parent. Those of these rows are added.
+        `inverses` has the new row of each old row of the parent, -1 if it was dropped. Those of these rows are added.
         """
         assert self._parent is not None
         self._parents = [inverses[self._parent][self.parents]]
@@ -309,17 +262,13 @@ def _members(kind: type[msgspec.Struct]) -> dict[str, str]:
     return {field.name: field.encode_name for field in msgspec.structs.fields(kind)} | {"extra": "extra"}
 
 
-def _convert(values: Values, column: Column, member: str) -> Values:
-    """Return the values of a field as those of a column."""
-    if pa.types.is_list(column.type):
-        return values if column.nullable else fill_lists(values)
-    if column.type == values.type:
-        return values
+def _parse(values: Values, column: Column, member: str) -> Values:
+    """Return the values of a field, with texts of times and amounts parsed."""
     if column.type == TIME:
         return parse_timestamps(values, member)
-    if column.type == CHOICE:
-        return encode_categories(values)
-    return parse_amounts(values, member) if column.type == AMOUNT else values.cast(column.type)
+    if column.type == AMOUNT:
+        return parse_amounts(values, member)
+    return fill_lists(values) if pa.types.is_list(column.type) and not column.nullable else values
 
 
 def _encode_members(members: Mapping[str, Sequence[msgspec.Raw]], count: int) -> pa.Array:

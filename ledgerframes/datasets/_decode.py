@@ -20,20 +20,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
-    """Decode one JSON document.
-
-    Parameters
-    ----------
-    body : bytes
-        What the service sent.
-    kind : type
-        Struct to decode into.
-    endpoint : str
-        The operation or the file, for the error.
-
-    Returns
-    -------
-    struct
+    """Decode one JSON document of an operation or a file.
 
     Raises
     ------
@@ -54,7 +41,7 @@ def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
     known = extensions()
     while True:
         try:
-            return decoder_of(kind, known).decode(body)
+            return known.decoder(kind).decode(body)
         except msgspec.ValidationError as error:
             if "unknown field" not in str(error):
                 raise
@@ -62,13 +49,8 @@ def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
         moved = move_extras(body, kind, known, unknown)
         learned = learn(unknown)
         if learned is known:  # nothing more can be learned
-            return decoder_of(kind, known).decode(moved)
+            return known.decoder(kind).decode(moved)
         known = learned
-
-
-def decoder_of(kind: type[T], known: Extensions | None = None) -> msgspec.json.Decoder[T]:
-    """Return the decoder of a type, extended by the members learned so far."""
-    return (known or extensions()).decoder(kind)
 
 
 def without_none(kind: Any) -> Any:
@@ -84,21 +66,8 @@ def without_none(kind: Any) -> Any:
 def move_extras(body: bytes | msgspec.Raw, kind: Any, known: Extensions, unknown: UnknownNames) -> bytes | msgspec.Raw:
     """Return the same JSON with the unknown members of each object in one member, `REST`.
 
-    Payloads stay the bytes they are. A value of another shape is not changed: the decoder describes it better.
-
-    Parameters
-    ----------
-    body : bytes
-    kind : type
-        Type of the document.
-    known : Extensions
-        Members that are not unknown.
-    unknown : dict
-        Gets the names of the unknown members of each struct.
-
-    Returns
-    -------
-    bytes
+    Payloads stay the bytes they are. A value of another shape is not changed: the decoder describes it better. `unknown` gets
+    the names of the unknown members of each struct.
     """
     kind = without_none(kind)
     if bytes(memoryview(body)[:4]) == b"null" or not _contains_structs(kind):

@@ -15,7 +15,7 @@ import secrets
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType, UnionType
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -25,6 +25,7 @@ MAX_NAMES = 32  # each name costs time at every object; more than these are no l
 REST = f"$extra-{secrets.token_hex(8)}"
 FIELD_NAME = re.compile(r'[^"\\\x00-\x1f]{1,200}')  # other names msgspec refuses
 
+T = TypeVar("T")
 UnknownNames = dict[type[Wire], dict[str, None]]
 
 _lock = threading.Lock()
@@ -34,11 +35,6 @@ class Extensions:
     """The members learned so far, with the struct types and decoders for them.
 
     An object of this class never changes but for its caches.
-
-    Parameters
-    ----------
-    names : mapping of type to tuple of str
-        Members that were learned for each struct.
     """
 
     def __init__(self, names: Mapping[type[Wire], tuple[str, ...]] = MappingProxyType({})) -> None:
@@ -50,7 +46,7 @@ class Extensions:
         """Return the members learned for a struct."""
         return self._names.get(struct, ())
 
-    def decoder(self, kind: Any) -> msgspec.json.Decoder[Any]:
+    def decoder(self, kind: type[T]) -> msgspec.json.Decoder[T]:
         """Return the decoder of a type, made at the first call."""
         decoder = self._decoders.get(kind)
         if decoder is None:

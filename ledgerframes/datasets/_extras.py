@@ -15,19 +15,8 @@ from ledgerframes.datasets._structs import Wire
 def encode_extras(rows: Sequence[Wire], own_rows: tuple[type[Wire], ...] = (), **around: Sequence[Wire | None]) -> pa.Array:
     """Return the unknown members of rows, and those of their parts under the parts' names.
 
-    Parameters
-    ----------
-    rows : sequence of struct
-        One for each row.
-    own_rows : tuple of type, optional
-        Structs whose unknown members are those of other rows.
-    **around : sequence of struct
-        Objects around each row, by the name under which their unknown members are to be found.
-
-    Returns
-    -------
-    array of str
-        A JSON object for each row, or missing.
+    The unknown members of `own_rows` are those of other rows. `around` has the objects around
+    each row, by the name under which their unknown members are to be found. Each row gets a JSON object, or is missing.
     """
     structs = [rows, *around.values()]
     if not any(struct.is_extended for each in structs for struct in each if struct is not None):

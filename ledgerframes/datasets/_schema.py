@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -14,20 +15,22 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes import decimals, extents
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.extents import record_time_filter
 from ledgerframes.windows import Window
 
 TEXT = pa.string()
 INTEGER = pa.int64()
 SMALL = pa.int32()
 FLAG = pa.bool_()
-TIME = pa.timestamp("us", tz="UTC")
-AMOUNT = pa.decimal128(38, 10)
+TIME = extents.TIME
+AMOUNT = decimals.AMOUNT
 CHOICE = pa.dictionary(pa.int32(), pa.string())
 TEXTS = pa.list_(pa.string())
 SMALLS = pa.list_(pa.int32())
 JSON = pa.string()
+
+SCALARS = (str, int, datetime)
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Column:
         Arrow type.
     meaning : str
         Noun phrase, and sentences about its values.
-    reference : str
-        Link to the fact that the column rests on.
+    reference : str, optional
+        Link to the fact that the column rests on (default: that of its table).
     missing : str, optional
         When a value is missing, such as ``if it is not sent`` (default: never).
     unit : str, optional
@@ -56,7 +59,7 @@ class Column:
     name: str
     type: pa.DataType
     meaning: str
-    reference: str
+    reference: str = ""
     missing: str = ""
     unit: str = ""
     values: tuple[str, ...] = ()
@@ -87,6 +90,21 @@ class Column:
         return pa.field(self.name, self.type, nullable=self.nullable)
 
     @property
+    def value_type(self) -> pa.DataType:
+        """Arrow type of the values, before those of a closed set are encoded."""
+        return self.type.value_type if pa.types.is_dictionary(self.type) else self.type
+
+    def to_array(self, values: Any, count: int) -> pa.Array | pa.ChunkedArray:
+        """Return the values of rows, or the one value of all, as an array of this type."""
+        if isinstance(values, SCALARS):
+            values = pa.repeat(pa.scalar(values, self.value_type), count)
+        elif not isinstance(values, pa.Array | pa.ChunkedArray):
+            values = pa.array(values, self.value_type)
+        if values.type == self.type:
+            return values
+        return values.dictionary_encode() if pa.types.is_dictionary(self.type) else values.cast(self.type)
+
+    @property
     def pandas_dtype(self) -> str:
         """Name of the dtype that the column has in a DataFrame."""
         return str(_to_series(pa.chunked_array([], type=self.type), self).dtype)
@@ -107,13 +125,15 @@ class Table:
     columns : tuple of Column
     key : tuple of str
         Columns that identify a row together.
-    sort : tuple of str
-        Columns by which rows are sorted.
+    sort : tuple of str, optional
+        Columns by which rows are sorted (default: the key).
     is_presorted : bool
         Whether segments in order have their rows in the declared order.
     window_filter : callable or None
         Makes the Arrow expression for the rows of a window. By default, rows with a record time in it, or all rows of a table
         without record times.
+    reference : str, optional
+        Link to the fact that columns rest on, unless they name another.
     """
 
     name: str
@@ -121,13 +141,17 @@ class Table:
     family: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
-    sort: tuple[str, ...]
+    sort: tuple[str, ...] = ()
     is_presorted: bool = True
     window_filter: Callable[[Window], pc.Expression] | None = field(default=None, repr=False, compare=False)
+    reference: str = ""
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {column.name: column for column in self.columns})
+        columns = tuple(each if each.reference else replace(each, reference=self.reference) for each in self.columns)
+        by_name = {column.name: column for column in columns}
+        for name, value in {"columns": columns, "sort": self.sort or self.key, "_by_name": by_name}.items():
+            object.__setattr__(self, name, value)
 
     def __getitem__(self, name: str) -> Column:
         return self._by_name[name]
@@ -161,7 +185,7 @@ class Table:
         """Return an Arrow expression for the rows of a window, or None if every row passes."""
         if self.window_filter:
             return self.window_filter(window)
-        return record_time_filter(window.since, window.until) if "record_time" in self._by_name else None
+        return extents.record_time_filter(window.since, window.until) if "record_time" in self._by_name else None
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -183,8 +207,13 @@ class Table:
         """Return the table without rows, with every column and dtype."""
         return self.to_pandas(self.empty_arrow())
 
-    def from_arrays(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    def from_arrays(self, columns: Mapping[str, Any]) -> pa.Table:
         """Return a table of columns, with nulls for the nullable columns that are not passed.
+
+        Parameters
+        ----------
+        columns : mapping
+            Arrow arrays, values of the rows, or one value for all rows, by column.
 
         Raises
         ------
@@ -194,19 +223,17 @@ class Table:
             If a value is missing that the API promises.
         """
         self._require_known(columns)
-        count = max((len(values) for values in columns.values()), default=0)
-        for name in self._required:
-            if name not in columns:
-                raise UsageError(f"Table {self.name} needs the column {name}. Pass its values.")
-            if columns[name].null_count:
-                message = f"Table {self.name}: column {name} has a missing value where the API promises one."
-                raise DecodeError(message, json_path="$", column=name)
-        arrays = [columns[name] if name in columns else pa.nulls(count, column.type) for name, column in self._by_name.items()]
+        count = max((len(values) for values in columns.values() if not isinstance(values, SCALARS)), default=0)
+        arrays = []
+        for column in self.columns:
+            if column.name not in columns and not column.nullable:
+                raise UsageError(f"Table {self.name} needs the column {column.name}. Pass its values.")
+            array = column.to_array(columns[column.name], count) if column.name in columns else pa.nulls(count, column.type)
+            if array.null_count and not column.nullable:
+                message = f"Table {self.name}: column {column.name} has a missing value where the API promises one."
+                raise DecodeError(message, json_path="$", column=column.name)
+            arrays.append(array)
         return pa.Table.from_arrays(arrays, schema=self.schema)
-
-    @cached_property
-    def _required(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns if not column.nullable)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
         """Return rows in the declared order, with closed sets ordered as text."""

@@ -1,4 +1,4 @@
-"""The base of every struct of the wire.
+"""The bases of the structs of the wire.
 
 A struct declares the members that this version knows and refuses others. That costs
 nothing, and `decode` notices a new member as soon as a service sends one. It then extends
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+
+from ledgerframes.errors import DecodeError
 
 ABSENT = msgspec.Raw(b"")
 Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # position in a ledger, which the API limits to 64 bits
@@ -42,3 +44,51 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 def _to_text(value: object) -> str:
     return bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value)
+
+
+# -- one-ofs --------------------------------------------------------------------------------------------------------
+
+
+class OneOf(Wire):
+    """An object whose fields are the kinds that this version knows, of which one is present.
+
+    See docs/facts.md#unknown-kinds.
+    """
+
+
+def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tuple[str, Any]:
+    """Return the field of the kind that is present, and its content.
+
+    Some contents are in a wrapper, ``value``.
+
+    Raises
+    ------
+    DecodeError
+        If it has no kind, a kind that this version does not know, or several kinds.
+    """
+    present = [] if one_of is None else [(name, value) for name in _kinds(type(one_of)) if (value := getattr(one_of, name))]
+    unknown = [] if one_of is None or not one_of.extra else _unknown_kinds(one_of)
+    if len(present) == 1 and not unknown:
+        name, content = present[0]
+        return name, getattr(content, "value", content)
+    names = [*(name for name, _ in present), *unknown]
+    if len(names) > 1:
+        reason = f"has several kinds ({', '.join(names)})"
+    else:
+        reason = f"is of the kind {unknown[0]!r}, which this version does not know" if unknown else "has no kind"
+    of_update = f" of update {update_id}" if update_id else ""
+    raise DecodeError(
+        f"A one-of at {json_path}{of_update} {reason}. Upgrade ledgerframes if the service is newer.",
+        json_path=json_path,
+        update_id=update_id,
+        kind=unknown[0] if len(names) == 1 and unknown else "",
+    )
+
+
+def _kinds(struct: type[OneOf]) -> tuple[str, ...]:
+    return tuple(name for name in struct.__struct_fields__ if name not in struct.extra_members)
+
+
+def _unknown_kinds(one_of: OneOf) -> list[str]:
+    """Return the unknown members that are named like kinds, with a capital letter."""
+    return [name for name in msgspec.json.decode(one_of.extra, type=dict[str, msgspec.Raw]) if name[:1].isupper()]

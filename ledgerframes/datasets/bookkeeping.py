@@ -10,15 +10,16 @@ from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"
 
-SINCE = Column("since", TIME, "Start of the window, inclusive.", STORE, missing="for ids and offsets")
-UNTIL = Column("until", TIME, "End of the window, exclusive.", STORE, missing="for ids and offsets")
+SINCE = Column("since", TIME, "Start of the window, inclusive.", missing="for ids and offsets")
+UNTIL = Column("until", TIME, "End of the window, exclusive.", missing="for ids and offsets")
 MIGRATION = replace(MIGRATION_ID, missing="if the extent has none or several")
-AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", STORE, missing="for windows and ids")
-THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", STORE, missing="for windows and ids")
+AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", missing="for windows and ids")
+THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", missing="for windows and ids")
 
 COVERAGE = Table(
     name="coverage",
     row_description="segment of the store that the frames read",
+    reference=STORE,
     family="bookkeeping",
     key=(),
     sort=("migration_id", "since", "after"),
@@ -32,36 +33,36 @@ COVERAGE = Table(
             "status",
             CHOICE,
             "final: cannot change. provisional: may change and is fetched again. gap: pruned before it was fetched.",
-            STORE,
             values=("final", "provisional", "gap"),
         ),
-        Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
-        Column("source", TEXT, "Host that returned the rows, or file.", STORE),
-        Column("fetched_at", TIME, "Time when the segment was written.", STORE),
+        Column("rows", INTEGER, "Rows of all tables together.", unit="rows"),
+        Column("source", TEXT, "Host that returned the rows, or file."),
+        Column("fetched_at", TIME, "Time when the segment was written."),
     ),
 )
 
 
 def _estimate(name: str, description: str, unit: str) -> Column:
     text = f"{description} from the density of what is stored."
-    return Column(name, INTEGER, text, STORE, missing="for ids and objects, or if nothing is stored", unit=unit)
+    return Column(name, INTEGER, text, missing="for ids and objects, or if nothing is stored", unit=unit)
 
 
 PLAN = Table(
     name="plan",
     row_description="extent that a load would fetch",
+    reference=STORE,
     family="bookkeeping",
     key=(),
     sort=("dataset", "migration_id", "since", "after"),
     columns=(
-        Column("dataset", TEXT, "Dataset of the store, or table of a state that is not stored.", STORE),
+        Column("dataset", TEXT, "Dataset of the store, or table of a state that is not stored."),
         MIGRATION,
         SINCE,
         UNTIL,
         AFTER,
         THROUGH,
-        Column("update_id", TEXT, "Id to look up.", STORE, missing="unless ids are loaded"),
-        Column("object_key", TEXT, "Key of a bulk object.", STORE, missing="unless bulk objects are loaded"),
+        Column("update_id", TEXT, "Id to look up.", missing="unless ids are loaded"),
+        Column("object_key", TEXT, "Key of a bulk object.", missing="unless bulk objects are loaded"),
         _estimate("requests", "HTTP requests to fetch it, estimated", "requests"),
         _estimate("rows", "Rows of all tables together, estimated", "rows"),
         _estimate("bytes", "Size in the store, estimated", "bytes"),
@@ -69,7 +70,6 @@ PLAN = Table(
             "minutes",
             INTEGER,
             "Minutes to fetch it, from the requests and their rate.",
-            STORE,
             missing="without estimates, or without a rate",
             unit="minutes",
         ),
@@ -77,7 +77,6 @@ PLAN = Table(
             "request_rate",
             TEXT,
             "What the minutes rest on: the requests per second that the host has kept so far, or the maximum that is set.",
-            STORE,
             missing="without minutes",
         ),
     ),
@@ -107,8 +106,7 @@ PROBLEMS = Table(
     name="problems",
     row_description="problem and table with excluded rows",
     family="bookkeeping",
-    key=("problem", "table"),
-    sort=(),
+    key=(),
     columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], meaning="Id of one of the updates.")),
 )
 
@@ -118,21 +116,17 @@ REMOVED, ADDED, CHANGED = "rows removed", "rows added", "values changed"
 UPSTREAM_CHANGES = Table(
     name="upstream_changes",
     row_description="stored extent, table, change and column that the service returns differently now",
+    reference=RECHECK,
     family="bookkeeping",
     key=("dataset", "extent", "table", "change", "column"),
-    sort=("dataset", "extent", "table", "change", "column"),
     columns=(
-        Column("dataset", TEXT, "Dataset of the store.", RECHECK),
-        Column("extent", TEXT, "The part of a segment that was fetched again.", RECHECK),
-        Column("table", TEXT, "Table of the dataset.", RECHECK),
+        Column("dataset", TEXT, "Dataset of the store."),
+        Column("extent", TEXT, "The part of a segment that was fetched again."),
+        Column("table", TEXT, "Table of the dataset."),
         Column(
-            "change",
-            CHOICE,
-            "What differs, where rows are matched by the key of the table.",
-            RECHECK,
-            values=(REMOVED, ADDED, CHANGED),
+            "change", CHOICE, "What differs, where rows are matched by the key of the table.", values=(REMOVED, ADDED, CHANGED)
         ),
-        Column("column", TEXT, "Column whose values differ.", RECHECK, missing="for whole rows"),
-        Column("rows", INTEGER, "Number of rows that differ.", RECHECK, unit="rows"),
+        Column("column", TEXT, "Column whose values differ.", missing="for whole rows"),
+        Column("rows", INTEGER, "Number of rows that differ.", unit="rows"),
     ),
 )

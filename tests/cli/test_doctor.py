@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import request
 from servers import served
 
 from ledgerframes import doctor
@@ -195,6 +196,17 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
     assert bad.code == 4
     assert "401" in bad.out
     assert box.expired_token not in bad.out + bad.err
+
+
+@pytest.mark.loopback
+def test_a_ledger_that_does_not_tell_its_version_is_checked(served_apis: tuple[Sandbox, int], run: Run) -> None:
+    box, port = served_apis
+    box.app.before_request(lambda: ("", 503) if request.path.endswith("/v2/version") else None)
+    urls = f'ledger_url = "http://127.0.0.1:{port}/api/ledger"\nhistory_url = "http://127.0.0.1:{port}/api/scan"\n'
+    Path("ledgerframes.toml").write_text(f'[local]\n{urls}requests_per_second = 0\ntoken = "{box.token}"\n')
+    result = run("--profile", "local", "doctor")
+    assert result.code == 0, result.out + result.err
+    assert f"offsets after 0 through {box.ledger.end():,}" in result.out
 
 
 @pytest.fixture

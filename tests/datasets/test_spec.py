@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -65,6 +67,26 @@ def test_large_integers_and_early_times_survive() -> None:
     frame = EVERY_TYPE.to_pandas(EVERY_TYPE.from_arrays(columns))
     assert frame["a"][0] == frame["b"][0] == 2**60 + 1
     assert frame["g"][0] == early
+
+
+def test_values_become_arrays_of_the_declared_type() -> None:
+    time = datetime(2026, 11, 1, tzinfo=UTC)
+    columns = {"a": np.array([1, 2]), "c": [3, None], "d": True, "e": "text", "f": "x", "g": time, "i": [["p"], []]}
+    rows = EVERY_TYPE.from_arrays(columns)
+    assert rows.schema.equals(EVERY_TYPE.schema)
+    assert rows.drop_columns(["b", "h"]).to_pylist() == [
+        {"a": 1, "c": 3, "d": True, "e": "text", "f": "x", "g": time, "i": ["p"]},
+        {"a": 2, "c": None, "d": True, "e": "text", "f": "x", "g": time, "i": []},
+    ]
+    with pytest.raises(pa.ArrowInvalid):
+        EVERY_TYPE.from_arrays({"a": [1], "c": np.array([2**31])})
+
+
+def test_a_table_declares_what_its_columns_share() -> None:
+    columns = (Column("a", INTEGER, "…"), Column("b", INTEGER, "…", "own"))
+    spec = Table("test", "row", "test", columns, key=("b",), reference="shared")
+    assert [column.reference for column in spec.columns] == [spec["a"].reference, spec["b"].reference] == ["shared", "own"]
+    assert spec.sort == ("b",)
 
 
 def test_a_value_outside_the_closed_set_is_kept() -> None:

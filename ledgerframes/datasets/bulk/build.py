@@ -10,38 +10,21 @@ import pyarrow as pa
 from ledgerframes.datasets._arrays import split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets._schema import TEXT, TIME
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 
 
 class ActiveContractTableBuilder:
-    """Builder of the table of active contracts at a snapshot, from batches of lines.
-
-    Parameters
-    ----------
-    snapshot_time : datetime
-        Start of the folder that contains the lines.
-
-    Attributes
-    ----------
-    bytes : int
-        Size of the batches in Arrow.
-    """
+    """Builder of the table of active contracts at a snapshot, from batches of lines."""
 
     def __init__(self, snapshot_time: datetime) -> None:
         self._snapshot_time = snapshot_time
         self._batches = [ACTIVE_CONTRACTS.empty_arrow()]
-        self.bytes = 0
+        self.bytes = 0  # of the batches in Arrow
 
     @decode_boundary()
     def add(self, contracts: Sequence[ActiveContract]) -> None:
-        """Add a batch of contracts.
-
-        Parameters
-        ----------
-        contracts : sequence of ActiveContract
-            In any order. Objects list them by creation.
+        """Add a batch of contracts in any order.
 
         Raises
         ------
@@ -52,9 +35,9 @@ class ActiveContractTableBuilder:
         batch = columns.to_table(
             ACTIVE_CONTRACTS,
             {
-                "snapshot_time": pa.repeat(pa.scalar(self._snapshot_time, TIME), len(contracts)),
+                "snapshot_time": self._snapshot_time,
                 **split_template_ids(columns["template_id"]),
-                "created_in_update_id": pa.array([contract.created_in for contract in contracts], TEXT),
+                "created_in_update_id": [contract.created_in for contract in contracts],
             },
         )
         self._batches.append(batch)

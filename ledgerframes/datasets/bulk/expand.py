@@ -44,12 +44,7 @@ class LineBatch:
 
 
 def verify_zstd_frames(file: BinaryIO, name: str) -> int:
-    """Verify the frames of an object without decompressing them.
-
-    Returns
-    -------
-    int
-        Number of frames.
+    """Verify the frames of an object without decompressing them, and return their number.
 
     Raises
     ------
@@ -102,22 +97,10 @@ def _after_blocks(file: BinaryIO, position: int, name: str) -> int:
 def iter_line_batches(file: BinaryIO, name: str, max_bytes: int) -> Iterator[LineBatch]:
     """Decompress an object across all its frames, and split it at line breaks.
 
-    Parameters
-    ----------
-    file : binary file
-    name : str
-        The object's key, for errors.
-    max_bytes : int
-        Maximum size after decompression.
-
-    Yields
-    ------
-    LineBatch
-
     Raises
     ------
     IntegrityError
-        If the object cannot be decompressed, is larger, or does not end with a line break.
+        If the object cannot be decompressed, is larger than `max_bytes` after it, or does not end with a line break.
     """
     reader = zstandard.ZstdDecompressor().stream_reader(file, read_size=1 << 20, read_across_frames=True)
     buffers = cycle([bytearray(BATCH_BYTES) for _ in range(BUFFERS)])

@@ -5,29 +5,16 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
-from ledgerframes.datasets._decode import decode_with_extras, decoder_of
+from ledgerframes.datasets._decode import decode_with_extras
+from ledgerframes.datasets._extensions import extensions
 
 T = TypeVar("T")
 
 
 def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line: int = 1) -> list[T]:
-    r"""Decode JSON lines into a struct for each line that is not blank.
+    r"""Decode whole JSON lines into a struct for each line that is not blank, in order.
 
-    Parameters
-    ----------
-    batch : bytes or memoryview
-        Whole lines. Payloads of the structs refer to it, so it must not change as long as they are needed.
-    kind : type
-        Struct to decode each line into.
-    name : str
-        File or object of the lines, for the error.
-    first_line : int, default 1
-        Number of the batch's first line in it, from 1.
-
-    Returns
-    -------
-    list
-        In the order of the lines.
+    Payloads of the structs refer to the batch, so it must not change as long as they are needed.
 
     Raises
     ------
@@ -41,7 +28,7 @@ def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line
     [ActivityRecord(party='alice', weight=3)]
     """
     try:
-        return decoder_of(kind).decode_lines(batch)
+        return extensions().decoder(kind).decode_lines(batch)
     except DATA_ERRORS:
         lines = enumerate(bytes(batch).split(b"\n"), first_line)
         return [_decode_line(line, kind, name, number) for number, line in lines if line.strip()]

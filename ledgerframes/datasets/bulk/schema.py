@@ -11,7 +11,6 @@ from ledgerframes.windows import Window
 
 ACS_LINE = "docs/facts.md#contracts-at-snapshot"
 OBJECT = "docs/facts.md#bulk-storage"
-MICROSECONDS = "UTC, microseconds"
 
 ACTIVE_CONTRACTS = Table(
     name="active_contracts",
@@ -20,7 +19,7 @@ ACTIVE_CONTRACTS = Table(
     key=("snapshot_time", "contract_id"),
     sort=("snapshot_time", "contract_id"),
     columns=(
-        Column("snapshot_time", TIME, "Time at which the contract was active.", OBJECT, unit=MICROSECONDS),
+        Column("snapshot_time", TIME, "Time at which the contract was active.", OBJECT),
         history.CONTRACT_ID,
         history.TEMPLATE_ID,
         history.PACKAGE_ID,
@@ -56,36 +55,26 @@ def _overlaps_window(window: Window) -> pc.Expression:
 BULK_OBJECTS = Table(
     name="bulk_objects",
     row_description="bulk object that was read",
+    reference=OBJECT,
     family="bulk_objects",
     key=("object_key",),
     sort=("since", "until", "kind", "object_index", "object_key"),
     is_presorted=False,  # segments have them in the order of their lines
     window_filter=_overlaps_window,
     columns=(
-        Column(
-            "object_key",
-            TEXT,
-            "Key of the object: folder and file name. For a file without a key in its name, its digest.",
-            OBJECT,
-        ),
-        Column("kind", CHOICE, "Kind of lines in the object: updates or active contracts.", OBJECT, values=("updates", "acs")),
+        Column("object_key", TEXT, "Key of the object: folder and file name. For a file without a key in its name, its digest."),
+        Column("kind", CHOICE, "Kind of lines in the object: updates or active contracts.", values=("updates", "acs")),
         Column(
             "encoding",
             CHOICE,
             "Encoding of the payloads.",
-            OBJECT,
             missing="if the key is of the old form without one",
             values=("compact_json", "protobuf_json"),
         ),
         Column(
-            "since",
-            TIME,
-            "Start of the folder, which is in the year 1 for the first.",
-            OBJECT,
-            missing="if the file name is not a key",
-            unit=MICROSECONDS,
+            "since", TIME, "Start of the folder, which is in the year 1 for the first.", missing="if the file name is not a key"
         ),
-        Column("until", TIME, "End of the folder.", OBJECT, missing="if the file name is not a key", unit=MICROSECONDS),
+        Column("until", TIME, "End of the folder.", missing="if the file name is not a key"),
         Column(
             "object_index",
             SMALL,
@@ -93,9 +82,9 @@ BULK_OBJECTS = Table(
             "docs/facts.md#bulk-listing-order",
             missing="if the file name is not a key",
         ),
-        Column("bytes", INTEGER, "Size of the compressed object.", OBJECT, unit="bytes"),
-        Column("uncompressed_bytes", INTEGER, "Size of the lines after decompression.", OBJECT, unit="bytes"),
-        Column("lines", INTEGER, "Number of updates or contracts in the object.", OBJECT, unit="lines"),
+        Column("bytes", INTEGER, "Size of the compressed object.", unit="bytes"),
+        Column("uncompressed_bytes", INTEGER, "Size of the lines after decompression.", unit="bytes"),
+        Column("lines", INTEGER, "Number of updates or contracts in the object.", unit="lines"),
         Column("sha256", TEXT, "SHA-256 of the compressed bytes, in hexadecimal.", "docs/architecture.md#the-store"),
         Column(
             "digest_status",
@@ -104,30 +93,12 @@ BULK_OBJECTS = Table(
             "docs/facts.md#digest-of-empty-bytes",
             values=("matched", "empty_digest", "unknown"),
         ),
-        Column(
-            "first_record_time",
-            TIME,
-            "Record time of the first update.",
-            OBJECT,
-            missing="if the object contains no updates",
-            unit=MICROSECONDS,
-        ),
-        Column(
-            "last_record_time",
-            TIME,
-            "Record time of the last update.",
-            OBJECT,
-            missing="if the object contains no updates",
-            unit=MICROSECONDS,
-        ),
-        Column(
-            "first_migration_id", INTEGER, "Migration of the first update.", OBJECT, missing="if the object contains no updates"
-        ),
-        Column(
-            "last_migration_id", INTEGER, "Migration of the last update.", OBJECT, missing="if the object contains no updates"
-        ),
+        Column("first_record_time", TIME, "Record time of the first update.", missing="if the object contains no updates"),
+        Column("last_record_time", TIME, "Record time of the last update.", missing="if the object contains no updates"),
+        Column("first_migration_id", INTEGER, "Migration of the first update.", missing="if the object contains no updates"),
+        Column("last_migration_id", INTEGER, "Migration of the last update.", missing="if the object contains no updates"),
         Column("source", TEXT, "Host that served the object, or `file`.", "docs/architecture.md#the-store"),
-        Column("fetched_at", TIME, "Time at which the object was read.", "docs/architecture.md#the-store", unit=MICROSECONDS),
+        Column("fetched_at", TIME, "Time at which the object was read.", "docs/architecture.md#the-store"),
     ),
 )
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import (
-    Indices,
-    counts_to_array,
-    encode_categories,
-    encode_flags,
-    lookup_rows,
-    merge_extras,
-    split_template_ids,
-)
+from ledgerframes.datasets._arrays import Indices, lookup_rows, merge_extras, split_template_ids
 from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
-from ledgerframes.datasets._headers import EventHeader, EventHeaders
-from ledgerframes.datasets.events import schema
+from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part
+from ledgerframes.datasets.events.schema import REASSIGNMENTS
 from ledgerframes.datasets.events.wire import Event, Node, Reassignment, Update
 from ledgerframes.errors import DecodeError
 
@@ -33,24 +26,14 @@ NO_BOUNDS = np.zeros(1, dtype=np.int32)
 
 
 class UpdateTableBuilder:
-    """Builder of the tables of updates, the nodes of their trees, and reassignments.
-
-    Parameters
-    ----------
-    headers : StructColumns of EventHeader
-        The items that these belong to.
-
-    Attributes
-    ----------
-    columns : tuple of StructColumns
-        Parents before their children.
-    """
+    """Builder of the tables of updates, the nodes of their trees, and reassignments."""
 
     def __init__(self, headers: StructColumns[EventHeader]) -> None:
         self._updates = StructColumns(Update, headers)
         self._nodes = StructColumns(Node, self._updates)
         self._reassignments = StructColumns(Reassignment, self._updates)
         self._created = StructColumns(Node, self._reassignments)
+        # Parents before their children.
         self.columns: tuple[StructColumns[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
 
     def add(self, items: Sequence[Event], rows: Indices) -> None:
@@ -63,53 +46,39 @@ class UpdateTableBuilder:
         rows = self._reassignments.add(reassignments, rows)
         self._created.add(*drop_absent([reassignment.created_event for reassignment in reassignments], rows))
 
-    def rows_by_table(self) -> dict[str, StructColumns[Any]]:
-        """Return the rows of each table."""
-        return {"updates": self._updates, "tree_events": self._nodes, "reassignments": self._reassignments}
-
-    def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
-        """Return the function that builds each table."""
+    def parts(self) -> dict[str, Part]:
+        """Return the rows of each table, and the function that computes columns."""
         return {
-            "updates": self._update_table,
-            "tree_events": self._tree_table,
-            "reassignments": self._reassignment_table,
+            "updates": (self._updates, self._update_columns),
+            "tree_events": (self._nodes, self._tree_columns),
+            "reassignments": (self._reassignments, self._reassignment_columns),
         }
 
-    # -- updates ----------------------------------------------------------------------------------------------------
-
-    def _update_table(self, headers: EventHeaders) -> pa.Table:
+    def _update_columns(self, headers: EventHeaders) -> dict[str, Any]:
         updates = self._updates
-        return updates.to_table(
-            schema.UPDATES,
-            {
-                **headers.columns(updates.item_rows),
-                "kind": encode_flags(self._reassignments.child_counts > 0, "reassignment", "transaction"),
-                "root_event_ids": _strip_hash_in_lists(updates.to_array("root_event_ids")),
-                "node_count": counts_to_array(self._nodes.child_counts),
-                "extra": merge_extras(updates["extra"], event=headers.extras(updates.item_rows)),
-            },
-        )
+        return {
+            "kind": pc.if_else(pa.array(self._reassignments.child_counts > 0), "reassignment", "transaction"),
+            "root_event_ids": _strip_hash_in_lists(updates.to_array("root_event_ids")),
+            "node_count": self._nodes.child_counts,
+            "extra": merge_extras(updates["extra"], event=headers.extras(updates.item_rows)),
+        }
 
     # -- tree events ------------------------------------------------------------------------------------------------
 
-    def _tree_table(self, headers: EventHeaders) -> pa.Table:
+    def _tree_columns(self, headers: EventHeaders) -> dict[str, Any]:
         nodes = self._nodes
         event_ids, numbers = self._sort_nodes()
         parents = _parents(event_ids, nodes.parents, numbers, nodes.to_array("child_event_ids"))
-        table = nodes.to_table(
-            schema.TREE_EVENTS,
-            {
-                **headers.columns(nodes.item_rows),
-                **split_template_ids(nodes["template_id"]),
-                "event_id": event_ids,
-                "node_index": counts_to_array(numbers),
-                "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
-                "depth": counts_to_array(_depths(parents)),
-                "event_type": encode_categories(_event_types(nodes)),
-            },
-        )
+        node_indexes = pa.array(numbers, SMALL)  # a number that is too large is refused before the roots are looked up
         self._require_roots(headers, event_ids, numbers)
-        return table
+        return {
+            **split_template_ids(nodes["template_id"]),
+            "event_id": event_ids,
+            "node_index": node_indexes,
+            "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
+            "depth": _depths(parents),
+            "event_type": _event_types(nodes),
+        }
 
     def _sort_nodes(self) -> tuple[pa.Array, Indices]:
         """Sort all nodes, unless they are in order, and return their ids and numbers."""
@@ -138,20 +107,16 @@ class UpdateTableBuilder:
 
     # -- reassignments ----------------------------------------------------------------------------------------------
 
-    def _reassignment_table(self, headers: EventHeaders) -> pa.Table:
-        reassignments, created, created_rows = self._reassignments, self._created, self._created.child_rows
-        from_created = created.copy_to(schema.REASSIGNMENTS, created_rows)
-        return reassignments.to_table(
-            schema.REASSIGNMENTS,
-            {
-                **from_created,
-                **split_template_ids(from_created["template_id"]),
-                **headers.columns(reassignments.item_rows),
-                "kind": encode_flags(created.child_counts > 0, "assignment", "unassignment"),
-                "contract_id": pc.coalesce(from_created["contract_id"], reassignments.to_array("contract_id")),
-                "extra": merge_extras(reassignments["extra"], created_event=from_created["extra"]),
-            },
-        )
+    def _reassignment_columns(self, _: EventHeaders) -> dict[str, Any]:
+        reassignments, created = self._reassignments, self._created
+        from_created = created.copy_to(REASSIGNMENTS, created.child_rows)
+        return {
+            **from_created,
+            **split_template_ids(from_created["template_id"]),
+            "kind": pc.if_else(pa.array(created.child_counts > 0), "assignment", "unassignment"),
+            "contract_id": pc.coalesce(from_created["contract_id"], reassignments.to_array("contract_id")),
+            "extra": merge_extras(reassignments["extra"], created_event=from_created["extra"]),
+        }
 
 
 def _event_types(nodes: StructColumns[Node]) -> pa.ChunkedArray:

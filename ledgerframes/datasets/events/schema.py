@@ -7,7 +7,6 @@ from dataclasses import replace
 from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, SMALLS, TEXT, TEXTS, TIME, Column, Table
 
 UPDATE_ITEM = "docs/facts.md#update-items"
-NODE = "docs/facts.md#update-items"
 REASSIGNMENT = "docs/facts.md#reassignment-item"
 VERDICT = "docs/facts.md#verdict-fields"
 VIEW = "docs/facts.md#view-fields"
@@ -30,15 +29,15 @@ SYNCHRONIZER_ID = Column(
     "Synchronizer that sequenced the request, as sent (`domain_id` in a verdict).",
     "docs/facts.md#network-words",
 )
-CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", NODE)
-TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", NODE)
+CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", UPDATE_ITEM)
+TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", UPDATE_ITEM)
 PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "docs/facts.md#template-id")
 TEMPLATE_NAME = Column(
     "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
 )
-PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", NODE, missing="if it is not sent")
+PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", UPDATE_ITEM, missing="if it is not sent")
 CREATE_ARGUMENTS = Column(
-    "create_arguments", JSON, "Payload of the created contract.", NODE, missing="if the row is not a create", unit="JSON"
+    "create_arguments", JSON, "Payload of the created contract.", UPDATE_ITEM, missing="if the row is not a create", unit="JSON"
 )
 CREATED_AT = Column(
     "created_at",
@@ -47,8 +46,10 @@ CREATED_AT = Column(
     "docs/facts.md#created-at-text",
     missing="if it is not sent",
 )
-SIGNATORIES = Column("signatories", TEXTS, "Signatories of the created contract.", NODE, missing="if the row is not a create")
-OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", NODE, missing="if the row is not a create")
+SIGNATORIES = Column(
+    "signatories", TEXTS, "Signatories of the created contract.", UPDATE_ITEM, missing="if the row is not a create"
+)
+OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", UPDATE_ITEM, missing="if the row is not a create")
 
 ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
@@ -69,25 +70,18 @@ def unknown_members(owner: str) -> Column:
 UPDATES = Table(
     name="updates",
     row_description="update",
+    reference=UPDATE_ITEM,
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
         *HEADER,
-        Column("kind", CHOICE, "Kind of update.", UPDATE_ITEM, values=("transaction", "reassignment")),
+        Column("kind", CHOICE, "Kind of update.", values=("transaction", "reassignment")),
         Column(
-            "synchronizer_id",
-            TEXT,
-            "Synchronizer that sequenced the transaction.",
-            UPDATE_ITEM,
-            missing="if the update is a reassignment",
+            "synchronizer_id", TEXT, "Synchronizer that sequenced the transaction.", missing="if the update is a reassignment"
         ),
         Column(
-            "workflow_id",
-            TEXT,
-            "Workflow id of the submission, empty without one.",
-            UPDATE_ITEM,
-            missing="if the update is a reassignment",
+            "workflow_id", TEXT, "Workflow id of the submission, empty without one.", missing="if the update is a reassignment"
         ),
         Column(
             "effective_at",
@@ -100,25 +94,17 @@ UPDATES = Table(
             "root_event_ids",
             TEXTS,
             "Event ids of the roots of the transaction tree, in order.",
-            UPDATE_ITEM,
             missing="if the update is a reassignment",
         ),
-        Column("node_count", SMALL, "Number of nodes of the transaction tree.", UPDATE_ITEM, unit="nodes"),
+        Column("node_count", SMALL, "Number of nodes of the transaction tree.", unit="nodes"),
         Column(
             "host_offset",
             TEXT,
             "Offset on the responding host, not comparable between hosts.",
-            UPDATE_ITEM,
             missing="if the host returns none",
             from_field="offset",
         ),
-        Column(
-            "external_transaction_hash",
-            TEXT,
-            "Hash that an external party signed.",
-            UPDATE_ITEM,
-            missing="if no external party did",
-        ),
+        Column("external_transaction_hash", TEXT, "Hash that an external party signed.", missing="if no external party did"),
         unknown_members("update"),
     ),
 )
@@ -126,6 +112,7 @@ UPDATES = Table(
 TREE_EVENTS = Table(
     name="tree_events",
     row_description="node of a transaction tree",
+    reference=UPDATE_ITEM,
     family="events",
     key=("event_id",),
     sort=("migration_id", "record_time", "update_id", "node_index"),
@@ -138,13 +125,12 @@ TREE_EVENTS = Table(
             "docs/facts.md#event-id-prefix",
         ),
         Column("node_index", SMALL, "Pre-order index of the node in its tree, from 0.", "docs/facts.md#event-id-order"),
-        Column("parent_event_id", TEXT, "Event id of the parent.", NODE, missing="if the node is a root"),
-        Column("depth", SMALL, "Number of steps from the root, 0 for a root.", NODE),
+        Column("parent_event_id", TEXT, "Event id of the parent.", missing="if the node is a root"),
+        Column("depth", SMALL, "Number of steps from the root, 0 for a root."),
         Column(
             "event_type",
             CHOICE,
             "Kind of node: a contract was created or a choice was exercised.",
-            NODE,
             values=("created_event", "exercised_event"),
         ),
         CONTRACT_ID,
@@ -152,7 +138,7 @@ TREE_EVENTS = Table(
         PACKAGE_ID,
         TEMPLATE_NAME,
         PACKAGE_NAME,
-        Column("choice", TEXT, "Choice that was exercised.", NODE, missing="if the node is a create"),
+        Column("choice", TEXT, "Choice that was exercised.", missing="if the node is a create"),
         Column(
             "consuming",
             FLAG,
@@ -160,7 +146,7 @@ TREE_EVENTS = Table(
             "docs/facts.md#consuming-exercise-archives",
             missing="if the node is a create",
         ),
-        Column("acting_parties", TEXTS, "Parties that exercised the choice.", NODE, missing="if the node is a create"),
+        Column("acting_parties", TEXTS, "Parties that exercised the choice.", missing="if the node is a create"),
         Column(
             "interface_id",
             TEXT,
@@ -172,7 +158,7 @@ TREE_EVENTS = Table(
         SIGNATORIES,
         OBSERVERS,
         CREATE_ARGUMENTS,
-        Column("choice_argument", JSON, "Argument of the choice.", NODE, missing="if the node is a create", unit="JSON"),
+        Column("choice_argument", JSON, "Argument of the choice.", missing="if the node is a create", unit="JSON"),
         Column(
             "exercise_result",
             JSON,
@@ -188,6 +174,7 @@ TREE_EVENTS = Table(
 REASSIGNMENTS = Table(
     name="reassignments",
     row_description="assignment or unassignment of a contract",
+    reference=REASSIGNMENT,
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
@@ -206,12 +193,10 @@ REASSIGNMENTS = Table(
             "Id that links an assignment to its unassignment. Either may come first.",
             "docs/facts.md#assignment-before-unassignment",
         ),
-        Column("submitter", TEXT, "Party that submitted the reassignment.", REASSIGNMENT, missing="if it is not sent"),
-        Column("source_synchronizer", TEXT, "Synchronizer that the contract leaves.", REASSIGNMENT),
-        Column("target_synchronizer", TEXT, "Synchronizer that the contract arrives at.", REASSIGNMENT),
-        Column(
-            "reassignment_counter", INTEGER, "Number of unassignments of the contract so far, 0 at its creation.", REASSIGNMENT
-        ),
+        Column("submitter", TEXT, "Party that submitted the reassignment.", missing="if it is not sent"),
+        Column("source_synchronizer", TEXT, "Synchronizer that the contract leaves."),
+        Column("target_synchronizer", TEXT, "Synchronizer that the contract arrives at."),
+        Column("reassignment_counter", INTEGER, "Number of unassignments of the contract so far, 0 at its creation."),
         CONTRACT_ID,
         *(replace(column, missing="if it is an unassignment") for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME)),
         PACKAGE_NAME,
@@ -226,6 +211,7 @@ REASSIGNMENTS = Table(
 VERDICTS = Table(
     name="verdicts",
     row_description="verdict on a confirmation request",
+    reference=VERDICT,
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
@@ -238,8 +224,8 @@ VERDICTS = Table(
             "Time at which the decision became final on the responding host. It differs between hosts.",
             "docs/facts.md#finalization-time-differs",
         ),
-        Column("verdict_result", CHOICE, "Decision of the mediator.", VERDICT, values=VERDICT_RESULTS),
-        Column("submitting_participant_uid", TEXT, "Participant that submitted the request and pays for it.", VERDICT),
+        Column("verdict_result", CHOICE, "Decision of the mediator.", values=VERDICT_RESULTS),
+        Column("submitting_participant_uid", TEXT, "Participant that submitted the request and pays for it."),
         Column(
             "submitting_parties",
             TEXTS,
@@ -247,9 +233,9 @@ VERDICTS = Table(
             "docs/facts.md#submitting-parties-null",
             missing="if they are not sent",
         ),
-        Column("mediator_group", SMALL, "Mediator group that decided.", VERDICT),
-        Column("view_count", SMALL, "Number of views of the request.", VERDICT, unit="views"),
-        Column("root_views", SMALLS, "View ids of the root views.", VERDICT),
+        Column("mediator_group", SMALL, "Mediator group that decided."),
+        Column("view_count", SMALL, "Number of views of the request.", unit="views"),
+        Column("root_views", SMALLS, "View ids of the root views."),
         Column(
             "update_visible",
             FLAG,
@@ -270,16 +256,17 @@ VERDICTS = Table(
 VIEWS = Table(
     name="views",
     row_description="view of a confirmation request",
+    reference=VIEW,
     family="events",
     key=("update_id", "view_id"),
     sort=("migration_id", "record_time", "update_id", "view_id"),
     columns=(
         *HEADER,
-        Column("view_id", SMALL, "Index of the view in its request, from 0.", VIEW),
-        Column("parent_view_id", SMALL, "View that has this one as a sub-view.", VIEW, missing="if the view is a root"),
-        Column("informees", TEXTS, "Parties that are informed of the view.", VIEW),
-        Column("quorum_count", SMALL, "Number of quorums that must confirm the view.", VIEW, unit="quorums"),
-        Column("sub_views", SMALLS, "View ids of the direct sub-views.", VIEW),
+        Column("view_id", SMALL, "Index of the view in its request, from 0."),
+        Column("parent_view_id", SMALL, "View that has this one as a sub-view.", missing="if the view is a root"),
+        Column("informees", TEXTS, "Parties that are informed of the view."),
+        Column("quorum_count", SMALL, "Number of quorums that must confirm the view.", unit="quorums"),
+        Column("sub_views", SMALLS, "View ids of the direct sub-views."),
         Column("view_hash", TEXT, "Hash of the view. Services have sent an empty text so far.", "docs/facts.md#view-hash-empty"),
         unknown_members("view"),
     ),
@@ -288,15 +275,16 @@ VIEWS = Table(
 QUORUMS = Table(
     name="quorums",
     row_description="quorum of a view",
+    reference=VIEW,
     family="events",
     key=("update_id", "view_id", "quorum_index"),
     sort=("migration_id", "record_time", "update_id", "view_id", "quorum_index"),
     columns=(
         *HEADER,
-        Column("view_id", SMALL, "Index of the quorum's view in its request.", VIEW),
-        Column("quorum_index", SMALL, "Index of the quorum in its view, from 0.", VIEW),
-        Column("threshold", SMALL, "Number of confirmations that the quorum needs.", VIEW, unit="confirmations"),
-        Column("parties", TEXTS, "Parties that may confirm.", VIEW),
+        Column("view_id", SMALL, "Index of the quorum's view in its request."),
+        Column("quorum_index", SMALL, "Index of the quorum in its view, from 0."),
+        Column("threshold", SMALL, "Number of confirmations that the quorum needs.", unit="confirmations"),
+        Column("parties", TEXTS, "Parties that may confirm."),
         unknown_members("quorum"),
     ),
 )
@@ -304,19 +292,14 @@ QUORUMS = Table(
 TRAFFIC = Table(
     name="traffic",
     row_description="confirmation request with a known traffic cost",
+    reference=TRAFFIC_SUMMARY,
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
         *HEADER,
-        Column(
-            "total_traffic_cost",
-            INTEGER,
-            "Traffic cost of the request, paid by the submitting participant.",
-            TRAFFIC_SUMMARY,
-            unit="bytes",
-        ),
-        Column("envelope_count", SMALL, "Number of envelopes of the request.", TRAFFIC_SUMMARY, unit="envelopes"),
+        Column("total_traffic_cost", INTEGER, "Traffic cost of the request, paid by the submitting participant.", unit="bytes"),
+        Column("envelope_count", SMALL, "Number of envelopes of the request.", unit="envelopes"),
         unknown_members("traffic summary"),
     ),
 )
@@ -324,14 +307,15 @@ TRAFFIC = Table(
 ENVELOPES = Table(
     name="envelopes",
     row_description="envelope of a confirmation request",
+    reference=TRAFFIC_SUMMARY,
     family="events",
     key=("update_id", "envelope_index"),
     sort=("migration_id", "record_time", "update_id", "envelope_index"),
     columns=(
         *HEADER,
-        Column("envelope_index", SMALL, "Index of the envelope in its request, from 0.", TRAFFIC_SUMMARY),
-        Column("traffic_cost", INTEGER, "Traffic cost of the envelope.", TRAFFIC_SUMMARY, unit="bytes"),
-        Column("view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages.", TRAFFIC_SUMMARY),
+        Column("envelope_index", SMALL, "Index of the envelope in its request, from 0."),
+        Column("traffic_cost", INTEGER, "Traffic cost of the envelope.", unit="bytes"),
+        Column("view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages."),
         unknown_members("envelope"),
     ),
 )
@@ -339,14 +323,15 @@ ENVELOPES = Table(
 ACTIVITY_RECORDS = Table(
     name="activity_records",
     row_description="app provider with an activity weight for a request",
+    reference=ACTIVITY,
     family="events",
     key=("update_id", "party"),
     sort=("migration_id", "record_time", "update_id", "party"),
     columns=(
         *HEADER,
-        Column("round_number", INTEGER, "Mining round in which the activity counts.", ACTIVITY),
-        Column("party", TEXT, "App provider.", ACTIVITY),
-        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", ACTIVITY, unit="bytes"),
+        Column("round_number", INTEGER, "Mining round in which the activity counts."),
+        Column("party", TEXT, "App provider."),
+        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", unit="bytes"),
         unknown_members("activity record"),
     ),
 )

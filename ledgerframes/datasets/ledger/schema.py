@@ -63,12 +63,12 @@ EVENT_INDEX = Column("event_index", SMALL, "Index of the event in its update, fr
 LEDGER_UPDATES = Table(
     name="ledger_updates",
     row_description="update of a participant's ledger",
+    reference=UPDATE,
     family="ledger",
     key=("participant_id", "offset"),
-    sort=("participant_id", "offset"),
     columns=(
         *HEADER,
-        Column("kind", CHOICE, "Kind of update.", UPDATE, values=("transaction", "reassignment", "topology")),
+        Column("kind", CHOICE, "Kind of update.", values=("transaction", "reassignment", "topology")),
         history.SYNCHRONIZER_ID,
         Column(
             "effective_at",
@@ -91,7 +91,7 @@ LEDGER_UPDATES = Table(
             "docs/facts.md#empty-texts",
             missing="if it is not sent",
         ),
-        Column("event_count", SMALL, "Number of events that match the filter.", UPDATE, unit="events"),
+        Column("event_count", SMALL, "Number of events that match the filter.", unit="events"),
         Column(
             "paid_traffic_cost",
             INTEGER,
@@ -100,9 +100,7 @@ LEDGER_UPDATES = Table(
             missing="if it did not pay or the request is old, never 0 instead",
             unit="bytes",
         ),
-        Column(
-            "external_transaction_hash", TEXT, "Hash that an external party signed.", UPDATE, missing="if no external party did"
-        ),
+        Column("external_transaction_hash", TEXT, "Hash that an external party signed.", missing="if no external party did"),
         Column(
             "transaction_hash",
             TEXT,
@@ -110,8 +108,8 @@ LEDGER_UPDATES = Table(
             "docs/facts.md#versions",
             missing="if the ledger is older than 3.6",
         ),
-        Column("traceparent", TEXT, "W3C trace context of the submission.", UPDATE, missing="if it is not sent"),
-        Column("tracestate", TEXT, "W3C trace state of the submission.", UPDATE, missing="if it is not sent"),
+        Column("traceparent", TEXT, "W3C trace context of the submission.", missing="if it is not sent"),
+        Column("tracestate", TEXT, "W3C trace state of the submission.", missing="if it is not sent"),
         history.unknown_members("update"),
     ),
 )
@@ -119,35 +117,26 @@ LEDGER_UPDATES = Table(
 LEDGER_EVENTS = Table(
     name="ledger_events",
     row_description="created, archived or exercised event of a transaction",
+    reference=EVENT,
     family="ledger",
     key=("participant_id", "offset", "node_id"),
-    sort=("participant_id", "offset", "node_id"),
     columns=(
         *HEADER,
-        Column("node_id", SMALL, "Position of the node in the transaction, as visible to this participant, with gaps.", EVENT),
+        Column("node_id", SMALL, "Position of the node in the transaction, as visible to this participant, with gaps."),
         Column(
             "event_type",
             CHOICE,
             "Kind of event: the contract was created, archived or exercised.",
-            EVENT,
             values=("created_event", "archived_event", "exercised_event"),
         ),
         Column(
-            "parent_node_id",
-            SMALL,
-            "Nearest visible exercise above.",
-            EVENT,
-            missing="if the node is a root or the shape is acs_delta",
+            "parent_node_id", SMALL, "Nearest visible exercise above.", missing="if the node is a root or the shape is acs_delta"
         ),
-        Column(
-            "depth", SMALL, "Number of visible exercises above.", EVENT, missing="if the shape is acs_delta, which has no tree"
-        ),
-        Column(
-            "last_descendant_node_id", SMALL, "Last node below an exercise.", EVENT, missing="if the event is not an exercise"
-        ),
+        Column("depth", SMALL, "Number of visible exercises above.", missing="if the shape is acs_delta, which has no tree"),
+        Column("last_descendant_node_id", SMALL, "Last node below an exercise.", missing="if the event is not an exercise"),
         history.CONTRACT_ID,
         *TEMPLATE_COLUMNS,
-        Column("choice", TEXT, "Choice that was exercised.", EVENT, missing="if the event is not an exercise"),
+        Column("choice", TEXT, "Choice that was exercised.", missing="if the event is not an exercise"),
         Column(
             "consuming",
             FLAG,
@@ -155,28 +144,13 @@ LEDGER_EVENTS = Table(
             "docs/facts.md#consuming-exercise-archives",
             missing="if the event is not an exercise",
         ),
-        Column("acting_parties", TEXTS, "Parties that exercised the choice.", EVENT, missing="if the event is not an exercise"),
-        Column(
-            "interface_id",
-            TEXT,
-            "Interface through which the choice was exercised.",
-            "docs/facts.md#interface-id-null",
-            missing="if there was none",
-        ),
-        Column(
-            "implemented_interfaces", TEXTS, "Interfaces that the template implements.", EVENT, missing="if they are not sent"
-        ),
+        Column("acting_parties", TEXTS, "Parties that exercised the choice.", missing="if the event is not an exercise"),
+        history.TREE_EVENTS["interface_id"],
+        Column("implemented_interfaces", TEXTS, "Interfaces that the template implements.", missing="if they are not sent"),
         WITNESS_PARTIES,
         *CREATED_COLUMNS,
-        Column("choice_argument", JSON, "Argument of the choice.", EVENT, missing="if the event is not an exercise", unit="JSON"),
-        Column(
-            "exercise_result",
-            JSON,
-            "Result of the choice, JSON of any type.",
-            "docs/facts.md#exercise-result-any-json",
-            missing="if it is null or nothing was exercised",
-            unit="JSON",
-        ),
+        Column("choice_argument", JSON, "Argument of the choice.", missing="if the event is not an exercise", unit="JSON"),
+        history.TREE_EVENTS["exercise_result"],
         Column(
             "acs_delta",
             FLAG,
@@ -191,35 +165,22 @@ LEDGER_EVENTS = Table(
 LEDGER_REASSIGNMENTS = Table(
     name="ledger_reassignments",
     row_description="assignment or unassignment of a contract, as a participant sees it",
+    reference=REASSIGNMENT,
     family="ledger",
     key=("participant_id", "offset", "event_index"),
-    sort=("participant_id", "offset", "event_index"),
     columns=(
         *HEADER,
         EVENT_INDEX,
         history.REASSIGNMENTS["kind"],
-        Column(
-            "reassignment_id",
-            TEXT,
-            "Id that links an assignment to its unassignment, called unassign_id in the history.",
-            REASSIGNMENT,
-        ),
-        Column(
-            "submitter", TEXT, "Party that submitted the reassignment, or empty.", REASSIGNMENT, missing="if it is not visible"
-        ),
+        Column("reassignment_id", TEXT, "Id that links an assignment to its unassignment, called unassign_id in the history."),
+        Column("submitter", TEXT, "Party that submitted the reassignment, or empty.", missing="if it is not visible"),
         replace(history.REASSIGNMENTS["source_synchronizer"], from_field="source"),
         replace(history.REASSIGNMENTS["target_synchronizer"], from_field="target"),
         history.REASSIGNMENTS["reassignment_counter"],
-        Column("node_id", SMALL, "Position of the event in the update.", REASSIGNMENT, missing="if it is not sent"),
+        Column("node_id", SMALL, "Position of the event in the update.", missing="if it is not sent"),
         history.CONTRACT_ID,
         *TEMPLATE_COLUMNS,
-        Column(
-            "assignment_exclusivity",
-            TIME,
-            "Time until which only the submitter may assign.",
-            REASSIGNMENT,
-            missing="if there is none",
-        ),
+        Column("assignment_exclusivity", TIME, "Time until which only the submitter may assign.", missing="if there is none"),
         WITNESS_PARTIES,
         *CREATED_COLUMNS,
         history.unknown_members("reassignment"),
@@ -229,23 +190,16 @@ LEDGER_REASSIGNMENTS = Table(
 LEDGER_TOPOLOGY = Table(
     name="ledger_topology",
     row_description="change of a party's permission on a participant",
+    reference=TOPOLOGY,
     family="ledger",
     key=("participant_id", "offset", "event_index"),
-    sort=("participant_id", "offset", "event_index"),
     columns=(
         *HEADER,
         EVENT_INDEX,
-        Column("change", CHOICE, "Kind of change.", TOPOLOGY, values=("added", "changed", "revoked", "onboarding")),
-        Column("party", TEXT, "Party whose permission changes.", TOPOLOGY, from_field="party_id"),
-        Column("hosting_participant_id", TEXT, "Participant that hosts the party.", TOPOLOGY, from_field="participant_id"),
-        Column(
-            "participant_permission",
-            CHOICE,
-            "Permission after the change.",
-            TOPOLOGY,
-            missing="if it was revoked",
-            values=PERMISSIONS,
-        ),
+        Column("change", CHOICE, "Kind of change.", values=("added", "changed", "revoked", "onboarding")),
+        Column("party", TEXT, "Party whose permission changes.", from_field="party_id"),
+        Column("hosting_participant_id", TEXT, "Participant that hosts the party.", from_field="participant_id"),
+        Column("participant_permission", CHOICE, "Permission after the change.", missing="if it was revoked", values=PERMISSIONS),
         history.unknown_members("topology event"),
     ),
 )

@@ -12,8 +12,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._one_of import OneOf
-from ledgerframes.datasets._structs import ABSENT, Offset, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire
 from ledgerframes.errors import DecodeError
 
 
@@ -129,8 +128,8 @@ class UnassignedValue(Wire):
 class LedgerReassignmentEvent(OneOf):
     """A one-of of the two kinds, of which only the first is wrapped."""
 
-    unassigned: UnassignedValue | None = msgspec.field(default=None, name="JsUnassignedEvent")
-    assigned: Assigned | None = msgspec.field(default=None, name="JsAssignmentEvent")
+    unassignment: UnassignedValue | None = msgspec.field(default=None, name="JsUnassignedEvent")
+    assignment: Assigned | None = msgspec.field(default=None, name="JsAssignmentEvent")
 
 
 class LedgerReassignment(LedgerUpdate):
@@ -251,8 +250,8 @@ class ContractEntry(OneOf):
     """A one-of of the kinds of active contract."""
 
     active: ActiveContract | None = msgspec.field(default=None, name="JsActiveContract")
-    assigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteAssigned")
-    unassigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
+    incomplete_assigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteAssigned")
+    incomplete_unassigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
     empty: msgspec.Raw = msgspec.field(default=ABSENT, name="JsEmpty")
 
 

@@ -7,7 +7,6 @@ from ledgerframes.datasets._schema import AMOUNT, CHOICE, INTEGER, TEXT, TIME, C
 OFFER = "docs/facts.md#transfer-offers"
 STATUS = "docs/facts.md#wallet-api"
 JOURNAL = "journal of offers"
-MICROSECONDS = "UTC, microseconds"
 
 OFFER_STATUSES = ("pending", "created", "accepted", "completed", "failed", "refused", "lapsed")
 FAILURE_KINDS = ("expired", "rejected", "withdrawn")
@@ -15,11 +14,12 @@ FAILURE_KINDS = ("expired", "rejected", "withdrawn")
 TRANSFER_OFFERS = Table(
     name="transfer_offers",
     row_description="transfer offer made with this library",
+    reference=OFFER,
     family="transfer_offers",
     key=("tracking_id",),
     sort=("recorded_at", "tracking_id"),
     columns=(
-        Column("tracking_id", TEXT, "Id under which the offer is created exactly once.", OFFER),
+        Column("tracking_id", TEXT, "Id under which the offer is created exactly once."),
         Column(
             "status",
             CHOICE,
@@ -27,10 +27,10 @@ TRANSFER_OFFERS = Table(
             STATUS,
             values=OFFER_STATUSES,
         ),
-        Column("receiver_party_id", TEXT, "Party id of the receiver.", OFFER),
-        Column("amount", AMOUNT, "Amount offered.", OFFER, unit="coin"),
-        Column("description", TEXT, "Purpose that the receiver reads.", OFFER),
-        Column("expires_at", TIME, "Expiry in ledger time, which may differ from wall-clock time.", OFFER, unit=MICROSECONDS),
+        Column("receiver_party_id", TEXT, "Party id of the receiver."),
+        Column("amount", AMOUNT, "Amount offered.", unit="coin"),
+        Column("description", TEXT, "Purpose that the receiver reads."),
+        Column("expires_at", TIME, "Expiry in ledger time, which may differ from wall-clock time."),
         Column(
             "contract_id", TEXT, "Contract of the last known state.", STATUS, missing="if the wallet has not confirmed the offer"
         ),
@@ -50,21 +50,10 @@ TRANSFER_OFFERS = Table(
             JOURNAL,
             unit="requests",
         ),
+        Column("recorded_at", TIME, "Time at which the offer was recorded, before the first HTTP request.", JOURNAL),
+        Column("first_sent_at", TIME, "Time of the first HTTP request.", JOURNAL, missing="if none was sent"),
         Column(
-            "recorded_at",
-            TIME,
-            "Time at which the offer was recorded, before the first HTTP request.",
-            JOURNAL,
-            unit=MICROSECONDS,
-        ),
-        Column("first_sent_at", TIME, "Time of the first HTTP request.", JOURNAL, missing="if none was sent", unit=MICROSECONDS),
-        Column(
-            "last_checked_at",
-            TIME,
-            "Time of the last status response from the wallet.",
-            JOURNAL,
-            missing="if there was none",
-            unit=MICROSECONDS,
+            "last_checked_at", TIME, "Time of the last status response from the wallet.", JOURNAL, missing="if there was none"
         ),
         Column("last_failure", TEXT, "Class and status of the last failed HTTP request.", JOURNAL, missing="if none failed"),
     ),

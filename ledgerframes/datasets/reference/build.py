@@ -13,7 +13,7 @@ import pyarrow as pa
 from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns
-from ledgerframes.datasets._schema import FLAG, INTEGER, TEXT, TIME
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.errors import DecodeError
@@ -23,16 +23,7 @@ from ledgerframes.errors import DecodeError
 def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin: str) -> pa.Table:
     """Build the table of one observation of price votes.
 
-    Parameters
-    ----------
-    contracts : sequence of Contract
-    observed_at : datetime
-    coin : str
-        The network's word for its coin, which names the price in the payload.
-
-    Returns
-    -------
-    Table
+    `coin` is the network's word for its coin, which names the price in the payload.
 
     Raises
     ------
@@ -58,19 +49,6 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
 def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
     """Build the table of one observation of the name-service rules.
 
-    Parameters
-    ----------
-    contract : Contract
-    domain_id : str or None
-        Synchronizer of the contract.
-    observed_at : datetime
-    cache_hit : bool
-        Whether the service reported no change.
-
-    Returns
-    -------
-    Table
-
     Raises
     ------
     DecodeError
@@ -84,19 +62,19 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
         NAME_RULES,
         {
             **_contract_columns(columns, observed_at),
-            "domain_id": pa.array([domain_id], TEXT),
-            "cache_hit": pa.array([cache_hit], FLAG),
+            "domain_id": [domain_id],
+            "cache_hit": cache_hit,
             "dso": _texts([payload], "dso"),
             "entry_fee": parse_amounts(_texts([config], "entryFee"), "entryFee"),
-            "renewal_duration": pa.array([_microseconds(config, "renewalDuration")], INTEGER),
-            "entry_lifetime": pa.array([_microseconds(config, "entryLifetime")], INTEGER),
+            "renewal_duration": [_microseconds(config, "renewalDuration")],
+            "entry_lifetime": [_microseconds(config, "entryLifetime")],
         },
     )
 
 
 def _contract_columns(columns: StructColumns[Contract], observed_at: datetime) -> Columns:
     return {
-        "observed_at": pa.repeat(pa.scalar(observed_at, TIME), len(columns)),
+        "observed_at": observed_at,
         **split_template_ids(columns["template_id"]),
     }
 

@@ -9,8 +9,7 @@ from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, JSON, TEXT, TIM
 from ledgerframes.datasets.events import schema as history
 
 CONTRACT = "docs/facts.md#contract-object"
-VOTES = "docs/facts.md#name-rules-and-price-votes"
-RULES = "docs/facts.md#name-rules-and-price-votes"
+VOTES_AND_RULES = "docs/facts.md#name-rules-and-price-votes"
 
 OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables")
 CREATED_EVENT_BLOB = Column("created_event_blob", TEXT, "Base64 for explicit disclosure.", CONTRACT, missing="if it is not sent")
@@ -21,13 +20,14 @@ CONTRACT_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, histo
 PRICE_VOTES = Table(
     name="price_votes",
     row_description="vote on the coin price at an observation",
+    reference=VOTES_AND_RULES,
     family="price_votes",
     key=("contract_id", "observed_at"),
     sort=("observed_at", "sv", "contract_id"),
     columns=(
         *CONTRACT_COLUMNS,
-        Column("sv", TEXT, "Super validator that votes. Each has one contract, with a new id at each vote.", VOTES),
-        Column("dso", TEXT, "Party of all operators of the network together.", VOTES, missing="if the payload has none"),
+        Column("sv", TEXT, "Super validator that votes. Each has one contract, with a new id at each vote."),
+        Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
         Column(
             "price",
             AMOUNT,
@@ -36,7 +36,7 @@ PRICE_VOTES = Table(
             missing="if the super validator has not voted",
             unit="USD per coin",
         ),
-        Column("last_updated_at", TIME, "Time of the vote.", VOTES, missing="if the payload has none"),
+        Column("last_updated_at", TIME, "Time of the vote.", missing="if the payload has none"),
         CREATED_AT,
         PAYLOAD,
         CREATED_EVENT_BLOB,
@@ -47,24 +47,24 @@ PRICE_VOTES = Table(
 NAME_RULES = Table(
     name="name_rules",
     row_description="name-service rules contract at an observation",
+    reference=VOTES_AND_RULES,
     family="name_rules",
     key=("contract_id", "observed_at"),
     sort=("observed_at", "contract_id"),
     columns=(
         *CONTRACT_COLUMNS,
-        Column("domain_id", TEXT, "Synchronizer of the contract.", RULES, missing="if it is not sent"),
-        Column("cache_hit", FLAG, "Whether the service reported no change since the observation before.", RULES),
-        Column("dso", TEXT, "Party of all operators of the network together.", RULES, missing="if the payload has none"),
-        Column("entry_fee", AMOUNT, "Fee of an entry.", RULES, missing="if the payload has none", unit="USD"),
+        Column("domain_id", TEXT, "Synchronizer of the contract.", missing="if it is not sent"),
+        Column("cache_hit", FLAG, "Whether the service reported no change since the observation before."),
+        Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
+        Column("entry_fee", AMOUNT, "Fee of an entry.", missing="if the payload has none", unit="USD"),
         Column(
             "renewal_duration",
             INTEGER,
             "Time before the end of an entry from which it can be renewed.",
-            RULES,
             missing="if the payload has none",
             unit="microseconds",
         ),
-        Column("entry_lifetime", INTEGER, "Lifetime of an entry.", RULES, missing="if the payload has none", unit="microseconds"),
+        Column("entry_lifetime", INTEGER, "Lifetime of an entry.", missing="if the payload has none", unit="microseconds"),
         CREATED_AT,
         PAYLOAD,
         CREATED_EVENT_BLOB,

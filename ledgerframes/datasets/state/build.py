@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import encode_categories, repeat, split_template_ids
+from ledgerframes.datasets._arrays import split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
 from ledgerframes.datasets._extras import encode_extras
-from ledgerframes.datasets._one_of import kind_of
-from ledgerframes.datasets._schema import INTEGER, TEXT
+from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets._structs import kind_of
 from ledgerframes.datasets.ledger.wire import (
     ActiveContract,
     ActiveContractItem,
     LedgerEventBody,
     SynchronizerTime,
-    Unassigned,
 )
 from ledgerframes.datasets.state import schema
 from ledgerframes.datasets.state.wire import (
@@ -30,7 +31,7 @@ from ledgerframes.datasets.state.wire import (
 )
 from ledgerframes.errors import DecodeError
 
-STATES = {"active": "active", "assigned": "incomplete_assigned", "unassigned": "incomplete_unassigned"}
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 @decode_boundary()
@@ -48,13 +49,15 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
     rows = bodies.to_table(
         schema.LEDGER_ACTIVE_CONTRACTS,
         {
-            "participant_id": repeat(participant_id, len(entries)),
-            "active_at_offset": pa.array([active_at_offset] * len(entries), INTEGER),
+            "participant_id": participant_id,
+            "active_at_offset": active_at_offset,
             **split_template_ids(bodies["template_id"]),
-            "contract_state": encode_categories([state for _, state, _, _ in entries]),
-            "synchronizer_id": pa.array([_synchronizer(contract) for contract in contracts], TEXT),
-            "reassignment_counter": pa.array([_counter(contract) for contract in contracts], INTEGER),
-            "workflow_id": pa.array([item.workflow_id for item, *_ in entries], TEXT),
+            "contract_state": [state for _, state, _, _ in entries],
+            "synchronizer_id": [_synchronizer(contract) for contract in contracts],
+            "reassignment_counter": [
+                (contract.assigned_event or contract.unassigned_event or contract).reassignment_counter for contract in contracts
+            ],
+            "workflow_id": [item.workflow_id for item, *_ in entries],
             "extra": encode_extras(contracts, (ActiveContract,), item=[item for item, *_ in entries]),
         },
     )
@@ -62,26 +65,19 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
 
 
 def _entry(item: ActiveContractItem) -> tuple[str, ActiveContract, LedgerEventBody] | None:
-    kind, contract = kind_of(item.contract_entry, "$..contractEntry")
-    if kind == "empty":
+    state, contract = kind_of(item.contract_entry, "$..contractEntry")
+    if state == "empty":
         return None
     body = contract.created_event or (contract.assigned_event.created_event if contract.assigned_event else None)
     if body is None:
         raise DecodeError("An active contract has no created event.", json_path="$..contractEntry")
-    return STATES[kind], contract, body
+    return state, contract, body
 
 
 def _synchronizer(contract: ActiveContract) -> str | None:
     if contract.assigned_event:
         return contract.assigned_event.target
     return contract.unassigned_event.source if contract.unassigned_event else contract.synchronizer_id
-
-
-def _counter(contract: ActiveContract) -> int | None:
-    unassigned: Unassigned | None = contract.unassigned_event
-    if contract.assigned_event:
-        return contract.assigned_event.reassignment_counter
-    return unassigned.reassignment_counter if unassigned else contract.reassignment_counter
 
 
 @decode_boundary()
@@ -92,7 +88,7 @@ def completion_table(completions: Sequence[Completion], participant_id: str) -> 
     rows = columns.to_table(
         schema.COMPLETIONS,
         {
-            "participant_id": repeat(participant_id, len(completions)),
+            "participant_id": participant_id,
             **columns.copy_part(schema.COMPLETIONS, CompletionStatus, [completion.status for completion in completions]),
             **columns.copy_part(schema.COMPLETIONS, SynchronizerTime, times),
             "extra": encode_extras(completions),
@@ -104,8 +100,7 @@ def completion_table(completions: Sequence[Completion], participant_id: str) -> 
 @decode_boundary()
 def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Table:
     """Build the table of parties."""
-    columns = StructColumns.from_structs(PartyDetails, parties)
-    return schema.PARTIES.sorted(columns.to_table(schema.PARTIES, {"participant_id": repeat(participant_id, len(parties))}))
+    return _table(schema.PARTIES, PartyDetails, parties, participant_id)
 
 
 @decode_boundary()
@@ -121,20 +116,17 @@ def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages]
     packages = [package for package, _ in pairs]
     packages += [VettedPackage(package_id=package_id) for package_id in package_ids if package_id not in vetted]
     around = [vetting for _, vetting in pairs] + [None] * (len(packages) - len(pairs))
-    rows = StructColumns.from_structs(VettedPackage, packages).to_table(
-        schema.PACKAGES,
-        {
-            "participant_id": repeat(participant_id, len(packages)),
-            "synchronizer_id": pa.array([vetting and vetting.synchronizer_id for vetting in around], TEXT),
-            "extra": encode_extras(packages, (VettedPackage,), vetting=around),
-        },
-    )
-    return schema.PACKAGES.sorted(rows)
+    synchronizer_ids = [vetting and vetting.synchronizer_id for vetting in around]
+    extra = encode_extras(packages, (VettedPackage,), vetting=around)
+    return _table(schema.PACKAGES, VettedPackage, packages, participant_id, synchronizer_id=synchronizer_ids, extra=extra)
 
 
 @decode_boundary()
 def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: str) -> pa.Table:
     """Build the table of synchronizers."""
-    columns = StructColumns.from_structs(Synchronizer, synchronizers)
-    computed = {"participant_id": repeat(participant_id, len(synchronizers))}
-    return schema.SYNCHRONIZERS.sorted(columns.to_table(schema.SYNCHRONIZERS, computed))
+    return _table(schema.SYNCHRONIZERS, Synchronizer, synchronizers, participant_id)
+
+
+def _table(table: Table, struct: type[S], rows: Sequence[S], participant_id: str, **computed: Any) -> pa.Table:
+    columns = StructColumns.from_structs(struct, rows)
+    return table.sorted(columns.to_table(table, {"participant_id": participant_id, **computed}))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from ledgerframes.datasets._columns import NO_ROWS, Columns, StructColumns
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, Verdict, header_of
 
+Part = tuple[StructColumns[Any], Callable[["EventHeaders"], dict[str, Any]]]  # rows of a table, and what makes its other columns
 HEADER_FIELDS = ("migration_id", "record_time", "update_id")
 
 
@@ -47,16 +49,7 @@ def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
 class EventHeaders:
     """The headers of items as columns, in table order, each position once.
 
-    Parameters
-    ----------
-    headers : StructColumns of EventHeader
-
-    Attributes
-    ----------
-    order : array of int or None
-        The rows of `headers` that these are, or None if these are all of them in their order.
-    dropped : array of int
-        The other rows of `headers`.
+    `order` are the rows of `headers` that these are, or None if these are all of them in their order, and `dropped` the others.
     """
 
     def __init__(self, headers: StructColumns[EventHeader]) -> None:
