@@ -27,7 +27,7 @@ from ledgerframes.windows import Window
 CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
-SETTLED_SECONDS = 1.0  # a file that changed later than that can change again without another time
+MIN_AGE = 1.0  # seconds: a file that has just changed can change again without a later time
 MAX_RESULTS = 8  # some have every segment of a store
 State = tuple[int, ...]
 Arguments = ParamSpec("Arguments")
@@ -103,9 +103,9 @@ class Catalog:
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Return the result of a query, which is read and checked once for each change of the file.
+        """Return the result of a query, which is read once for each change of the file.
 
-        Results must not be changed.
+        Callers must not change the result.
         """
         state, key = self._state(), (query, arguments, *options.items())
         remembered = self._remembered
@@ -127,8 +127,9 @@ class Catalog:
         except OSError:
             return None
         changed_at = max(state.st_mtime_ns, state.st_ctime_ns)
-        settled = time.time_ns() - changed_at > SETTLED_SECONDS * 1e9
-        return (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) if settled else None
+        if time.time_ns() - changed_at <= MIN_AGE * 1e9:
+            return None
+        return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:

@@ -27,9 +27,9 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def settled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def old_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store that was written long ago, as far as it can tell."""
-    monkeypatch.setattr(catalog, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(catalog, "MIN_AGE", 0.0)
     time.sleep(TICK)
     return store
 
@@ -48,10 +48,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return modes
 
 
-def test_a_catalog_without_a_change_is_not_opened_again(settled: Store, opened: list[str]) -> None:
-    before = settled.segments(EVENTS)
+def test_a_catalog_without_a_change_is_not_opened_again(old_store: Store, opened: list[str]) -> None:
+    before = old_store.segments(EVENTS)
     assert opened == ["rw"]
-    assert settled.segments(EVENTS) == before
+    assert old_store.segments(EVENTS) == before
     assert opened == ["rw"]
 
 
@@ -61,33 +61,33 @@ def test_a_catalog_that_has_just_changed_is_opened_each_time(store: Store, opene
     assert opened == ["rw", "rw"]
 
 
-def test_a_caller_that_changes_its_list_changes_no_other(settled: Store) -> None:
-    before = settled.segments(EVENTS)
-    settled.segments(EVENTS).clear()
-    settled.migrations().append(Migration(9, 9))
-    assert settled.segments(EVENTS) == before
-    assert settled.migrations() == []
+def test_a_caller_that_changes_its_list_changes_no_other(old_store: Store) -> None:
+    before = old_store.segments(EVENTS)
+    old_store.segments(EVENTS).clear()
+    old_store.migrations().append(Migration(9, 9))
+    assert old_store.segments(EVENTS) == before
+    assert old_store.migrations() == []
 
 
-def test_a_commit_through_another_store_is_seen(settled: Store) -> None:
-    settled.segments(EVENTS)
-    put(Store(settled.root.root, "net", settled.datasets), EVENTS, MigrationWindow(4, 40, 80), list(range(40, 80)))
-    assert [segment.extent for segment in settled.segments(EVENTS)] == [MigrationWindow(4, 0, 40), MigrationWindow(4, 40, 80)]
+def test_a_commit_through_another_store_is_seen(old_store: Store) -> None:
+    old_store.segments(EVENTS)
+    put(Store(old_store.root.root, "net", old_store.datasets), EVENTS, MigrationWindow(4, 40, 80), list(range(40, 80)))
+    assert [segment.extent for segment in old_store.segments(EVENTS)] == [MigrationWindow(4, 0, 40), MigrationWindow(4, 40, 80)]
 
 
 @pytest.mark.parametrize(
     "statement", ["UPDATE segments SET stop = stop + 1", "DELETE FROM segments", "UPDATE seal SET digest = ''"]
 )
-def test_damage_between_two_reads_is_noticed(settled: Store, statement: str) -> None:
-    settled.segments(EVENTS)
-    with closing(sqlite3.connect(settled.catalog.path)) as connection, connection:
+def test_damage_between_two_reads_is_noticed(old_store: Store, statement: str) -> None:
+    old_store.segments(EVENTS)
+    with closing(sqlite3.connect(old_store.catalog.path)) as connection, connection:
         connection.execute(statement)
     with pytest.raises(StoreError, match=r"catalog"):
-        settled.segments(EVENTS)
+        old_store.segments(EVENTS)
 
 
-def test_a_catalog_that_is_lost_between_two_reads_is_noticed(settled: Store) -> None:
-    settled.segments(EVENTS)
-    settled.catalog.path.unlink()
+def test_a_catalog_that_is_lost_between_two_reads_is_noticed(old_store: Store) -> None:
+    old_store.segments(EVENTS)
+    old_store.catalog.path.unlink()
     with pytest.raises(StoreError, match="is lost"):
-        settled.segments(EVENTS)
+        old_store.segments(EVENTS)
