@@ -14,6 +14,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.statistics import ecdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,6 @@ __all__ = [
     "verdict_waited_for",
 ]
 
-MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
 MIN_SECONDS = 0.001  # a logarithmic axis has no 0
 MIN_REQUESTS_PER_CELL = 20
@@ -238,8 +238,10 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
             is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
             if (~is_timeout).any():
                 timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
-                curve = _curve(np.sort(values[~is_timeout]), len(values))
-                ax.step(*curve, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
+                curve = ecdf((values[~is_timeout] * 1e6).round(), len(values))  # the function counts in microseconds
+                x, y = r.numbers(curve["value"]) / 1e6, r.numbers(curve["share"])
+                label = f"{name} ({len(values):,}{timeouts})"
+                ax.step(np.append(x[0], x), np.append(0, y), line, where="post", color=c.color(number), label=label)
         c.latency_axis(ax.xaxis, "Latency")
         c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
@@ -248,13 +250,6 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.legend_right(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
-
-
-def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
-    """Return latencies and the share of all requests decided within them, starting at 0."""
-    indexes = np.unique(np.linspace(0, len(ordered) - 1, MAX_CURVE_POINTS).astype(int))
-    x, y = ordered[indexes], (indexes + 1) / total
-    return np.append(x[0], x), np.append(0.0, y)
 
 
 def _timeout_line(ax: Axes) -> dict[str, Any]:
