@@ -248,10 +248,13 @@ GROUPINGS = [(name, by, over_time) for name in PLOTS for by in (None, *FIGURES[n
 
 
 @pytest.fixture(autouse=True)
-def no_figure_stays_open():
+def nothing_stays():
+    """No figure is open before a test, and no test changes the user's settings of matplotlib."""
     assert plt.get_fignums() == []
+    before = mpl.rcParams.copy()
     yield
     plt.close("all")
+    assert mpl.rcParams == before
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -279,22 +282,14 @@ def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
 
 @pytest.mark.parametrize("rows", SIZES)
 @each_picture
-def test_draws_on_given_axes_and_opens_no_figure(name, rows):
+def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     draw, frame, _, _ = PICTURES[name]
-    figure = mpl.figure.Figure()
+    figure, drawn = mpl.figure.Figure(), frame(rows)
     axes = figure.subplots()
-    assert draw(frame(rows), ax=axes) is axes
+    assert draw(drawn, ax=axes) is axes
     figure.draw_without_rendering()
     assert plt.get_fignums() == []
-
-
-@each_picture
-def test_neither_style_nor_frame_changes(name):
-    draw, frame, _, _ = PICTURES[name]
-    before, frame_drawn = mpl.rcParams.copy(), frame(20)
-    draw(frame_drawn)
-    assert mpl.rcParams == before
-    pd.testing.assert_frame_equal(frame_drawn, frame(20))
+    pd.testing.assert_frame_equal(drawn, frame(rows))
 
 
 @pytest.mark.parametrize(("name", "by", "over_time"), [each for each in GROUPINGS if not each[2] or FIGURES[each[0]].has_periods])
