@@ -230,13 +230,7 @@ class Chart:
 
 @contextmanager
 def open_chart(frame: pd.DataFrame, name: str, plot: str, ax: Axes | None) -> Iterator[Chart]:
-    """Yield the chart of a figure's result.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of the figure.
-    """
+    """Yield the chart of a figure's result, or raise UsageError."""
     by, has_periods, has_rounds = r.check_result(frame, name, plot)
     with c.canvas(ax) as axes:
         yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
