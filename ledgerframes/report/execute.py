@@ -34,7 +34,7 @@ PICTURES = "from ledgerframes.report.pictures import register_pictures\nregister
 def environment_variables(
     net: Network, catalog: Path, tables_dir: Path, working_dir: Path, history: Path | None = None
 ) -> dict[str, str]:
-    """Return all environment variables of a process in which ``lf.connect()`` is exactly the frozen network.
+    """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
     No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed. The
     profile is the one that always exists; with a URL it is a network as configured, not an embedded sandbox.
@@ -77,7 +77,7 @@ def read_notebook(path: Path) -> NotebookNode:
 def run_cells(
     book: NotebookNode, name: str, variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
 ) -> None:
-    """Run the cells of a notebook in order in a directory, and store their outputs in the notebook."""
+    """Run the cells of a notebook in order, and store their outputs in it."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 

@@ -42,7 +42,7 @@ STALE_SECONDS = 24 * 3600
 
 
 class ReportDir:
-    """The directory of one report in that of all reports, which several processes can use at once."""
+    """The directory of one report, which several processes can use at once."""
 
     def __init__(self, out: Path, report: str) -> None:
         self.report = report

@@ -140,7 +140,7 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
 
 
 def interval_end(value: Fraction | float | None, end: str, decimals: int = 1) -> str:
-    """Return the low or high end of an interval of shares, rounded as in :func:`interval`, without the sign of the unit.
+    """Return one end of an :func:`interval` of shares, without the sign of the unit.
 
     >>> interval_end(0.12172, "low"), interval_end(0.13791, "high"), interval_end(0.0004, "low")
     ('12.1', '13.8', '< 0.1')

@@ -270,7 +270,7 @@ def _scores(x: Numbers, n: Numbers, slots: Integers, count: int) -> Numbers:
 def _limits(
     x: Numbers, n: Numbers, hits: Numbers, requests: Numbers, dispersion: float | Numbers, factor: float, *, has_tail: bool = True
 ) -> Limits:
-    """Return limits, corrected for the long upper tail that small counts have (Cornish and Fisher)."""
+    """Return limits, corrected for a long upper tail (Cornish and Fisher)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         p = hits / requests
         v = p * (1 - p)
