@@ -41,7 +41,9 @@ def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str]
 def test_figures_come_at_first_use(imported: set[str]) -> None:
     later = {f"ledgerframes.{name}" for name in ("analysis", "anatomies", "plot", "statistics")}
     assert not imported & later
-    assert later <= modules_after("ledgerframes as lf; lf.anatomy, lf.plot")
+    used = modules_after("ledgerframes as lf; lf.anatomy, lf.plot, lf.cost, lf.verdict")
+    assert later <= used
+    assert "matplotlib" not in used  # until something is drawn
 
 
 def test_the_names_are_those_of_modules() -> None:

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from ledgerframes.report import REPORTS, notebooks_dir
-from ledgerframes.report.execute import NotebookEnvironment, read_notebook, run_cells
+from ledgerframes.report.execute import read_notebook, run_cells
 
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
@@ -29,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_from_top_to_bottom(path: Path, store: Path, tmp_path: Path) -> None:
     book = read_notebook(path)
     environment = {**os.environ, **WORLD, "LEDGERFRAMES_STORE": str(store), "IPYTHONDIR": str(tmp_path / "ipython")}
-    run_cells(book, path.name, NotebookEnvironment(environment, tmp_path))
+    run_cells(book, path.name, environment, tmp_path)
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output.text for output in outputs if output.get("name") == "stderr"], "warnings, or progress line by line"
     progress = [text for output in outputs if (text := output.get("data", {}).get("text/plain", "")).startswith("Fetch")]

@@ -20,7 +20,7 @@ from PIL import Image, ImageChops
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report import notebooks_dir
-from ledgerframes.report.execute import NotebookEnvironment, read_notebook, run_cells
+from ledgerframes.report.execute import read_notebook, run_cells
 from ledgerframes.report.pdf import find_chromium
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +83,7 @@ def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
         if is_chosen(path.stem, names):
             book = read_notebook(path)
             with tempfile.TemporaryDirectory() as working_dir:
-                run_cells(book, path.name, NotebookEnvironment(dict(os.environ), Path(working_dir)))
+                run_cells(book, path.name, dict(os.environ), Path(working_dir))
             pages = {scheme: NOTEBOOKS / f"{path.stem}-{scheme}.html" for scheme in SCHEMES}
             for scheme, page in pages.items():
                 html, _ = HTMLExporter(theme=scheme).from_notebook_node(book)

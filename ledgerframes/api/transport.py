@@ -157,14 +157,9 @@ class Transport:
                 # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise
-                hosts = (host_of(url), "none" if is_last else host_of(urls[number]))
-                logger.warning(
-                    "host_failed host=%s operation=%s error=%s next_host=%s",
-                    hosts[0],
-                    error.endpoint,
-                    type(error).__name__,
-                    hosts[1],
-                )
+                next_host = "none" if is_last else host_of(urls[number])
+                facts = (host_of(url), error.endpoint, type(error).__name__, next_host)
+                logger.warning("host_failed host=%s operation=%s error=%s next_host=%s", *facts)
                 if is_last:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")

@@ -32,7 +32,7 @@ WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can 
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-@draws("activity.weights")
+@draws("activity.weights", empty=NO_RECORD, column="weight")
 def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 
@@ -42,8 +42,6 @@ def activity_weights(chart: Chart) -> None:
     >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
     """
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
-    if np.isnan(weights).all():
-        return chart.show_message(NO_RECORD)
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
         c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.size), title)
@@ -84,7 +82,7 @@ def _tint(number: int) -> tuple[float, float, float]:
     return red, green, blue
 
 
-@draws("activity.rounds")
+@draws("activity.rounds", empty=NO_RECORD)
 def activity_rounds(chart: Chart) -> None:
     """Draw the reward and the weight of each round.
 
@@ -97,8 +95,6 @@ def activity_rounds(chart: Chart) -> None:
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
     visible, title = _largest_party(chart)
-    if visible.empty:
-        return chart.show_message(NO_RECORD)
     is_below = r.flags(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
     amounts = r.numbers(visible["amount"])
     allowances = r.numbers(visible["allowance"]) if "allowance" in visible else amounts
@@ -132,7 +128,7 @@ def activity_rounds(chart: Chart) -> None:
 
 def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     frame = chart.frame
-    if chart.by is None or frame.empty:
+    if chart.by is None:
         return frame, "Reward and activity weight"
     sums = frame[["party", "weight"]].groupby("party", sort=False)["weight"].sum()
     party = str(sums.idxmax())
@@ -140,7 +136,7 @@ def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
 
 
-@draws("activity.concentration")
+@draws("activity.concentration", empty=NO_RECORD, column="gini")
 def activity_concentration(chart: Chart) -> None:
     """Draw how much of the activity the largest parties have.
 
@@ -149,8 +145,6 @@ def activity_concentration(chart: Chart) -> None:
     >>> ax = lf.plot.activity_concentration(lf.activity.concentration(day))
     """
     ax, frame, quantity = chart.ax, chart.frame, "Share or coefficient"
-    if frame["gini"].isna().all():
-        return chart.show_message(NO_RECORD)
     tops = [name for name in frame.columns if name.startswith("top_") and not name.endswith("_parties")]
     names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
     values = pd.DataFrame({text: chart.numbers(name) for name, text in names.items()})
@@ -172,7 +166,7 @@ def _top_label(name: str) -> str:
     return "largest party" if number == "1" else f"{number} largest"
 
 
-@draws("activity.lorenz")
+@draws("activity.lorenz", empty=NO_RECORD)
 def activity_lorenz(chart: Chart) -> None:
     """Draw the Lorenz curve of the activity of all parties.
 
@@ -181,8 +175,6 @@ def activity_lorenz(chart: Chart) -> None:
     >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(day))
     """
     ax, frame = chart.ax, chart.frame
-    if frame.empty:
-        return chart.show_message(NO_RECORD)
     x, y = (np.append(0, chart.numbers(name)) for name in ("cumulative_parties", "cumulative_share"))
     ax.plot([0, 1], [0, 1], "--", color=c.color(2), linewidth=1.2, label="all equal")
     marker = "o" if len(frame) <= r.MAX_ROWS else ""
@@ -197,7 +189,7 @@ def activity_lorenz(chart: Chart) -> None:
     return chart.show_titles("Distribution of activity over parties", f"Among {len(frame):,} parties with activity. {largest}")
 
 
-@draws("activity.what_if")
+@draws("activity.what_if", empty="No weight before or after the change.", column="party")
 def activity_what_if(chart: Chart) -> None:
     """Draw the weight of each party before and after a change.
 
@@ -209,8 +201,6 @@ def activity_what_if(chart: Chart) -> None:
     """
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
-    if visible.empty:
-        return chart.show_message("No weight before or after the change.")
     before, after = (r.numbers(visible[name]) for name in visible)
     colors = [c.color(1 if more else 0) for more in after > before]
     s.changes(chart, [r.label(party) for party in visible.index], before, after, colors, "Activity weight")
@@ -221,7 +211,7 @@ def activity_what_if(chart: Chart) -> None:
 # -- published and computed weights -------------------------------------------------------------------------------------
 
 
-@draws("activity.reconcile")
+@draws("activity.reconcile", empty=NO_RECORD)
 def activity_reconcile(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
@@ -236,7 +226,7 @@ def activity_reconcile(chart: Chart) -> None:
     return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
 
 
-@draws("activity.reconcile_summary")
+@draws("activity.reconcile_summary", empty=NO_RECORD)
 def activity_reconcile_summary(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
@@ -249,8 +239,6 @@ def activity_reconcile_summary(chart: Chart) -> None:
 
 def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
     """Draw a bar per outcome and reason, the equal records first."""
-    if counts.empty:
-        return chart.show_message(NO_RECORD)
     is_equal = (counts["outcome"] == "equal").to_numpy(dtype=bool)
     visible = counts.iloc[np.lexsort((-counts["records"].to_numpy(), ~is_equal))[: r.MAX_ROWS]]
     labels = [
@@ -258,8 +246,7 @@ def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
         for outcome, reason in zip(visible["outcome"], visible["reason"], strict=True)
     ]
     values, total = r.numbers(visible["records"]), counts["records"].sum() or 1
-    drawn = s.bars(chart, labels, values, [f"{value:,.0f}  ({r.percent(value / total)})" for value in values])
-    for bar, outcome in zip(drawn, visible["outcome"], strict=True):
-        bar.set_facecolor(c.color(0 if outcome == "equal" else 1))
+    texts = [f"{value:,.0f}  ({r.percent(value / total)})" for value in values]
+    s.bars(chart, labels, values, texts, colors=[c.color(0 if outcome == "equal" else 1) for outcome in visible["outcome"]])
     c.log_counts(chart.ax, values.max(), "Records")
     return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))

@@ -60,23 +60,7 @@ class Plot(Protocol):
 
 @dataclass
 class Chart:
-    """A result with the axes to draw it on.
-
-    Attributes
-    ----------
-    frame : DataFrame
-    figure : Figure
-    by : str or None
-    has_periods, has_rounds : bool
-        How the rows of the result are grouped.
-    ax : Axes
-    is_new : bool
-        Whether the axes fill a new figure, whose height can change.
-    notes : list of str
-        Notes on what is drawn, for the line below the title.
-    label_height : int
-        Height of the names of eras above the axes, in printer's points.
-    """
+    """A result with the axes to draw it on."""
 
     frame: pd.DataFrame
     figure: Figure
@@ -84,9 +68,9 @@ class Chart:
     has_periods: bool
     has_rounds: bool
     ax: Axes
-    is_new: bool
-    notes: list[str] = field(default_factory=list)
-    label_height: int = 0
+    is_new: bool  # whether the axes fill a new figure, whose height can change
+    notes: list[str] = field(default_factory=list)  # for the line below the title
+    label_height: int = 0  # of the names of eras above the axes, in printer's points
 
     @property
     def is_over_time(self) -> bool:
@@ -246,20 +230,16 @@ class Chart:
 
 @contextmanager
 def open_chart(frame: pd.DataFrame, name: str, plot: str, ax: Axes | None) -> Iterator[Chart]:
-    """Yield the chart of a figure's result.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of the figure.
-    """
+    """Yield the chart of a figure's result, or raise UsageError."""
     by, has_periods, has_rounds = r.check_result(frame, name, plot)
     with c.canvas(ax) as axes:
         yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
 
 
-def draws(name: str) -> Callable[[Callable[[Chart], None]], Plot]:
+def draws(name: str, *, empty: str = "", column: str = "") -> Callable[[Callable[[Chart], None]], Plot]:
     """Make a plot of a figure's results out of a drawing, a function of a chart.
+
+    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column.
 
     The docstring of the drawing is a summary, more paragraphs if needed, one that describes the axes, and an example. That of
     the plot has all sections.
@@ -268,7 +248,10 @@ def draws(name: str) -> Callable[[Callable[[Chart], None]], Plot]:
     def decorate(draw: Callable[[Chart], None]) -> Plot:
         def plot(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             with open_chart(frame, name, draw.__name__, ax) as chart:
-                draw(chart)
+                if empty and (frame[column].isna().all() if column else frame.empty):
+                    chart.show_message(empty)
+                else:
+                    draw(chart)
             return chart.ax
 
         for attribute in ("__module__", "__name__", "__qualname__"):

@@ -39,7 +39,7 @@ STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th pe
 # -- sums ---------------------------------------------------------------------------------------------------------------
 
 
-@draws("cost.spend")
+@draws("cost.spend", empty=NO_COST, column="total_traffic_cost")
 def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
@@ -50,8 +50,6 @@ def cost_spend(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     costs = chart.numbers("total_traffic_cost")
-    if np.isnan(costs).all():
-        return chart.show_message(NO_COST)
     if not chart.has_periods:
         _rank_costs(chart, chart.labels(), costs)
         return chart.show_titles("Traffic cost", r.coverage_note(frame))
@@ -132,7 +130,7 @@ def cost_overhead(chart: Chart) -> None:
     return chart.show_titles(title, r.coverage_note(frame))
 
 
-@draws("cost.wasted")
+@draws("cost.wasted", empty=NO_COST, column="share")
 def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
@@ -142,8 +140,6 @@ def cost_wasted(chart: Chart) -> None:
     >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
     """
     ax, frame = chart.ax, chart.frame
-    if frame["share"].isna().all():
-        return chart.show_message(NO_COST)
     if not chart.has_periods:
         visible = chart.largest(frame[frame["share"].notna()])
         shares = r.numbers(visible["share"])
@@ -174,7 +170,7 @@ def _draw_control_chart(chart: Chart) -> None:
     chart.draw_time_axis()
 
 
-@draws("cost.concentration")
+@draws("cost.concentration", empty="No request in this window has a known cost.", column="top_1")
 def cost_concentration(chart: Chart) -> None:
     """Draw the share of the cost of the members with the highest cost.
 
@@ -183,8 +179,6 @@ def cost_concentration(chart: Chart) -> None:
     >>> ax = lf.plot.cost_concentration(lf.cost.concentration(day))
     """
     ax, frame, quantity = chart.ax, chart.frame, "Share of the known traffic cost"
-    if frame["top_1"].isna().all():
-        return chart.show_message("No request in this window has a known cost.")
     shares = {text: chart.numbers(name) for name, text in TOPS.items()}
     ticks = [0, 0.25, 0.5, 0.75, 1]
     if chart.has_periods:
@@ -326,7 +320,7 @@ def cost_budget(chart: Chart) -> None:
     return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its budget", *notes)
 
 
-@draws("cost.runway")
+@draws("cost.runway", empty="No hour to forecast.")
 def cost_runway(chart: Chart) -> None:
     """Draw the traffic balance to come, with the band that covers about 4 of 5 cases.
 
@@ -339,8 +333,6 @@ def cost_runway(chart: Chart) -> None:
     >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))
     """
     ax, frame = chart.ax, chart.frame
-    if frame.empty:
-        return chart.show_message("No hour to forecast.")
     low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
     times = c.time_numbers(frame["hour"])
     band = np.maximum([low, high], 0)

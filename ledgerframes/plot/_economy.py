@@ -85,7 +85,7 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
     return ", ".join(part for part in parts if part)
 
 
-@draws("economy.burn_mint")
+@draws("economy.burn_mint", empty="No coin was minted in this window.", column="ratio")
 def economy_burn_mint(chart: Chart) -> None:
     """Draw how much coin was burned for each coin minted.
 
@@ -94,8 +94,6 @@ def economy_burn_mint(chart: Chart) -> None:
     >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
     """
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
-    if np.isnan(ratio).all():
-        return chart.show_message("No coin was minted in this window.")
     title = "Coin burned per coin minted"
     if not chart.has_periods:
         s.bars(chart, [quantity.lower()], ratio[:1], [f"{ratio[0]:.4f}"])
@@ -125,7 +123,7 @@ def economy_burn_mint(chart: Chart) -> None:
     return chart.show_titles(title, _unexplained_note(frame))
 
 
-@draws("economy.leaderboard")
+@draws("economy.leaderboard", empty="Nobody has an amount in this window.", column="rank")
 def economy_leaderboard(chart: Chart) -> None:
     """Draw the parties with the largest amounts of the latest whole period.
 
@@ -134,8 +132,6 @@ def economy_leaderboard(chart: Chart) -> None:
     >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
     """
     known = chart.frame[chart.frame["rank"].notna()]
-    if known.empty:
-        return chart.show_message("Nobody has an amount in this window.")
     suffix = ""
     if chart.has_periods:
         whole = known[~known["is_partial"].fillna(True)]
@@ -161,7 +157,7 @@ def _arrow(change: int) -> str:
     return f"up {change}" if change > 0 else f"down {-change}" if change < 0 else "same rank"
 
 
-@draws("economy.reward_split")
+@draws("economy.reward_split", empty="No reward was split in this window.")
 def economy_reward_split(chart: Chart) -> None:
     """Draw the expected and the actual parts of the beneficiaries of each provider.
 
@@ -170,8 +166,6 @@ def economy_reward_split(chart: Chart) -> None:
     >>> ax = lf.plot.economy_reward_split(lf.economy.reward_split(frames))
     """
     ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
-    if frame.empty:
-        return chart.show_message("No reward was split in this window.")
     sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
     sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
     totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")

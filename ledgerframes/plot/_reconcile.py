@@ -65,7 +65,7 @@ DAY = pd.Timedelta(1, "D")
 # -- coverage -----------------------------------------------------------------------------------------------------------
 
 
-@draws("reconcile.coverage")
+@draws("reconcile.coverage", empty="No period in this window.")
 def reconcile_coverage(chart: Chart) -> None:
     """Draw which periods the store has, and which differ from those before.
 
@@ -77,8 +77,6 @@ def reconcile_coverage(chart: Chart) -> None:
     >>> ax = lf.plot.reconcile_coverage(lf.reconcile.coverage(frames))
     """
     frame = chart.frame
-    if frame.empty:
-        return chart.show_message("No period in this window.")
     names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
     if not chart.has_periods:
         chart.ax.set_xlabel("Record time (UTC)")
@@ -101,7 +99,7 @@ def _limits(periods: pd.DataFrame) -> tuple[float, float]:
     return c.time_numbers(periods["period_start"]).min(), c.time_numbers(periods["period_end"]).max()
 
 
-@draws("reconcile.bounds")
+@draws("reconcile.bounds", empty="The store has no offset of this ledger.")
 def reconcile_bounds(chart: Chart) -> None:
     """Draw the offset ranges of a ledger, with gaps and overlaps.
 
@@ -111,8 +109,6 @@ def reconcile_bounds(chart: Chart) -> None:
     >>> ax = lf.plot.reconcile_bounds(lf.reconcile.bounds(lf.load_updates(net)))
     """
     frame = chart.frame
-    if frame.empty:
-        return chart.show_message("The store has no offset of this ledger.")
     after, through, gap, overlap = (chart.numbers(name) for name in ("after", "through", "gap_before", "overlap_before"))
     status = np.where(r.flags(frame["is_pruned"]), "pruned", frame["status"].astype("str"))
     has_gap, has_overlap = gap > 0, overlap > 0
@@ -129,7 +125,7 @@ def reconcile_bounds(chart: Chart) -> None:
     return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
 
 
-@draws("reconcile.digests")
+@draws("reconcile.digests", empty="No node lists a bulk object.")
 def reconcile_digests(chart: Chart) -> None:
     """Draw on which days the nodes agree on the digests of bulk objects.
 
@@ -141,8 +137,6 @@ def reconcile_digests(chart: Chart) -> None:
     >>> ax = lf.plot.reconcile_digests(lf.reconcile.digests({"a": objects, "b": objects}))
     """
     frame = chart.frame
-    if frame.empty:
-        return chart.show_message("No node lists a bulk object.")
     every = pd.DataFrame({"until": frame["until"], "node": None, "outcome": frame["outcome"].astype("str")})
     parts = [
         every.assign(node=frame[column].str.split(", "), outcome=outcome).explode("node").dropna(subset="node")
@@ -219,7 +213,7 @@ def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str, tit
     return chart.show_titles(title, equal, "The worst outcome of each period is shown")
 
 
-@draws("reconcile.contracts")
+@draws("reconcile.contracts", empty="No contract is active at the time of the snapshot.")
 def reconcile_contracts(chart: Chart) -> None:
     """Draw whether the history leads to the contracts of a snapshot.
 
@@ -230,8 +224,6 @@ def reconcile_contracts(chart: Chart) -> None:
     >>> ax = lf.plot.reconcile_contracts(lf.reconcile.contracts(frames, snapshot))
     """
     frame = chart.frame
-    if frame.empty:
-        return chart.show_message("No contract is active at the time of the snapshot.")
     columns = {
         "only from the history": "only_replay",
         "only in the snapshot": "only_snapshot",
@@ -268,16 +260,14 @@ def reconcile_supply(chart: Chart) -> None:
     labels = ["at the start", "minted", "burned", "fees", "expected at the end", "at the end"]
     signs = ("", "+", "−", "−", "", "")
     texts = [f"{sign if length else ''}{length:,.2f}" for sign, length in zip(signs, lengths, strict=True)]
-    drawn = s.bars(chart, labels, lengths, texts, left)
-    for bar, number in zip(drawn, (0, 4, 1, 1, 0, 0), strict=True):
-        bar.set_facecolor(c.color(number))
+    s.bars(chart, labels, lengths, texts, left, colors=[c.color(number) for number in (0, 4, 1, 1, 0, 0)])
     c.amount_axis(chart.ax.xaxis, "Amount")
     difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {row['unexplained']:,f} coin"
     parts = f"Locked: {float(row['locked']):,.2f}, owned by the network's own party: {float(row['owned_by_dso']):,.2f}"
     return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)
 
 
-@draws("reconcile.paid_traffic_totals")
+@draws("reconcile.paid_traffic_totals", empty="Neither the ledger nor the history has an update.")
 def reconcile_paid_traffic_totals(chart: Chart) -> None:
     """Draw how many updates of a ledger and a history agree, per outcome.
 
@@ -287,13 +277,10 @@ def reconcile_paid_traffic_totals(chart: Chart) -> None:
     >>> ax = lf.plot.reconcile_paid_traffic_totals(lf.reconcile.paid_traffic_totals(ledger, history))
     """
     frame, counts = chart.frame, chart.numbers("updates")
-    if frame.empty:
-        return chart.show_message("Neither the ledger nor the history has an update.")
     pairs: Any = zip(frame["outcome"], frame["why"], strict=True)
     labels = [f"{outcome}\n{why}" if isinstance(why, str) else str(outcome) for outcome, why in pairs]
-    drawn = s.bars(chart, labels, counts, [f"{count:,.0f}" for count in counts])
-    for bar, outcome in zip(drawn, frame["outcome"], strict=True):
-        bar.set_facecolor(c.color(1 if outcome in ("different", "only in ledger") else 0))
+    colors = [c.color(1 if outcome in ("different", "only in ledger") else 0) for outcome in frame["outcome"]]
+    s.bars(chart, labels, counts, [f"{count:,.0f}" for count in counts], colors=colors)
     chart.show_rows(labels, 0.42)
     c.log_counts(chart.ax, counts.max(), "Updates and requests")
     return chart.show_titles("Costs in the ledger and in the history", "Costs are compared in the time that both sources have")

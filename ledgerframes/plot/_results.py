@@ -52,13 +52,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool, bool]:
-    """Return the grouping of a figure's result, and whether it has periods or rounds.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of the figure.
-    """
+    """Return the grouping of a result, and whether it has periods or rounds."""
     figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{plot}"
     if not isinstance(frame, pd.DataFrame):
         raise UsageError(f"{advice}, got {type(frame).__name__}.")

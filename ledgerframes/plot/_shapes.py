@@ -30,10 +30,12 @@ Styles = Mapping[str, Mapping[str, Any]]
 # -- bars ---------------------------------------------------------------------------------------------------------------
 
 
-def bars(chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence[str], left: Any = 0) -> BarContainer:
+def bars(
+    chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence[str], left: Any = 0, colors: Sequence[str] = ()
+) -> BarContainer:
     """Draw horizontal bars from the top down, each with a text at its end."""
     ax = chart.ax
-    drawn = ax.barh(range(len(values)), values, left=left, height=0.7, color=c.color(0), edgecolor="none")
+    drawn = ax.barh(range(len(values)), values, left=left, height=0.7, color=colors or c.color(0), edgecolor="none")
     if r.is_other(labels[-1]):
         drawn[-1].set_facecolor(c.color(2))
     ax.bar_label(drawn, labels=list(texts), padding=4, fontsize=8, color=c.text_color(ax))

@@ -45,7 +45,7 @@ def state_rounds(chart: Chart) -> None:
     return chart.show_titles("Prices of coin and traffic", rounds)
 
 
-@draws("state.featured")
+@draws("state.featured", empty="No party has a featured right in this history.")
 def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
@@ -54,14 +54,12 @@ def state_featured(chart: Chart) -> None:
 
     >>> ax = lf.plot.state_featured(lf.state.featured(frames))
     """
-    if chart.frame.empty:
-        return chart.show_message("No party has a featured right in this history.")
     factors = [f"× {round(float(factor), 4):,.10g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
     names = [r.label(party) for party in chart.frame["party"]]
     return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
 
 
-@draws("state.super_validators")
+@draws("state.super_validators", empty="No super validator is known in this history.")
 def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
@@ -70,8 +68,6 @@ def state_super_validators(chart: Chart) -> None:
 
     >>> ax = lf.plot.state_super_validators(lf.state.super_validators(frames))
     """
-    if chart.frame.empty:
-        return chart.show_message("No super validator is known in this history.")
     weights = [f"{weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
     names = [
         r.label(name if isinstance(name, str) else party)

@@ -14,6 +14,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.statistics import ecdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,6 @@ __all__ = [
     "verdict_waited_for",
 ]
 
-MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
 MIN_SECONDS = 0.001  # a logarithmic axis has no 0
 MIN_REQUESTS_PER_CELL = 20
@@ -43,7 +43,7 @@ PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 # -- outcomes -----------------------------------------------------------------------------------------------------------
 
 
-@draws("verdict.outcomes")
+@draws("verdict.outcomes", empty=NO_VERDICT, column="rejection_rate")
 def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 
@@ -55,8 +55,6 @@ def verdict_outcomes(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     is_vertical = chart.has_periods or chart.by in ("hour", "day")
     known = frame[frame["rejection_rate"].notna()]
-    if known.empty:
-        return chart.show_message(NO_VERDICT)
     title = "Rejection rate with 95 % intervals"
     if chart.has_periods and chart.by:
         title = "Rejection rate"
@@ -90,7 +88,7 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         chart.show_times(days[0] - 0.7, days[-1] + 0.7)
 
 
-@draws("verdict.rejections")
+@draws("verdict.rejections", empty="No rejected request in this window.")
 def verdict_rejections(chart: Chart) -> None:
     """Draw the number of rejected requests per hour of the day, by kind.
 
@@ -102,8 +100,6 @@ def verdict_rejections(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
     """
     ax, frame = chart.ax, chart.frame
-    if frame.empty:
-        return chart.show_message("No rejected request in this window.")
     kinds = frame["reject_kind_heuristic"].astype("str")
     counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
     parts: list[s.Part] = [
@@ -163,7 +159,7 @@ def verdict_rejection_rates(chart: Chart) -> None:
 # -- latency ------------------------------------------------------------------------------------------------------------
 
 
-@draws("verdict.latency")
+@draws("verdict.latency", empty="Too few accepted requests for a percentile.", column="p50")
 def verdict_latency(chart: Chart) -> None:
     """Draw the median, 95th and 99th percentile of the latency.
 
@@ -173,10 +169,7 @@ def verdict_latency(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
     """
     ax, frame = chart.ax, chart.frame
-    known = frame[frame["p50"].notna()]
-    if known.empty:
-        return chart.show_message("Too few accepted requests for a percentile.")
-    rows = frame if chart.has_periods else chart.largest(known)
+    rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
     note = r.coverage_note(frame, "Verdict")
     if chart.has_periods:
@@ -245,8 +238,10 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
             is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
             if (~is_timeout).any():
                 timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
-                curve = _curve(np.sort(values[~is_timeout]), len(values))
-                ax.step(*curve, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
+                curve = ecdf((values[~is_timeout] * 1e6).round(), len(values))  # the function counts in microseconds
+                x, y = r.numbers(curve["value"]) / 1e6, r.numbers(curve["share"])
+                label = f"{name} ({len(values):,}{timeouts})"
+                ax.step(np.append(x[0], x), np.append(0, y), line, where="post", color=c.color(number), label=label)
         c.latency_axis(ax.xaxis, "Latency")
         c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
@@ -255,13 +250,6 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.legend_right(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
-
-
-def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
-    """Return latencies and the share of all requests decided within them, starting at 0."""
-    indexes = np.unique(np.linspace(0, len(ordered) - 1, MAX_CURVE_POINTS).astype(int))
-    x, y = ordered[indexes], (indexes + 1) / total
-    return np.append(x[0], x), np.append(0.0, y)
 
 
 def _timeout_line(ax: Axes) -> dict[str, Any]:
@@ -303,7 +291,7 @@ def verdict_quorums(chart: Chart) -> None:
     return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
 
 
-@draws("verdict.waited_for")
+@draws("verdict.waited_for", empty="No request needs a party's confirmation.", column="slow_rate")
 def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
@@ -314,8 +302,6 @@ def verdict_waited_for(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
-    if visible.empty:
-        return chart.show_message("No request needs a party's confirmation.")
     rows, differs = np.arange(len(visible)), r.flags(visible["p_holm"] <= LEVEL)
     kinds = ((False, "o", 0, "as the others, or too few"), (True, "D", 1, "more than chance explains"))
     for flag, marker, number, text in kinds:
@@ -331,7 +317,7 @@ def verdict_waited_for(chart: Chart) -> None:
     return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
 
 
-@draws("verdict.head_of_line")
+@draws("verdict.head_of_line", empty="No request timed out in this window.")
 def verdict_head_of_line(chart: Chart) -> None:
     """Draw the requests that timed out over time, with the time that others waited for them.
 
@@ -343,8 +329,6 @@ def verdict_head_of_line(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
     """
     ax, frame = chart.ax, chart.frame
-    if frame.empty:
-        return chart.show_message("No request timed out in this window.")
     added, times = chart.numbers("added"), c.time_numbers(frame["record_time"])
     codes, names = pd.factorize(frame["submitting_participant_uid"], use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes, added), kind="stable")

@@ -15,7 +15,7 @@ NO_MARKET = "Not a market price"
 SECONDS_PER_DAY = 86_400
 
 
-@draws("votes.price")
+@draws("votes.price", empty=NO_PRICE, column="median")
 def votes_price(chart: Chart) -> None:
     """Draw median and range of the price votes over time.
 
@@ -26,8 +26,6 @@ def votes_price(chart: Chart) -> None:
     >>> ax = lf.plot.votes_price(lf.votes.price(votes))
     """
     ax, visible = chart.ax, chart.frame[chart.frame["median"].notna()]
-    if visible.empty:
-        return chart.show_message(NO_PRICE)
     times = c.time_numbers(visible["observed_at"])
     lowest, median, highest = (r.numbers(visible[name]) for name in ("lowest", "median", "highest"))
     ax.fill_between(times, lowest, highest, step="post", color=c.color(0), alpha=0.15, linewidth=0, label="all votes")

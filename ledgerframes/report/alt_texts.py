@@ -26,15 +26,13 @@ Numbers = npt.NDArray[np.float64]
 def describe_figure(figure: Figure) -> str:
     """Return titles, axes, and the first rows or the range of each series of a figure.
 
-    Examples
-    --------
     >>> import matplotlib.pyplot as plt
     >>> _, ax = plt.subplots()
     >>> _ = ax.set_title("Requests"), ax.plot([1, 2, 3], [5, 9, 6]), ax.set_xlabel("Hour"), ax.set_ylabel("Number")
     >>> describe_figure(ax.figure)
     'Requests. Number by Hour: from 5 to 9, highest at 2.'
     """
-    figure.canvas.draw()  # sets the texts of ticks
+    figure.draw_without_rendering()  # sets the texts of ticks
     return " ".join(text for ax in figure.axes for text in _sentences(ax))
 
 

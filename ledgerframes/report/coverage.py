@@ -23,32 +23,21 @@ from ledgerframes.windows import Window, iso
 
 @dataclass(frozen=True)
 class Coverage:
-    """Coverage of one window.
+    """Coverage of one window, with shares of its time that are together 1.
 
-    Attributes
-    ----------
-    final, provisional, missing : float
-        Shares of the window's time, together 1. Time is final where it is final in every migration that can have rows in it,
-        and missing before the first event of the network.
-    rows, provisional_rows : int
-        Rows of all tables in the window, and those of them that can change.
-    requests, requests_with_cost : int
-        Confirmation requests, and those of them with a known cost.
-    data_until : datetime or None
-        The later of the newest row and the end of the final window, None without either.
-    sources : tuple of str
-        Hosts of the rows.
+    Time is final where it is final in every migration that can have rows in it, and missing before the first event of the
+    network.
     """
 
     final: float
     provisional: float
     missing: float
-    rows: int
-    provisional_rows: int
+    rows: int  # of all tables
+    provisional_rows: int  # those that can change
     requests: int
-    requests_with_cost: int
-    data_until: datetime | None
-    sources: tuple[str, ...]
+    requests_with_cost: int  # those whose cost is known
+    data_until: datetime | None  # the later of the newest row and the end of the final window, None without either
+    sources: tuple[str, ...]  # hosts of the rows
 
     @property
     def known_cost_share(self) -> float | None:

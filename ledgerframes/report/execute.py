@@ -9,7 +9,6 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +31,10 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 PICTURES = "from ledgerframes.report.pictures import register_pictures\nregister_pictures()"
 
 
-@dataclass(frozen=True)
-class NotebookEnvironment:
-    """All environment variables of a notebook's process, and the directory that it works in."""
-
-    variables: dict[str, str]
-    working_dir: Path
-
-
-def notebook_environment(
+def environment_variables(
     net: Network, catalog: Path, tables_dir: Path, working_dir: Path, history: Path | None = None
-) -> NotebookEnvironment:
-    """Return an environment in which ``lf.connect()`` is exactly the frozen network.
+) -> dict[str, str]:
+    """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
     No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed. The
     profile is the one that always exists; with a URL it is a network as configured, not an embedded sandbox.
@@ -60,16 +51,16 @@ def notebook_environment(
     paths = {TABLES_VARIABLE: str(tables_dir.absolute()), "IPYTHONDIR": str((working_dir / "ipython").absolute())}
     if history is not None:
         paths[HISTORY_VARIABLE] = str(history.absolute())
-    return NotebookEnvironment({**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}, working_dir)
+    return {**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}
 
 
 def execute(
-    notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment, max_seconds: float | None = None
+    notebook: Path, parameters: Mapping[str, Any], variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
 ) -> NotebookNode:
     """Run a notebook with parameters, and return it with its outputs."""
     book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
-    run_cells(book, notebook.name, environment, max_seconds)
+    run_cells(book, notebook.name, variables, working_dir, max_seconds)
     return book
 
 
@@ -83,7 +74,9 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 @extra_for("A report")
-def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, max_seconds: float | None = None) -> None:
+def run_cells(
+    book: NotebookNode, name: str, variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
+) -> None:
     """Run the cells of a notebook in order, and store their outputs in it."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
@@ -93,7 +86,7 @@ def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, m
         client = NotebookClient(book, kernel_name="python3", timeout=seconds)
         _use_current_python(client, Path(socket_dir))
         try:
-            client.execute(env=environment.variables, cwd=str(environment.working_dir))
+            client.execute(env=variables, cwd=str(working_dir))
         except CellTimeoutError:
             advice = "Choose a shorter window, or a longer timeout=."
             raise ReportError(f"A cell of {name} took longer than {seconds} seconds. {advice}") from None

@@ -30,29 +30,14 @@ from ledgerframes.windows import Window
 
 @dataclass(frozen=True)
 class FrozenInputs:
-    """Inputs of one run.
+    """Inputs of one run."""
 
-    Attributes
-    ----------
-    catalog : Path
-        The copied catalog.
-    history : Path or None
-        The days that earlier runs kept, if they stand for the weeks before.
-    coverage : Coverage
-    periods : Periods
-        The window and the period before, from the copied catalog.
-    facts : dict
-        Figures, problems and new members of the window, as ``run.json`` has them.
-    digests : dict
-        The segments of the window with their digest, and the digest of the weeks before, empty without usual ranges.
-    """
-
-    catalog: Path
-    history: Path | None
+    catalog: Path  # the copied one
+    history: Path | None  # the days that earlier runs kept, if they stand for the weeks before
     coverage: Coverage
-    periods: Periods
-    facts: dict[str, Any]
-    digests: dict[str, Any]
+    periods: Periods  # from the copied catalog
+    facts: dict[str, Any]  # figures, problems and new members of the window, as run.json has them
+    digests: dict[str, Any]  # of the segments of the window, and of the weeks before, empty without usual ranges
 
 
 def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, kept_days: pd.DataFrame | None) -> FrozenInputs:

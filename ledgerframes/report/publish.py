@@ -42,14 +42,7 @@ STALE_SECONDS = 24 * 3600
 
 
 class ReportDir:
-    """The directory of one report, which several processes can use at once.
-
-    Parameters
-    ----------
-    out : Path
-        Directory of all reports.
-    report : str
-    """
+    """The directory of one report, which several processes can use at once."""
 
     def __init__(self, out: Path, report: str) -> None:
         self.report = report

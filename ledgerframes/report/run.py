@@ -23,7 +23,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
-from ledgerframes.report.execute import execute, notebook_environment
+from ledgerframes.report.execute import environment_variables, execute
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window
 from ledgerframes.report.loads import load_before, load_history, load_state
@@ -219,7 +219,7 @@ class _Run:
                 is_latest = self.report_dir.set_latest(key)
                 return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
             run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
-            self._write(staging_dir / "report", inputs, run, timer)
+            self._write(staging_dir / "report", inputs, run)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
 
@@ -240,24 +240,25 @@ class _Run:
         load_history(self.net, frames, progress=self.progress)
         return None
 
-    def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any], timer: _Timer) -> None:
+    def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any]) -> None:
         """Write the files that are published, and add the rest of ``run.json`` to `run`."""
         directory.mkdir()
         working_dir = directory.parent / "working"
         working_dir.mkdir()
         window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
-        with timer.step("notebook"):
+        with self.timer.step("notebook"):
             tables_dir = directory / "tables"
-            environment = notebook_environment(self.net, inputs.catalog, tables_dir, working_dir, inputs.history)
-            book = execute(self.report.path, {**window, **self.parameters}, environment, timer.remaining_seconds())
+            variables = environment_variables(self.net, inputs.catalog, tables_dir, working_dir, inputs.history)
+            parameters = {**window, **self.parameters}
+            book = execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
-        with timer.step("page"):
+        with self.timer.step("page"):
             (directory / PAGE).write_text(render(book, run), encoding="utf-8")
         if self.pdf:
-            with timer.step("pdf"):
-                print_pdf(directory / PAGE, timer.remaining_seconds())
-        run["seconds"] = timer.seconds
+            with self.timer.step("pdf"):
+                print_pdf(directory / PAGE, self.timer.remaining_seconds())
+        run["seconds"] = self.timer.seconds
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _facts(self, inputs: FrozenInputs) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.statistics.distributions import Z95, Flags, Numbers, normal_quantile, two_sided_p
+from ledgerframes.statistics.distributions import Z95, Flags, Numbers, two_sided_p
 from ledgerframes.statistics.rates import _numbers
 
 LEVEL = 0.05
@@ -244,7 +245,7 @@ def funnel_limits(trials: npt.ArrayLike, rate: float, groups: int, *, design_eff
     """
     sizes = np.asarray(trials)
     deviation = np.sqrt(max(1.0, design_effect) * rate * (1 - rate) / sizes)
-    wide = normal_quantile(1 - LEVEL / max(1, groups) / 2)
+    wide = NormalDist().inv_cdf(1 - LEVEL / max(1, groups) / 2)
     lines = {
         f"{side}{scope}": np.clip(rate + sign * z * deviation, 0, 1)
         for scope, z in (("", Z95), ("_all", wide))

@@ -6,10 +6,8 @@ The functions take numbers or arrays of one shape, and return an array.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -24,11 +22,6 @@ PRECISION = 1e-15
 HALVINGS = 200
 _log_gamma = np.vectorize(math.lgamma, otypes=[float])
 _erfc = np.vectorize(math.erfc, otypes=[float])
-
-
-def normal_quantile(probability: float) -> float:
-    """Return the value that a standard normal variable exceeds with 1 - `probability`."""
-    return NormalDist().inv_cdf(probability)
 
 
 def two_sided_p(score: Any) -> Numbers:
@@ -96,14 +89,10 @@ def t_quantile(probability: float, degrees: float) -> float:
     high = 1.0
     while t_cdf(high, degrees) < probability or t_cdf(-high, degrees) > probability:
         high *= 2
-    return bisect(lambda t: t_cdf(t, degrees) >= probability, -high, high)
-
-
-def bisect(is_high: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the boundary between `low` and `high` at which the predicate turns true."""
+    low = -high
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (low, middle) if is_high(middle) else (middle, high)
+        low, high = (low, middle) if t_cdf(middle, degrees) >= probability else (middle, high)
     return (low + high) / 2

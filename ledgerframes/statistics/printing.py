@@ -140,25 +140,9 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
 
 
 def interval_end(value: Fraction | float | None, end: str, decimals: int = 1) -> str:
-    """Return one end of an interval of shares, without the sign of the unit.
+    """Return one end of an :func:`interval` of shares, without the sign of the unit.
 
-    Parameters
-    ----------
-    value : Fraction or float or None
-        Share of 1.
-    end : {"low", "high"}
-        A low end is rounded down, a high end up, as in :func:`interval`.
-    decimals : int, optional
-        Decimal places (default: 1).
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.interval_end(0.12172, "low"), printing.interval_end(0.13791, "high"), printing.interval_end(0.0004, "low")
+    >>> interval_end(0.12172, "low"), interval_end(0.13791, "high"), interval_end(0.0004, "low")
     ('12.1', '13.8', '< 0.1')
     """
     number = share_number(value, decimals)

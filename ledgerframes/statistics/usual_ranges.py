@@ -267,13 +267,15 @@ def _scores(x: Numbers, n: Numbers, slots: Integers, count: int) -> Numbers:
 # -- limits ---------------------------------------------------------------------------------------------------------------
 
 
-def _limits(x: Numbers, n: Numbers, hits: Numbers, requests: Numbers, dispersion: float | Numbers, factor: float) -> Limits:
-    """Return limits, corrected for the long upper tail of small counts (Cornish and Fisher)."""
+def _limits(
+    x: Numbers, n: Numbers, hits: Numbers, requests: Numbers, dispersion: float | Numbers, factor: float, *, has_tail: bool = True
+) -> Limits:
+    """Return limits, corrected for a long upper tail (Cornish and Fisher)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         p = hits / requests
         v = p * (1 - p)
         error = np.sqrt(dispersion * v * (1 / n + 1 / requests))
-        skewness = (1 - 2 * p) * np.sqrt(dispersion / (n * v))
+        skewness = (1 - 2 * p) * np.sqrt(dispersion / (n * v)) if has_tail else 0.0
         upper = np.minimum(1, p + error * (factor + (factor**2 - 1) * skewness / 6))
         conditions = [np.isnan(n), requests <= 0, n <= 0, hits <= 0, n * v / dispersion < 1]
         share = x / n
@@ -295,12 +297,7 @@ def _week_limits(past: Numbers, report: Numbers, length: int, series: int) -> Li
     spread = float((deviations**2 * by_week[:, 1]).sum() / v / (len(past) - 1)) if v > 0 else 1.0
     dispersion = max(1.0, spread)
     factor = _quantile(1 - WEEK_LEVEL / series, count_tests(n), len(past) - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        upper = np.minimum(1, q + factor * np.sqrt(dispersion * v * (1 / n + 1 / requests)))
-        conditions = [np.isnan(n), n <= 0, np.full(len(n), hits <= 0), n * v / dispersion < 1]
-        share = x / n
-    reasons = np.select(conditions, [PARTIAL, NO_REQUESTS, NEVER_BEFORE, TOO_FEW_REQUESTS], "")
-    return _limits_of(share, np.full(len(n), q), upper, reasons.tolist())
+    return _limits(x, n, np.full(len(n), hits), np.full(len(n), requests), dispersion, factor, has_tail=False)
 
 
 def _limits_of(values: Numbers, center: Numbers, upper: Numbers, reasons: Sequence[str]) -> Limits:

@@ -15,6 +15,7 @@ from ledgerframes.statistics.usual_ranges import (
     PERIOD_LEVEL,
     SHORT_HISTORY,
     WEEK_LEVEL,
+    Limits,
     UsualRange,
     _array,
     _limits_of,
@@ -74,18 +75,17 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     deviation = math.sqrt(float(((logs - means) ** 2).sum()) / degrees)
     factor = _quantile(1 - PERIOD_LEVEL / series, count_tests(report), degrees)
     widen = math.sqrt(1 + 1 / number)
-    spare = 1 + ROUNDING_ERROR
-    center = np.exp(means)[weekdays]
-    limits = _limits_of(report, center, center * math.exp(factor * deviation * widen) * spare, _reasons(report))
+    limits = _limits(report, np.exp(means)[weekdays], factor * deviation * widen)
 
     sums = np.array([report[week].sum() for week in weeks], dtype=float)
     totals = np.log(past.sum(axis=1))
     week_factor = _quantile(1 - WEEK_LEVEL / series, count_tests(sums), number - 1)
     week_center = np.full(len(weeks), math.exp(float(totals.mean())))
-    week_upper = week_center * math.exp(week_factor * float(totals.std(ddof=1)) * widen) * spare
-    week_limits = _limits_of(sums, week_center, week_upper, _reasons(sums))
+    week_limits = _limits(sums, week_center, week_factor * float(totals.std(ddof=1)) * widen)
     return UsualRange(limits, week_limits, history_weeks=number, degrees=degrees, factor=factor)
 
 
-def _reasons(sums: Numbers) -> list[str]:
-    return [PARTIAL if is_partial else "" for is_partial in np.isnan(sums).tolist()]
+def _limits(sums: Numbers, center: Numbers, width: float) -> Limits:
+    """Return limits that are wider than the center by a factor, given as its logarithm."""
+    reasons = [PARTIAL if is_partial else "" for is_partial in np.isnan(sums).tolist()]
+    return _limits_of(sums, center, center * math.exp(width) * (1 + ROUNDING_ERROR), reasons)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -119,7 +120,15 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
     return write  # type: ignore[return-value]
 
 
+@contextmanager
+def without_kernel() -> Iterator[None]:
+    """No notebook is run: a kernel takes seconds, and nobody looks at its outputs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ledgerframes.report.run.execute", lambda notebook, *_: read_notebook(notebook))
+        yield
+
+
 @pytest.fixture
-def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No notebook is run: a kernel takes seconds, and these tests look at what is around its outputs."""
-    monkeypatch.setattr("ledgerframes.report.run.execute", lambda notebook, *_: read_notebook(notebook))
+def no_kernel() -> Iterator[None]:
+    with without_kernel():
+        yield

@@ -22,6 +22,7 @@ def test_without_chromium_nothing_is_loaded(net: Network, tmp_path: Path, monkey
     assert net.request_count == 0 and not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("no_kernel")
 @pytest.mark.loopback
 @pytest.mark.skipif(not any(map(shutil.which, CHROMIUM_NAMES)), reason="Chromium is not installed.")
 def test_a_page_is_printed_next_to_itself(net: Network, tmp_path: Path, small: Small) -> None:

@@ -24,9 +24,17 @@ def spend() -> pd.DataFrame:
     return lf.cost.spend(frames, by="participant")
 
 
+Drawn = tuple[dict[str, str], dict[str, str]]  # pictures with their texts
+
+
+@pytest.fixture(scope="module")
+def drawn(spend: pd.DataFrame) -> Drawn:
+    return draw_pictures(lf.plot.cost_spend(spend).figure)
+
+
 @pytest.fixture
-def pictures(spend: pd.DataFrame) -> dict[str, str]:
-    return draw_pictures(lf.plot.cost_spend(spend).figure)[0]
+def pictures(drawn: Drawn) -> dict[str, str]:
+    return drawn[0]
 
 
 def texts(svg: str) -> list[str]:
@@ -72,17 +80,16 @@ def test_every_ink_of_the_style_is_known() -> None:
     assert inks == set(INKS)
 
 
-def test_the_page_shows_the_title_as_text(spend: pd.DataFrame) -> None:
-    data, metadata = draw_pictures(lf.plot.cost_spend(spend).figure)
+def test_the_page_shows_the_title_as_text(drawn: Drawn) -> None:
+    data, metadata = drawn
     assert metadata["title"] == "Traffic cost by submitting participant"
     assert metadata["note"].startswith("Cost known for ")
     assert metadata["alt"].startswith(metadata["title"])
     assert metadata["title"] not in texts(data[SVG])
 
 
-def test_equal_plots_are_equal_files(spend: pd.DataFrame) -> None:
-    first, second = (draw_pictures(lf.plot.cost_spend(spend).figure)[0] for _ in range(2))
-    assert first == second
+def test_equal_plots_are_equal_files(spend: pd.DataFrame, drawn: Drawn) -> None:
+    assert draw_pictures(lf.plot.cost_spend(spend).figure) == drawn
 
 
 def test_a_hostile_label_is_text() -> None:

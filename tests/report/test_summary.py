@@ -17,11 +17,9 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary import summarize
-from ledgerframes.report.summary.cost_change import _reason, describe_change
-from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import NOT_VISIBLE
-from ledgerframes.report.summary.traffic import _highest_kind
+from ledgerframes.report.summary.traffic import Costs, _change, _highest_kind, _reason
 from ledgerframes.windows import Window
 
 from .conftest import SINCE, UNTIL, connect
@@ -63,7 +61,7 @@ def test_the_total_and_its_price(periods: Periods) -> None:
 def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
     assert periods.before is not None
     change = known_cost(periods.after) - known_cost(periods.before)
-    text, details = describe_change(periods, Costs.of(periods.after), Prices())
+    text, details = _change(periods, Costs.of(periods.after), Prices())
     assert number_in(text) == change
     parts = details[0].removeprefix("It is made up of ").rstrip(".").replace(" and ", ", ").split(", ")
     assert sum(int(part.split(" from ")[0].replace(",", "").replace("−", "-")) for part in parts) == change

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,11 +9,11 @@ import pytest
 
 from ledgerframes.cli import main
 from ledgerframes.network import Network
-from ledgerframes.report import REPORTS, ReportResult, notebooks_dir, run_report
+from ledgerframes.report import ReportResult, run_report
 from ledgerframes.statistics import printing
 
 from .activity_by_hand import sentences_on_activity
-from .conftest import NoParameters, Small
+from .conftest import without_kernel
 from .operations_by_hand import sentences_on_operations, sentences_on_the_week
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, page_of, sides_of
 from .stored import Stored, elements, root_of, window_of
@@ -34,14 +33,10 @@ def texts(result: ReportResult) -> dict[str, str]:
 
 
 def test_a_second_run_shows_the_change_and_its_cause(
-    net: Network, store: Path, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+    net: Network, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small("x = 1")
-    weekly = REPORTS["weekly"]
-    # The first page is of no interest, and the notebook takes seconds.
-    monkeypatch.setitem(REPORTS, "weekly", replace(weekly, notebook="small.ipynb", parameters=NoParameters))
-    first = run_report("weekly", net=net, out=tmp_path, **MORNING)
-    monkeypatch.setitem(REPORTS, "weekly", replace(weekly, notebook=str(notebooks_dir() / weekly.notebook)))
+    with without_kernel():  # the first page is of no interest
+        first = run_report("weekly", net=net, out=tmp_path, **MORNING)
     second = run_report("weekly", net=net, out=tmp_path, parameters=PRICES, **EVENING)
     assert second.latest.resolve() == second.directory
 

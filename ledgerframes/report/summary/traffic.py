@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import pandas as pd
 
+from ledgerframes.analysis import cost
+from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.cost_change import describe_change
-from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import kind_name, rows_of
+from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
-from ledgerframes.statistics import printing
+from ledgerframes.statistics import decompose, printing
+
+MAX_REASONS = 3
+MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, coverage is a part of the change
+KIND = ["kind", "package_name", "template_name", "choice"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs from :func:`ledgerframes.cost.spend` by kind of request and by participant."""
+
+    kinds: pd.DataFrame
+    participants: pd.DataFrame
+
+    @classmethod
+    def of(cls, frames: Frames) -> Costs:
+        """Return the costs of frames."""
+        return cls(cost.spend(frames, by="template"), cost.spend(frames, by="participant"))
+
+    @property
+    def requests(self) -> int:
+        """Number of requests."""
+        return int(self.kinds["requests"].sum())
+
+    @property
+    def requests_with_cost(self) -> int:
+        """Number of requests with a known cost."""
+        return int(self.kinds["requests_with_cost"].sum())
+
+    @property
+    def total(self) -> int:
+        """Sum of the known costs [bytes]."""
+        return int(self.kinds["total_traffic_cost"].sum())
+
+    @property
+    def coverage(self) -> float:
+        """Share of the requests with a known cost."""
+        return self.requests_with_cost / self.requests
 
 
 def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
@@ -20,7 +61,7 @@ def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     statement = Statement(term="Traffic cost", text=_total(costs, prices), details=[])
     if not costs.requests_with_cost:
         return [statement]
-    text, details = describe_change(periods, costs, prices)
+    text, details = _change(periods, costs, prices)
     return [
         statement,
         {"term": "Change of the known cost", "text": text, "details": details},
@@ -58,3 +99,89 @@ def _highest_kind(kinds: pd.DataFrame) -> str:
     (visible,) = others
     name = kind_name(visible.kind, visible.template_name, visible.choice)
     return f"{text} The highest of the visible kinds is {name}, {printing.share(visible.share)}."
+
+
+# -- change against the period before -----------------------------------------------------------------------------------
+
+
+def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[str]]:
+    """Return the change of the known cost, and its parts and reasons as details."""
+    if periods.before is None or periods.obstacle:
+        return periods.obstacle, []
+    before = Costs.of(periods.before)
+    if not before.requests_with_cost:
+        return f"Not compared, because no cost of the {periods.name} is known.", []
+    change = after.total - before.total
+    relative = signed_percent(change, before.total) if before.total else ""
+    size = ", ".join(text for text in (relative, prices.of_bytes(abs(change))) if text)
+    text = f"{signed(change)} bytes ({size}) against the {periods.name}."
+    if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
+        return text, [_coverage_note(before, after)]
+    reasons = _reasons(cost.compare(periods.before, periods.after), change)
+    details = [_parts(before, after), *reasons, _participant_change(before, after, change)]
+    return text, [detail for detail in details if detail]
+
+
+def _coverage_note(before: Costs, after: Costs) -> str:
+    shares = [printing.share(side.coverage) for side in (after, before)]
+    return f"A part of it is coverage, so there is no reason: {shares[0]} of the costs are known, and {shares[1]} before."
+
+
+def _parts(before: Costs, after: Costs) -> str:
+    """Return how much of the change is due to more, dearer, other and new kinds of request."""
+    parts = decompose(*(_requests_and_bytes(side.kinds) for side in (before, after)))
+    texts = {
+        "more requests" if parts.volume > 0 else "fewer requests": parts.volume,
+        "a higher cost per request" if parts.price > 0 else "a lower cost per request": parts.price,
+        "another mix of kinds": parts.mix,
+        "new kinds": parts.new,
+        "kinds that no longer occur": parts.removed,
+    }
+    texts = {name: number for name, number in texts.items() if number}
+    return f"It is made up of {listing([f'{signed(number)} from {name}' for name, number in texts.items()])}." if texts else ""
+
+
+def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
+    known = kinds[kinds["requests_with_cost"] > 0]
+    names = known[KIND].astype("object").where(known[KIND].notna(), None).itertuples(index=False, name=None)
+    numbers = zip(known["requests_with_cost"].tolist(), known["total_traffic_cost"].tolist(), strict=True)
+    return dict(zip(names, numbers, strict=True))
+
+
+def _reasons(kinds: pd.DataFrame, change: int) -> Iterator[str]:
+    """Return the kinds that changed most in the direction of the total, each with its reason."""
+    same_direction = kinds[kinds["change"] * (1 if change >= 0 else -1) > 0]
+    for row in rows_of(same_direction.head(MAX_REASONS)):
+        name = kind_name(row.kind, row.template_name, row.choice)
+        yield f"{name}: {signed(int(row.change))} bytes, {_reason(row)}."
+
+
+def _reason(row: Any) -> str:
+    """Return why the cost of a kind changed, as far as the figures tell."""
+    if row.verdict in ("new", "gone"):
+        return "a new kind" if row.verdict == "new" else "a kind that no longer occurs"
+    counts = f"{pluralize(row.requests_after, 'request')} ({row.requests_before:,} before)"
+    if row.verdict not in ("dearer", "cheaper"):
+        return f"{counts}{', no clear change of the median cost' if row.verdict == 'no clear change' else ''}"
+    size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))
+    interval = f"{signed(int(row.low))} to {signed(int(row.high))} bytes"
+    package = _new_package(row.package_ids_before, row.package_ids_after)
+    return f"{counts}, median cost {size} ({interval}){package}"
+
+
+def _new_package(before: object, after: object) -> str:
+    old, current = (set(ids.split(", ")) if isinstance(ids, str) else set() for ids in (before, after))
+    new = sorted(current - old)
+    return f", with the new package {shorten(new[0][:8])}" if old and new else ""
+
+
+def _participant_change(before: Costs, after: Costs, change: int) -> str:
+    """Return the participant whose cost changed most in the direction of the total."""
+    key = "submitting_participant_uid"
+    sides = [side.participants.dropna(subset=key).set_index(key) for side in (before, after)]
+    totals = [side["total_traffic_cost"].fillna(0) for side in sides]
+    changes = totals[1].sub(totals[0], fill_value=0)
+    if changes.empty or not change:
+        return ""
+    name = str(changes.idxmax() if change > 0 else changes.idxmin())
+    return f"Participant {shorten(name)}: {signed(int(changes[name]))} bytes."
