@@ -20,7 +20,19 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 from urllib.parse import quote
 
 from ledgerframes.api.caller_warnings import warn_caller
@@ -103,10 +115,20 @@ def _first_line(function: Callable[..., Any]) -> str:
     return inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
 
 
-def declare(route: str, *, returns: Any = JSON, **facts: Any) -> Callable[[Callable[P, T]], Callable[P, T]]:
+class Facts(TypedDict, total=False):
+    """Optional attributes of an :class:`Operation`."""
+
+    name: str
+    since: str
+    changed: str
+    deprecated: str
+    read_only: bool
+
+
+def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare the operation of a method that sends its requests itself.
 
-    The parameters are those of :func:`operation`, and `facts` are other attributes of the :class:`Operation`.
+    The parameters are those of :func:`operation`.
     """
     method, path = route.split()
     facts.setdefault("read_only", method == "GET")
@@ -131,14 +153,14 @@ class Sends(Protocol[T_co]):
 
 
 @overload
-def operation(route: str, *, returns: type[S], unwrap: Callable[[S], T], **facts: Any) -> Sends[T]: ...
+def operation(route: str, *, returns: type[S], unwrap: Callable[[S], T], **facts: Unpack[Facts]) -> Sends[T]: ...
 @overload
-def operation(route: str, *, returns: type[T], **facts: Any) -> Sends[T]: ...
+def operation(route: str, *, returns: type[T], **facts: Unpack[Facts]) -> Sends[T]: ...
 @overload
-def operation(route: str, *, returns: None, **facts: Any) -> Sends[None]: ...
+def operation(route: str, *, returns: None, **facts: Unpack[Facts]) -> Sends[None]: ...
 @overload
-def operation(route: str, **facts: Any) -> Sends[Any]: ...
-def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] | None = None, **facts: Any) -> Any:
+def operation(route: str, **facts: Unpack[Facts]) -> Sends[Any]: ...
+def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] | None = None, **facts: Unpack[Facts]) -> Any:
     """Declare an operation, and send the request that the decorated method returns.
 
     A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
