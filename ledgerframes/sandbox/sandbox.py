@@ -13,8 +13,8 @@ from .cases import Planted
 from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
-from .participant import ParticipantLedger, PlantedMismatch
 from .participant.contracts import Contracts
+from .participant.ledger import ParticipantLedger, PlantedMismatch
 from .planted import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users

@@ -10,6 +10,8 @@ from itertools import starmap
 from operator import attrgetter
 from threading import RLock
 
+from ledgerframes.gc_pause import pause_gc
+
 from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
 from .formulas import RoundTotals
@@ -94,7 +96,8 @@ class World:
     def _build(self, number: int, encoding: str) -> list[Event]:
         totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
         state = SliceState(self._constants[encoding], number, totals_of)
-        events = build(state)
+        with pause_gc():  # no longer than the build, because transactions leave cycles
+            events = build(state)
         if encoding == MAIN_ENCODING:
             self._totals[number] = state.totals
         self.generated += 1

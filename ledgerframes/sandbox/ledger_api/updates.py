@@ -9,11 +9,10 @@ import msgspec
 
 from ..builder import encode
 from ..endpoints import endpoint
-from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
-from ..responses import Json
+from ..responses import Json, LedgerApiError, missing
 from .service import LedgerEndpoints, check_size, limited, read_token, write_token
 
 CHECKPOINT_EVERY = 50  # updates in a list

@@ -3,7 +3,3 @@
 Read `projection` (one update), `ledger` (all updates, and the parties that it hosts),
 `contracts` (active contracts), then `filters` and `rendering` (the form that a request gets).
 """
-
-from .ledger import ParticipantLedger, PlantedMismatch
-
-__all__ = ["ParticipantLedger", "PlantedMismatch"]

@@ -131,15 +131,9 @@ def dso_rules(draft: DraftTransaction, version: int) -> Contract:
 
 def coin_rules(draft: DraftTransaction, version: int) -> Contract:
     """Make a version of the coin rules."""
-    rounds = draft.constants.rounds
-    terms = rounds.config((0, *rounds.schedule.config_changes)[version] + 1)[1]
-    return draft.make(
-        "coin_rules",
-        (version,),
-        traffic_price=str(terms.traffic_price),
-        minting_version=terms.minting_version,
-        per_year=f"{terms.per_year}.0",
-    )
+    terms = draft.constants.rounds.terms_of_release(version)
+    names = {"traffic_price": str(terms.traffic_price), "minting_version": terms.minting_version}
+    return draft.make("coin_rules", (version,), per_year=f"{terms.per_year}.0", **names)
 
 
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
@@ -191,7 +185,7 @@ def change_state(draft: DraftTransaction) -> list[Node]:
     """Change the state of the network by a step of the script, or its configuration."""
     if draft.event.member == CONFIG_CHANGE:
         old, new = (coin_rules(draft, draft.event.occurrence + ahead) for ahead in (0, 1))
-        price = str(draft.constants.rounds.config(draft.event.time + 1)[1].traffic_price)
+        price = str(draft.constants.rounds.terms_of_release(draft.event.occurrence + 1).traffic_price)
         tree = "DsoRules_ExecuteConfirmedAction/config[$CoinRules_SetConfig[+new_rules]]"
         return draft.nodes(tree, coin_rules=old, new_rules=new, traffic_price=price)
     action = SCRIPT[draft.event.member].action
