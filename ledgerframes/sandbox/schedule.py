@@ -146,6 +146,10 @@ class Schedule:
         recurring = sum(event.count_before(self.timeline.now) for event in self._recurring)
         return recurring + sum((case := case_of(event)) is None or case.kind != ONLY_IN_LEDGER for event in self._planted)
 
+    def record_times(self, slice_number: int) -> list[int]:
+        """Return the record times of a slice's events, in microseconds since 1970."""
+        return [event.time for event in self.plan(slice_number)]
+
     def effective_at_tick(self, tick: int) -> int:
         """Return the ledger effective time of a tick, 80 to 400 ms before its record time."""
         return self.ticks.time(tick) - 80_000 - number(self._seed, "tick delay", tick) % 320_000

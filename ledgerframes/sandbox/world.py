@@ -65,7 +65,7 @@ class World:
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
-        self.seed, self.vocabulary = seed, vocabulary
+        self.seed, self.event_count, self.vocabulary = seed, events, vocabulary
         self.people = WorldParties(seed)
         self.schedule = Schedule(seed, events, days, WEIGHTS)
         self.timeline = self.schedule.timeline

@@ -15,7 +15,7 @@ from flask import Response
 
 from ..endpoints import endpoint
 from ..identifiers import fingerprint
-from ..participant.ledger import GUEST_STEPS
+from ..participant.slices import GUEST_STEPS
 from ..randomness import digest
 from ..responses import Json, LedgerApiError, missing, text_response
 from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
