@@ -176,8 +176,7 @@ class HistoryApi(Api):
 @lru_cache(MAX_CACHED_CONTRACTS)
 def _contract(world: World, identifier: str, created: int) -> Json:
     """Return a contract as the update that created it shows it, by record time."""
-    migration = SECOND_MIGRATION if created >= world.timeline.switch else SECOND_MIGRATION - 1
-    events = world.slice(world.timeline.number_at(migration, created))
+    events = world.slice(world.timeline.number_of(created))
     updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
     nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
     node = next(node for node in nodes if node["contract_id"] == identifier)

@@ -57,11 +57,6 @@ class World:
     """All events of a network, in the order of its history, with random access.
 
     The parameters are those of `Sandbox`.
-
-    Attributes
-    ----------
-    generated
-        Number of slices generated so far; tests of laziness read it.
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
@@ -80,7 +75,7 @@ class World:
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
         self.identifiers = self.constants().identifiers
-        self.generated = 0
+        self.generated = 0  # slices so far, which tests of laziness read
         self._totals: dict[int, RoundTotals] = {}  # by slice
         self._slice = lru_cache(max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * self.timeline.count // events))(self._build)
         self._lock = RLock()

@@ -41,13 +41,7 @@ def slices_of(world: World, participant: str) -> ParticipantSlices:
 
 
 class ParticipantSlices:
-    """Slices of the updates that a participant sees.
-
-    Attributes
-    ----------
-    party_names
-        The parties that it hosts.
-    """
+    """Slices of the updates that a participant sees, which are those of the parties that it hosts."""
 
     def __init__(self, world: World, participant: str) -> None:
         people = world.people

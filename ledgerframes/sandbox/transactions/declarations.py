@@ -206,18 +206,7 @@ class Step(NamedTuple):
 
 
 class WorldConstants:
-    """State that all slices of a world share, in one vocabulary and encoding.
-
-    Attributes
-    ----------
-    payload
-        Returns the compiled payload of a template by its name.
-    tree
-        Returns a compiled tree by its notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
-        ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
-    names
-        Sources of payloads that never change.
-    """
+    """State that all slices of a world share, in one vocabulary and encoding."""
 
     def __init__(self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding) -> None:
         self.seed, self.parties, self.rounds, self.schedule = seed, parties, rounds, rounds.schedule
@@ -226,9 +215,12 @@ class WorldConstants:
         self.templates = templates_of(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
-        self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))
+        self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))  # of a template
+        # In a tree ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and ``-x`` archives the contract or
+        # contracts named x, ``*x`` inserts the nodes named x.
         self.tree = cache(self._compile_tree)
         self.lasting = cache(self._lasting)
+        # Sources of payloads that never change.
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.identifier}
         self.names["synchronizer"] = parties.synchronizer
         self.names |= {name: self.lasting(name) for name in ("name_rules", "registry")}

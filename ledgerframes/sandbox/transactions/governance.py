@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ledger import Contract, Node
-from ..parties import SV_NAMES, VALIDATOR_NAMES
+from ..parties import SVS, VALIDATORS
 from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..randomness import number
 from ..rounds import FIRST_ROUND
@@ -17,7 +17,6 @@ from .rewards import SV_WEIGHTS, coupon, round_contract
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
-SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
