@@ -127,7 +127,7 @@ class Rounds:
 
     def _state(self, round_number: int) -> RoundState:
         opens_at = self.opens_at(round_number)
-        svs = self._svs if self.start <= opens_at else frozenset()
+        svs = self._svs
         if any(since <= opens_at < until for since, until in self._memberships):
             svs |= {self._member}
         featured = {
@@ -138,4 +138,4 @@ class Rounds:
         for right in self._rights:
             if right.since <= opens_at < right.until:
                 featured[self._parties.planted[right.party].identifier] = right.weight or DEFAULT_WEIGHT
-        return RoundState(round_number, featured, svs, bool(svs) and round_number < self._first_incomplete)
+        return RoundState(round_number, featured, svs, round_number < self._first_incomplete)

@@ -91,7 +91,7 @@ class World:
     def _build(self, number: int, encoding: str) -> list[Event]:
         totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
         state = SliceState(self._constants[encoding], number, totals_of)
-        with pause_gc():  # no longer than the build, because transactions leave cycles
+        with pause_gc():  # transactions leave no cycles
             events = build(state)
         if encoding == MAIN_ENCODING:
             self._totals[number] = state.totals

@@ -140,12 +140,12 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
 
 def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
     """Return the nodes of a transaction in pre-order that some of the parties witness."""
-    nodes: list[Node] = []
+    visited: list[tuple[Node, Node | None]] = []  # with the parent
+    stack: list[tuple[str, Node | None]] = [(root, None) for root in reversed(body["root_event_ids"])]
     numbers = count()
     has_gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
-
-    def visit(event_id: str, inherited: frozenset[str]) -> int:
-        """Add a node and those below it, and return the number of the last one."""
+    while stack:
+        event_id, parent = stack.pop()
         event = body["events_by_id"][event_id]
         own = last = next(numbers)
         if has_gap and own == 0:
@@ -157,16 +157,14 @@ def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
         informees = stakeholders if created or consumes else parties.intersection(signatories)
         if not created:
             informees |= parties.intersection(event["acting_parties"])
-        node = Node(own, own, event, inherited | informees, stakeholders, consumes, created or consumes)
-        if node.witnesses:
-            nodes.append(node)
-        for child in event.get("child_event_ids", ()):
-            last = visit(child, node.witnesses)
-        node.last = last
-        return last
-
-    for root in body["root_event_ids"]:
-        visit(root, NO_PARTIES)
+        witnesses = parent.witnesses | informees if parent else informees
+        node = Node(own, last, event, witnesses, stakeholders, consumes, created or consumes)
+        visited.append((node, parent))
+        stack += [(child, node) for child in reversed(event.get("child_event_ids", ()))]
+    for node, parent in reversed(visited):
+        if parent:
+            parent.last = max(parent.last, node.last)
+    nodes = [node for node, _ in visited if node.witnesses]
     archived = {node.body["contract_id"] for node in nodes if node.consumes}
     transient = archived.intersection(node.body["contract_id"] for node in nodes if node.delta and not node.consumes)
     for node in nodes if transient else ():

@@ -38,8 +38,8 @@ class TemplateSpec(NamedTuple):
 
     def parties(self, names: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
         """Return signatories, observers and owner of a contract with these names."""
-        signatories, observers = (sorted({names[name] for name in group}) for group in (self.signatories, self.observers))
-        return signatories, observers, names.get(self.owner, "")
+        signatories = sorted({names[name] for name in self.signatories})
+        return signatories, sorted({names[name] for name in self.observers}), names.get(self.owner, "")
 
 
 class ChoiceSpec(NamedTuple):

@@ -131,7 +131,7 @@ def dso_rules(draft: DraftTransaction, version: int) -> Contract:
 def coin_rules(draft: DraftTransaction, version: int) -> Contract:
     """Make a version of the coin rules."""
     terms = draft.constants.rounds.terms_of_release(version)
-    names = {"traffic_price": str(terms.traffic_price), "minting_version": terms.minting_version}
+    names: dict[str, Any] = {"traffic_price": str(terms.traffic_price), "minting_version": terms.minting_version}
     return draft.make("coin_rules", (version,), per_year=f"{terms.per_year}.0", **names)
 
 

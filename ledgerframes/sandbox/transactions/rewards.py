@@ -102,7 +102,7 @@ def _coupon_v2(
     draft: DraftTransaction, round_number: int, provider: str, amount: int, beneficiary: str | None = None, *key: object
 ) -> Contract:
     """Make a coupon of traffic-based rewards for its provider or beneficiary."""
-    names = {"provider": provider, "holder": beneficiary or provider, "beneficiary": beneficiary}
+    names: dict[str, Any] = {"provider": provider, "holder": beneficiary or provider, "beneficiary": beneficiary}
     coupon = draft.make("reward_coupon_v2", (round_number, provider, *key), units=amount, round=round_number, **names)
     draft.pools["split_coupon" if beneficiary else "reward_coupon_v2"].add(coupon)
     return coupon
@@ -213,8 +213,8 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
     per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(rounds, round_number))
     coupons = []
     for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member)):
-        names = {"sv": sv, "beneficiary": beneficiary, "weight": weight, "units": per_weight * weight, "round": round_number}
-        coupons.append(draft.make("sv_coupon", (member, occurrence, rank), **names))
+        names: dict[str, Any] = {"sv": sv, "beneficiary": beneficiary, "weight": weight, "units": per_weight * weight}
+        coupons.append(draft.make("sv_coupon", (member, occurrence, rank), round=round_number, **names))
     return coupons
 
 
