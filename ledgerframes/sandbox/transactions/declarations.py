@@ -78,6 +78,7 @@ class Kind(NamedTuple):
     bytes_per_view: int
     workflow_id: str
     carries: str  # template of the contract that it leaves for the next slice
+    stands_for: str  # function that returns the kind that it stands for, if not itself
 
 
 def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
@@ -130,6 +131,7 @@ def _kind(options: list[str], lines: list[str]) -> Kind:
         int("".join(values["bytes"]) or 1500),
         "".join(values["workflow"]),
         "".join(values["carries"]),
+        "".join(values["as"]),
     )
 
 
