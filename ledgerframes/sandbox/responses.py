@@ -1,4 +1,4 @@
-"""Responses and errors of all APIs (docs/facts.md#history-errors, docs/facts.md#ledger-errors)."""
+"""Responses and errors of all APIs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SECURITY = "A security-sensitive error has been received"
 
 
 class HttpError(Exception):
-    """Error response of the history and the wallet API."""
+    """Error response of the history and the wallet API (docs/facts.md#history-errors)."""
 
     def __init__(self, status: int, message: str, plain: bool = False) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class HttpError(Exception):
 
 
 class LedgerApiError(Exception):
-    """Error response of the ledger API."""
+    """Error response of the ledger API (docs/facts.md#ledger-errors)."""
 
     def __init__(
         self,

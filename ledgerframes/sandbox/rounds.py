@@ -89,7 +89,7 @@ class Rounds:
         return self.terms_of_release(release, Decimal(self.price(round_number)))
 
     def rules_version(self, time: int) -> int:
-        """Return the version of the coin rules at a time, which is the release that they belong to."""
+        """Return the version of the coin rules, and so the release, at a time."""
         return bisect_left(self.schedule.config_changes, time)
 
     def terms_of_release(self, release: int, price: Decimal = Decimal(0)) -> RoundTerms:

@@ -75,7 +75,7 @@ class Timeline:
         return self.count
 
     def number_of(self, time: int) -> int:
-        """Return the slice of a scheduled or planted event, for which the migrations do not overlap."""
+        """Return the slice of a scheduled or planted event by its time."""
         return self.number_at(FIRST_MIGRATION if time < self.switch else SECOND_MIGRATION, time)
 
     def numbers_between(self, begin: int, end: int) -> list[int]:

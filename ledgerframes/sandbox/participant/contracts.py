@@ -39,7 +39,7 @@ class ActiveContract:
 
 @lru_cache(MAX_CACHED_PARTICIPANTS)
 def contracts_of(world: World, participant: str) -> Contracts:
-    """Return the contracts of a participant, which sandboxes of one world share."""
+    """Return the contracts of a participant, which no clock changes."""
     return Contracts(world, participant)
 
 

@@ -1,4 +1,4 @@
-"""Updates of a participant slice by slice, which no clock changes, so that sandboxes of one world share them."""
+"""Updates of a participant by slice, shared by the sandboxes of one world."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ by_offset = attrgetter("offset")
 
 @lru_cache(MAX_CACHED_PARTICIPANTS)
 def slices_of(world: World, participant: str) -> ParticipantSlices:
-    """Return the slices of a participant, which are shared because they never change."""
+    """Return the slices of a participant, which no clock changes."""
     return ParticipantSlices(world, participant)
 
 
 class ParticipantSlices:
-    """Slices of the updates that a participant sees, which are those of the parties that it hosts."""
+    """Slices of the updates that the parties of a participant see."""
 
     def __init__(self, world: World, participant: str) -> None:
         people = world.people

@@ -73,7 +73,7 @@ def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
 
 
 def mint_missing(draft: DraftTransaction, owner: str, units: int) -> list[Contract]:
-    """Mint what an owner lacks, if anything."""
+    """Mint a coin of these units for an owner, or none if they are not positive."""
     return [mint(draft, owner, units)] if units > 0 else []
 
 
