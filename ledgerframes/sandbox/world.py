@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import starmap
 from operator import attrgetter
 from threading import RLock
+from typing import TypeVar, cast
 
 from ledgerframes.gc_pause import pause_gc
 
@@ -34,6 +35,7 @@ MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
 MAX_CACHED_EVENTS = 10_000  # up to so many, more slices are cached, so that a small world is built once
 
+T = TypeVar("T")
 _record_time = attrgetter("record_time")
 
 
@@ -78,6 +80,7 @@ class World:
         self.generated = 0  # slices so far, which tests of laziness read
         self._totals: dict[int, RoundTotals] = {}  # by slice
         self._slice = lru_cache(max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * self.timeline.count // events))(self._build)
+        self._derived: dict[tuple[Callable[[World, str], object], str], object] = {}
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = MAIN_ENCODING) -> list[Event]:
@@ -144,6 +147,14 @@ class World:
     def constants(self, encoding: str = MAIN_ENCODING) -> WorldConstants:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
+
+    def derived(self, make: Callable[[World, str], T], participant: str) -> T:
+        """Return what follows from the world and a participant alone, made once for all sandboxes of the world."""
+        with self._lock:
+            key = make, participant
+            if key not in self._derived:
+                self._derived[key] = make(self, participant)
+            return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:
         """Return the steps of the script with their updates, in the order of their times."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.identifiers import UpdateIds
-from ledgerframes.sandbox.participant.contracts import contracts_of
+from ledgerframes.sandbox.participant.contracts import Contracts
 from ledgerframes.sandbox.participant.ledger import ParticipantLedger
 from ledgerframes.sandbox.timeline import Timeline
 from ledgerframes.sandbox.times import DAY, Clock, to_datetime
@@ -157,7 +157,7 @@ def test_sandboxes_of_one_world_share_what_a_participant_sees() -> None:
     first, second = (ParticipantLedger(world, Clock(world.timeline.now, world.timeline.now)) for _ in range(2))
     assert first.slice(3) is second.slice(3)
     assert first.slice(3) is not ParticipantLedger(world, first.clock, world.people.svs[0].participant).slice(3)
-    assert contracts_of(world, first.participant) is contracts_of(world, second.participant)
+    assert world.derived(Contracts, first.participant) is world.derived(Contracts, second.participant)
 
 
 @given(st.integers(), st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1))

@@ -7,14 +7,13 @@ start over.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from sys import intern
 from threading import RLock
 
 from ..builder import encode
 from ..world import World
 from .projection import Node, Update, decode_object, slice_of
-from .slices import MAX_CACHED_PARTICIPANTS, slices_of
+from .slices import ParticipantSlices
 
 STATE_EVERY = 16  # slices
 ACTIVE, ASSIGNED, UNASSIGNED = "active", "incomplete assigned", "incomplete unassigned"
@@ -37,17 +36,11 @@ class ActiveContract:
         return Node(self.number, self.number, decode_object(self.text), self.stakeholders, self.stakeholders)
 
 
-@lru_cache(MAX_CACHED_PARTICIPANTS)
-def contracts_of(world: World, participant: str) -> Contracts:
-    """Return the contracts of a participant, which no clock changes."""
-    return Contracts(world, participant)
-
-
 class Contracts:
     """Contracts of a participant."""
 
     def __init__(self, world: World, participant: str) -> None:
-        self._slice, self._count = slices_of(world, participant).slice, world.timeline.count
+        self._slice, self._count = world.derived(ParticipantSlices, participant).slice, world.timeline.count
         self._lock = RLock()
         self._states: dict[int, dict[str, ActiveContract]] = {0: {}}  # by the slice that they precede
         self._offsets: dict[str, list[int]] = {}  # of the create and the archive of each contract

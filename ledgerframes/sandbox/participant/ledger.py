@@ -12,7 +12,7 @@ from ..times import Clock
 from ..world import World
 from .filters import Registry
 from .projection import Update, cost_of, offset_of, slice_of
-from .slices import by_offset, slices_of
+from .slices import ParticipantSlices, by_offset
 
 
 class PlantedMismatch(NamedTuple):
@@ -35,7 +35,7 @@ class ParticipantLedger:
         self.participant = people.largest if participant is None else participant
         if self.participant not in people.by_participant:
             raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(people.by_participant)}.")
-        self._slices = slices_of(world, self.participant)
+        self._slices = world.derived(ParticipantSlices, self.participant)
         self.slice, self.party_names = self._slices.slice, self._slices.party_names
         self.parties = frozenset(self.party_names)
         self.registry = Registry(world.constants().templates)

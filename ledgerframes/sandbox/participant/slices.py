@@ -15,7 +15,6 @@ from ..responses import Json
 from ..world import World
 from .projection import Update, offset_of, project
 
-MAX_CACHED_PARTICIPANTS = 4
 MIN_CACHED_SLICES = 8
 MAX_CACHED_EVENTS = 2500  # of the world, up to which more slices are cached
 PLANTED_PER_10000 = 3
@@ -32,12 +31,6 @@ GUEST_STEPS = (  # one step per change
     ("ParticipantAuthorizationRevoked", None),
 )
 by_offset = attrgetter("offset")
-
-
-@lru_cache(MAX_CACHED_PARTICIPANTS)
-def slices_of(world: World, participant: str) -> ParticipantSlices:
-    """Return the slices of a participant, which no clock changes."""
-    return ParticipantSlices(world, participant)
 
 
 class ParticipantSlices:
