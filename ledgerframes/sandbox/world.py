@@ -149,7 +149,7 @@ class World:
         return self._constants[encoding]
 
     def derived(self, make: Callable[[World, str], T], participant: str) -> T:
-        """Return what follows from the world and a participant alone, made once for all sandboxes of the world."""
+        """Return what follows from the world and a participant alone, made at first use."""
         with self._lock:
             key = make, participant
             if key not in self._derived:
