@@ -16,9 +16,11 @@ from werkzeug.routing import Map
 from .bulk_api import BulkApi
 from .endpoints import Api
 from .history_api import HistoryApi
-from .ledger_api import LEDGER_APIS
-from .ledger_errors import LedgerApiError
-from .responses import UNKNOWN_ROUTE, HttpError, text_response
+from .ledger_api.admin import Admin
+from .ledger_api.commands import Commands
+from .ledger_api.state import State
+from .ledger_api.updates import Updates
+from .responses import UNKNOWN_ROUTE, HttpError, LedgerApiError, text_response
 from .wallet import WalletApi
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api
 APIS: tuple[tuple[type[Api], str], ...] = (
     (HistoryApi, HISTORY_PREFIX),
     (BulkApi, HISTORY_PREFIX),
-    *((family, LEDGER_PREFIX) for family in LEDGER_APIS),
+    *((family, LEDGER_PREFIX) for family in (Updates, State, Commands, Admin)),
     (WalletApi, WALLET_PREFIX),
 )
 MAX_CACHED_ROUTES = 8  # vocabularies

@@ -23,7 +23,6 @@ WEEK = 7 * DAY
 JITTER_SHARE = 50  # a case happens within a fiftieth of the period
 RAISED_WEEKDAY = 5  # days before the end of the last day
 RAISED_BY = 2.4  # of the rejections that are not scheduled, which doubles the waste
-UPGRADE_SHARE = 5, 2  # the new version comes two fifths of a period before the end of the last day
 ADDED_TO_TOTAL, BELOW_ZERO, BEFORE_RECORD_TIME = 137, 500, SECOND // 4
 SHORTEST_WAIT, LONGEST_WAIT = 30 * SECOND, 60 * SECOND
 
@@ -80,29 +79,19 @@ CASES = (
 
 
 class Cases:
-    """The cases of one world.
-
-    Attributes
-    ----------
-    occurrences
-        The requests of each occurrence of each case, in their order.
-    upgraded_at
-        When the newer version of a package comes into use, microseconds since 1970.
-    raised_day
-        Begin of the day with twice the waste, in a world that has a week.
-    """
+    """The cases of one world."""
 
     def __init__(self, seed: int, timeline: Timeline) -> None:
         midnight = timeline.midnight
         period = min(WEEK, midnight - timeline.start)
         count = max(1, (midnight - timeline.verdicts_since) // period)
         first, jitter = midnight - count * period, period // JITTER_SHARE
-        self.occurrences: list[list[PlannedEvent]] = []
+        self.occurrences: list[list[PlannedEvent]] = []  # the requests of each occurrence of each case
         for case_number, case in enumerate(CASES):
             recurring = RecurringEvent(seed, "case", case_number, first + period * case.share // 1000, period, jitter)
             self.occurrences += [_requests(case, case_number, recurring.time(n), n) for n in range(count)]
-        parts, fraction = UPGRADE_SHARE
-        self.upgraded_at = midnight - period * fraction // parts
+        self.upgraded_at = midnight - period * 2 // 5  # when the newer version of a package comes into use
+        # Begin of the day with twice the waste, in a world that has a week.
         self.raised_day = midnight - RAISED_WEEKDAY * DAY if period == WEEK else None
 
     def rejection_factor(self, time: int) -> float:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from werkzeug.wrappers import Response
 
-from .ledger_errors import LedgerApiError
 from .randomness import number
 from .response_faults import RESPONSE_FAULTS
-from .responses import OWN_WRITES, PLAIN_TEXT
+from .responses import OWN_WRITES, PLAIN_TEXT, LedgerApiError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

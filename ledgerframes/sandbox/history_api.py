@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flask
 import msgspec
@@ -22,6 +22,9 @@ from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
 from .world import World
+
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
 
 MAX_PAGE = 1000
 MAX_CACHED_CONTRACTS = 100
@@ -62,6 +65,10 @@ class NameRulesRequest(msgspec.Struct):
 
 class HistoryApi(Api):
     """Endpoints of the history API (docs/facts.md#history-api)."""
+
+    def __init__(self, box: Sandbox) -> None:
+        super().__init__(box)
+        self._contract = lru_cache(MAX_CACHED_CONTRACTS)(partial(_contract, self.world))
 
     @endpoint("GET", "/v0/events/<path:update_id>")
     def _event(self, update_id: str) -> bytes:
@@ -144,7 +151,7 @@ class HistoryApi(Api):
         created = self.world.schedule.genesis.time(NAME_RULES_STEP)
         if self.clock.now() < created:
             raise HttpError(500, "No AnsRules found")
-        rules = _contract(self.world, self.world.constants().lasting("name_rules").identifier, created)
+        rules = self._contract(self.world.constants().lasting("name_rules").identifier, created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
         return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.people.synchronizer}}
 
@@ -158,7 +165,7 @@ class HistoryApi(Api):
             created = chain.time(occurrence) if occurrence >= 0 else schedule.genesis.time(VOTES_STEP)
             if created <= now:
                 vote_id = constants.lasting("price_vote", member, occurrence).identifier
-                votes.append(_contract(self.world, vote_id, created))
+                votes.append(self._contract(vote_id, created))
         created = self.world.timeline.switch + HOUR
         if now >= created:
             sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
@@ -173,11 +180,9 @@ class HistoryApi(Api):
     _status = endpoint("GET", "/status")(lambda api: {"success": {"id": f"{api.world.vocabulary.coin}::scan-app", **STATUS}})
 
 
-@lru_cache(MAX_CACHED_CONTRACTS)
 def _contract(world: World, identifier: str, created: int) -> Json:
     """Return a contract as the update that created it shows it, by record time."""
-    migration = SECOND_MIGRATION if created >= world.timeline.switch else SECOND_MIGRATION - 1
-    events = world.slice(world.timeline.number_at(migration, created))
+    events = world.slice(world.timeline.number_of(created))
     updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
     nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
     node = next(node for node in nodes if node["contract_id"] == identifier)

@@ -155,22 +155,22 @@ def arrange(
     `stakeholders` of exercised contracts.
     """
     nodes: list[Node] = []
+    root_ids = [_number(root, nodes, update_id) for root in roots]
     created_at = trimmed(effective_at)
-
-    def visit(node: Node) -> str:
-        identifier = f"{update_id}:{len(nodes)}"
-        node["event_id"] = identifier
-        nodes.append(node)
+    for node in nodes:
         if "created_at" in node:
             node["created_at"] = created_at
-        else:
-            if not stakeholders:
-                del node["stakeholders"]
-            node["child_event_ids"] = [visit(child) for child in node["child_event_ids"]]
-        return identifier
-
-    root_ids = [visit(root) for root in roots]
+        elif not stakeholders:
+            del node["stakeholders"]
     return root_ids, {nodes[index]["event_id"]: nodes[index] for index in string_order(len(nodes))}
+
+
+def _number(node: Node, nodes: list[Node], update_id: str) -> str:  # no closure, whose cycles would keep the trees
+    node["event_id"] = identifier = f"{update_id}:{len(nodes)}"
+    nodes.append(node)
+    if "created_at" not in node:
+        node["child_event_ids"] = [_number(child, nodes, update_id) for child in node["child_event_ids"]]
+    return identifier
 
 
 @cache

@@ -17,6 +17,7 @@ VALIDATOR_NAMES = (
     "kestrel", "lantern", "meridian", "nimbus", "osprey", "plinth", "quarry", "rowan", "sextant", "thistle",
     "umber", "vellum", "willow", "xylem", "yarrow",
 )  # fmt: skip
+SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # Name, activity weight (None: the right names none, which counts as 1), and since when featured ("": never).
 PROVIDERS = (
     ("brightwater-exchange", "1.0000000000", "start"),

@@ -123,11 +123,6 @@ class Script:
     """Events of all cycles in a world of so many ticks and events.
 
     The times follow from the start of the world, the length of a tick, and the openings by position of a round.
-
-    Attributes
-    ----------
-    planned
-        The steps of all cycles by time: the member is the step, the occurrence the cycle.
     """
 
     def __init__(self, ticks: int, events: int, start: int, tick: int, opens_at: Callable[[int], int]) -> None:
@@ -135,7 +130,7 @@ class Script:
         base = period * BASE_PERCENT // 100
         self.switch = period * SWITCH_PERCENT // 100
         self._bases = range(base, max(base, ticks - LAST_TICK), period) if events >= MIN_EVENTS else range(0)
-        self.planned: list[PlannedEvent] = []
+        self.planned: list[PlannedEvent] = []  # by time: the member is the step, the occurrence the cycle
         for cycle, base in enumerate(self._bases):
             for number, step in enumerate(SCRIPT):
                 time = start + (base + step.tick) * tick + step.delay

@@ -1,14 +1,16 @@
-"""Responses and refusals that all APIs share."""
+"""Responses and errors of all APIs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from flask import Response
 
+from .randomness import digest
 from .times import micros
 
 Json = dict[str, Any]
@@ -24,6 +26,23 @@ TYPE_ERRORS = {
 VALIDATION = re.compile(
     r"(?:Expected `(?P<type>\w+).*`, got .*?|Object missing required field `(?P<field>\w+)`)(?: - at `\$(?P<path>.*)`)?"
 )
+ERRORS = {  # of the ledger API, by code: category, gRPC status, HTTP status
+    code: (category, grpc, status)
+    for category, grpc, status, codes in (
+        (2, 10, 409, "PARTICIPANT_BACKPRESSURE"),
+        (2, 10, 413, "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED"),
+        (8, 3, 400, "INVALID_UPDATES_PAGE_TOKEN INVALID_ACS_PAGE_TOKEN INVALID_ARGUMENT INVALID_FIELD MISSING_FIELD"),
+        (8, 3, 400, "NEGATIVE_OFFSET NON_POSITIVE_OFFSET DESCENDING_ORDER_MISSING_END"),
+        (9, 9, 400, "PARTICIPANT_PRUNED_DATA_ACCESSED PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END"),
+        (11, 5, 404, "UPDATE_NOT_FOUND TRANSACTION_NOT_FOUND CONTRACT_EVENTS_NOT_FOUND CONTRACT_PAYLOAD_NOT_FOUND"),
+        (11, 5, 404, "USER_NOT_FOUND TEMPLATES_OR_INTERFACES_NOT_FOUND PACKAGE_NAMES_NOT_FOUND PACKAGE_NOT_FOUND"),
+        (12, 11, 400, "OFFSET_AFTER_LEDGER_END"),
+    )
+    for code in codes.split()
+}
+REDACTED = {401: (-1, 16, 401), 403: (-1, 7, 403)}  # by HTTP status
+RETRIED = (2, 12)  # categories
+SECURITY = "A security-sensitive error has been received"
 
 
 class HttpError(Exception):
@@ -38,6 +57,49 @@ class HttpError(Exception):
         if self.plain:
             return text_response(self.message, self.status)
         return json_response({"error": self.message}, self.status)
+
+
+class LedgerApiError(Exception):
+    """Error response of the ledger API (docs/facts.md#ledger-errors)."""
+
+    def __init__(
+        self,
+        code: str,  # one of `ERRORS`, or "NA" for a redacted error
+        cause: str,
+        context: dict[str, str] | None = None,  # further entries
+        resources: Sequence[tuple[str, str]] = (),  # kind and name of each resource that the error is about
+        redacted: int = 0,  # HTTP status of a redacted error, 401 or 403
+    ) -> None:
+        super().__init__(f"{code}: {cause}")
+        self.code, self.cause = code, cause
+        self.context, self.resources, self.redacted = context or {}, resources, redacted
+        self.category, self.grpc, self.status = REDACTED[redacted] if redacted else ERRORS[code]
+
+    def body(self) -> dict[str, Any]:
+        """Return the error as JSON values, with null for optional members."""
+        trace = digest("trace", self.code, self.cause, size=16)
+        context = {"participant": "participant", "definite_answer": "false", "tid": trace, "category": str(self.category)}
+        return {
+            "code": self.code,
+            "cause": self.cause,
+            "correlationId": None,
+            "traceId": trace,
+            "context": self.context if self.redacted else context | self.context,
+            "resources": [[f"ErrorResource({kind})", name] for kind, name in self.resources],
+            "errorCategory": self.category,
+            "grpcCodeValue": self.grpc,
+            "retryInfo": "1 second" if self.category in RETRIED else None,
+            "definiteAnswer": None,
+        }
+
+    def response(self) -> Response:
+        """Return the response."""
+        return json_response(self.body(), self.status)
+
+
+def missing(field: str) -> LedgerApiError:
+    """Return the refusal of a request without a required field."""
+    return LedgerApiError("MISSING_FIELD", f"The submitted request is missing a mandatory field: {field}")
 
 
 def contract_object(template_id: str, identifier: str, payload: Json, created_at: str, blob: str) -> Json:

@@ -7,6 +7,7 @@ duration after that; tick n archives it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
@@ -84,15 +85,15 @@ class Rounds:
 
     def terms(self, round_number: int) -> RoundTerms:
         """Return what a round says about rewards."""
-        release = sum(position <= round_number - FIRST_ROUND for position in self._starts) - 1
-        return self._terms(Decimal(self.price(round_number)), release)
+        release = bisect_right(self._starts, round_number - FIRST_ROUND) - 1
+        return self.terms_of_release(release, Decimal(self.price(round_number)))
 
-    def config(self, time: int) -> tuple[int, RoundTerms]:
-        """Return the version of the coin rules at a time, and what they say about rewards."""
-        version = sum(change < time for change in self.schedule.config_changes)
-        return version, self._terms(Decimal(0), version)
+    def rules_version(self, time: int) -> int:
+        """Return the version of the coin rules, and so the release, at a time."""
+        return bisect_left(self.schedule.config_changes, time)
 
-    def _terms(self, price: Decimal, release: int) -> RoundTerms:
+    def terms_of_release(self, release: int, price: Decimal = Decimal(0)) -> RoundTerms:
+        """Return what a release says about rewards."""
         per_year = Decimal(ISSUED_PER_EVENT * self.schedule.events_per_day)
         return RoundTerms(price, per_year, Decimal(TRAFFIC_PRICES[release]), (None, MARKERS, TRAFFIC_BASED)[release])
 
@@ -126,7 +127,7 @@ class Rounds:
 
     def _state(self, round_number: int) -> RoundState:
         opens_at = self.opens_at(round_number)
-        svs = self._svs if self.start <= opens_at else frozenset()
+        svs = self._svs
         if any(since <= opens_at < until for since, until in self._memberships):
             svs |= {self._member}
         featured = {
@@ -137,4 +138,4 @@ class Rounds:
         for right in self._rights:
             if right.since <= opens_at < right.until:
                 featured[self._parties.planted[right.party].identifier] = right.weight or DEFAULT_WEIGHT
-        return RoundState(round_number, featured, svs, bool(svs) and round_number < self._first_incomplete)
+        return RoundState(round_number, featured, svs, round_number < self._first_incomplete)

@@ -13,8 +13,8 @@ from .cases import Planted
 from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
-from .participant import ParticipantLedger, PlantedMismatch
 from .participant.contracts import Contracts
+from .participant.ledger import ParticipantLedger, PlantedMismatch
 from .planted import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users
@@ -136,7 +136,7 @@ class Sandbox:
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
-        self.contracts = Contracts(self.ledger)
+        self.contracts = self.world.derived(Contracts, self.participant)
         app = make_app(self)
         self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app
 

@@ -13,20 +13,10 @@ from functools import lru_cache
 from operator import attrgetter
 
 from .cases import ONLY_IN_LEDGER, Cases, case_of
-from .parties import SV_NAMES, VALIDATOR_NAMES
+from .parties import SVS, VALIDATORS
 from .planted import STATE_CHANGE, Script
 from .randomness import Draws, lookup_table, number
-from .timeline import (
-    ACCEPTED,
-    CONTENTION,
-    FIRST_MIGRATION,
-    PRIVATE,
-    SECOND_MIGRATION,
-    TIMEOUT,
-    PlannedEvent,
-    RecurringEvent,
-    Timeline,
-)
+from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent, RecurringEvent, Timeline
 from .times import DAY, HOUR, MINUTE, SECOND
 
 TICK = 10 * MINUTE
@@ -59,25 +49,15 @@ class Schedule:
 
     A plan tells the next slice which contracts are left for it. `weights` are those of each kind among the events that are
     not scheduled.
-
-    Attributes
-    ----------
-    events_per_day
-        Events of the world, on average.
-    settle_every
-        Rounds that are settled together.
-    config_changes
-        When the coin rules change, microseconds since 1970.
     """
 
     def __init__(self, seed: int, events: int, days: int, weights: Mapping[str, int]) -> None:
         self.timeline = timeline = Timeline(events, days)
         self.cases = Cases(seed, timeline)
         start, length = timeline.start, timeline.now - timeline.start
-        svs, validators = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
         self._seed = seed
         self.events_per_day = max(1, events * DAY // length)
-        self.settle_every = max(1, SETTLEMENT_SHARE * length // TICK // events)
+        self.settle_every = max(1, SETTLEMENT_SHARE * length // TICK // events)  # rounds
         batch = self.settle_every * TICK
 
         def one(kind: str, first: int, period: int, jitter: int = SECOND) -> RecurringEvent:
@@ -99,10 +79,10 @@ class Schedule:
         self.ticks = one("round tick", TICK, TICK)
         self.late_feature = one("feature", length * FEATURED_LATER_PERCENT // 100, 2 * length, HOUR)
         self.settlements = one("round settlement", batch + SETTLED_AFTER, batch)
-        self.votes = members("price vote", HOUR, 6 * HOUR, svs)
+        self.votes = members("price vote", HOUR, 6 * HOUR, SVS)
         self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * length)
-        self.purchases = members("traffic purchase", 7 * MINUTE, period(2 * HOUR, PURCHASE_SHARE, validators), validators)
-        self.sv_rewards = members("sv reward", MINUTE, period(TICK, SV_REWARD_SHARE, svs), svs, MINUTE)
+        self.purchases = members("traffic purchase", 7 * MINUTE, period(2 * HOUR, PURCHASE_SHARE, VALIDATORS), VALIDATORS)
+        self.sv_rewards = members("sv reward", MINUTE, period(TICK, SV_REWARD_SHARE, SVS), SVS, MINUTE)
         collected = batch + TICK + 6 * MINUTE  # then the round is issuing
         self.sv_collections = [
             reward._replace(kind="sv collection", first=reward.first + collected)
@@ -112,8 +92,8 @@ class Schedule:
             self.ticks,
             one("round race", race + SECOND, race),
             *self.votes,
-            *members("status report", HOUR, period(4 * HOUR, STATUS_SHARE, svs), svs),
-            *members("liveness", 5 * MINUTE, period(TICK, LIVENESS_SHARE, validators), validators),
+            *members("status report", HOUR, period(4 * HOUR, STATUS_SHARE, SVS), SVS),
+            *members("liveness", 5 * MINUTE, period(TICK, LIVENESS_SHARE, VALIDATORS), VALIDATORS),
             *members("subscription", 5 * MINUTE, period(TICK, SUBSCRIPTION_SHARE, SUBSCRIBERS), SUBSCRIBERS),
             self.late_feature,
             self.settlements,
@@ -125,9 +105,8 @@ class Schedule:
             *members("dust", 40 * MINUTE, period(2 * HOUR, NAME_SHARE, DUST_OWNERS), DUST_OWNERS),
         ]
         self.script = Script(length // TICK, events, start, TICK, self.opens_at)
-        self.config_changes = [
-            start + (position - OPEN_AT_ONCE + 1) * TICK - CONFIG_LEAD for position in self.first_positions()[1:]
-        ]
+        first_ticks = [position - OPEN_AT_ONCE for position in self.first_positions()[1:]]
+        self.config_changes = [start + (tick + 1) * TICK - CONFIG_LEAD for tick in first_ticks]  # of the coin rules
         planted = [PlannedEvent(self.genesis.time(n), "genesis", 0, n) for n in range(GENESIS_STEPS)]
         planted += [PlannedEvent(time, STATE_CHANGE, CONFIG_CHANGE, n) for n, time in enumerate(self.config_changes)]
         planted += [request for requests in self.cases.occurrences for request in requests]
@@ -146,6 +125,10 @@ class Schedule:
         recurring = sum(event.count_before(self.timeline.now) for event in self._recurring)
         return recurring + sum((case := case_of(event)) is None or case.kind != ONLY_IN_LEDGER for event in self._planted)
 
+    def record_times(self, slice_number: int) -> list[int]:
+        """Return the record times of a slice's events, in microseconds since 1970."""
+        return [event.time for event in self.plan(slice_number)]
+
     def effective_at_tick(self, tick: int) -> int:
         """Return the ledger effective time of a tick, 80 to 400 ms before its record time."""
         return self.ticks.time(tick) - 80_000 - number(self._seed, "tick delay", tick) % 320_000
@@ -162,8 +145,7 @@ class Schedule:
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
         """Return slice and index of a scheduled or planted event, by all but its time."""
-        migration_id = FIRST_MIGRATION if event.time < self.timeline.switch else SECOND_MIGRATION
-        slice_number = self.timeline.number_at(migration_id, event.time)
+        slice_number = self.timeline.number_of(event.time)
         identity = event[1:]
         return slice_number, next(n for n, planned in enumerate(self.plan(slice_number)) if planned[1:] == identity)
 
@@ -178,7 +160,7 @@ class Schedule:
         reject *= self.cases.rejection_factor(slice_.begin)
         unscheduled = [self._unscheduled_event(draws, reject, slice_.begin + time + n) for n, time in enumerate(times)]
         # While the migrations overlap, what is scheduled already happens in the second one.
-        end = min(slice_.end, self.timeline.switch) if slice_.migration_id == FIRST_MIGRATION else slice_.end
+        end = min(slice_.end, self.timeline.switch) if slice_number < self.timeline.first_count else slice_.end
         plan: list[PlannedEvent] = []
         for event in sorted(self.within(slice_.begin, end) + unscheduled, key=_time):
             if event.kind == "round race" and event.time >= self.timeline.verdicts_since:

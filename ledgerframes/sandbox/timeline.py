@@ -74,6 +74,10 @@ class Timeline:
             return min(self.first_count + max(0, (time - self.switch) // self.step), self.count)
         return self.count
 
+    def number_of(self, time: int) -> int:
+        """Return the slice of a scheduled or planted event by its time."""
+        return self.number_at(FIRST_MIGRATION if time < self.switch else SECOND_MIGRATION, time)
+
     def numbers_between(self, begin: int, end: int) -> list[int]:
         """Return the slices of both migrations that can contain events with begin <= time < end."""
         numbers = []

@@ -26,7 +26,7 @@ def to_datetime(time: int) -> datetime:
 
 @lru_cache(maxsize=50_000)
 def _seconds(second: int) -> str:
-    return (EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+    return (EPOCH + timedelta(seconds=second)).isoformat()[:19]
 
 
 def six_digits(time: int) -> str:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from .ledger_errors import SECURITY, LedgerApiError
 from .randomness import digest
-from .responses import Json
+from .responses import SECURITY, Json, LedgerApiError
 
 BEARER = "Bearer "
 FAR_FUTURE, LONG_AGO = 4_102_444_800, 1_577_836_800  # expiry of valid and expired tokens, seconds since 1970

@@ -153,7 +153,7 @@ class OfferBook:
         """Return the balance of a party's wallet."""
         return self.balances.get(party, INITIAL_BALANCE)
 
-    def create(self, sender: str, request: OfferRequest, strikes: Callable[[str], bool] = lambda fault: False) -> Offer:
+    def create(self, sender: str, request: OfferRequest, strikes: Callable[[str], bool]) -> Offer:
         """Create an offer, or refuse it by the rules of tracking ids."""
         with self._lock:
             key = sender, request.tracking_id
@@ -180,11 +180,11 @@ class OfferBook:
         """Return an offer by its tracking id, or refuse while its status is unknown."""
         with self._lock:
             offer = self._offers.get((sender, tracking_id))
-            if offer is None or offer.status_hidden:
-                if offer:
-                    offer.status_hidden -= 1
-                raise HttpError(404, f"no offer with tracking id {tracking_id} is known")
-            return offer
+            if offer and not offer.status_hidden:
+                return offer
+            if offer:
+                offer.status_hidden -= 1
+            raise HttpError(404, f"no offer with tracking id {tracking_id} is known")
 
     def of(self, party: str, state: str) -> list[Offer]:
         """Return the offers in a state that a party sent or received."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import starmap
 from operator import attrgetter
 from threading import RLock
+from typing import TypeVar, cast
+
+from ledgerframes.gc_pause import pause_gc
 
 from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
@@ -32,6 +35,7 @@ MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
 MAX_CACHED_EVENTS = 10_000  # up to so many, more slices are cached, so that a small world is built once
 
+T = TypeVar("T")
 _record_time = attrgetter("record_time")
 
 
@@ -55,15 +59,10 @@ class World:
     """All events of a network, in the order of its history, with random access.
 
     The parameters are those of `Sandbox`.
-
-    Attributes
-    ----------
-    generated
-        Number of slices generated so far; tests of laziness read it.
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
-        self.seed, self.vocabulary = seed, vocabulary
+        self.seed, self.event_count, self.vocabulary = seed, events, vocabulary
         self.people = WorldParties(seed)
         self.schedule = Schedule(seed, events, days, WEIGHTS)
         self.timeline = self.schedule.timeline
@@ -78,9 +77,10 @@ class World:
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
         self.identifiers = self.constants().identifiers
-        self.generated = 0
+        self.generated = 0  # slices so far, which tests of laziness read
         self._totals: dict[int, RoundTotals] = {}  # by slice
         self._slice = lru_cache(max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * self.timeline.count // events))(self._build)
+        self._derived: dict[tuple[Callable[[World, str], object], str], object] = {}
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = MAIN_ENCODING) -> list[Event]:
@@ -94,7 +94,8 @@ class World:
     def _build(self, number: int, encoding: str) -> list[Event]:
         totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
         state = SliceState(self._constants[encoding], number, totals_of)
-        events = build(state)
+        with pause_gc():  # transactions leave no cycles
+            events = build(state)
         if encoding == MAIN_ENCODING:
             self._totals[number] = state.totals
         self.generated += 1
@@ -146,6 +147,14 @@ class World:
     def constants(self, encoding: str = MAIN_ENCODING) -> WorldConstants:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
+
+    def derived(self, make: Callable[[World, str], T], participant: str) -> T:
+        """Return what follows from the world and a participant alone, made at first use."""
+        with self._lock:
+            key = make, participant
+            if key not in self._derived:
+                self._derived[key] = make(self, participant)
+            return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:
         """Return the steps of the script with their updates, in the order of their times."""

@@ -28,6 +28,7 @@ def test_every_declaration_compiles(box: Sandbox, encoding: str) -> None:
 def test_every_function_exists() -> None:
     for kind in KINDS.values():
         assert all(callable(FUNCTIONS[function]) for _, function, *_ in (*kind.roles, *kind.content))
+        assert not kind.stands_for or callable(FUNCTIONS[kind.stands_for])
 
 
 def test_every_choice_is_exercised() -> None:

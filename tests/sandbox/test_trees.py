@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from datetime import datetime
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.ledger import Contract, Template, arrange, create, exercise
+from ledgerframes.sandbox.participant.projection import project
 
 from .conftest import nodes_of
 from .economy_reader import coin_of
@@ -197,3 +199,16 @@ def test_any_tree_is_arranged_in_preorder(shape: list[Any]) -> None:
     roots, nodes = arrange("1220", [node(shape), node([])], 0)
     assert preorder({"root_event_ids": roots, "events_by_id": nodes}) == [f"1220:{n}" for n in range(len(nodes))]
     assert list(nodes) == sorted(nodes)
+
+
+def test_no_tree_is_left_to_the_garbage_collector(box: Sandbox) -> None:
+    event = next(event for event in box.world.events(encoding="ledger_json") if event.update.startswith(b'{"update_id"'))
+    contract = Contract("00", Template("p:M:E", "p"), {}, ["alice"])
+    gc.collect()
+    gc.disable()
+    try:
+        arrange("1220", [exercise(contract, "Do", {}, {}, ["alice"], [create(contract)])], 0)
+        project(box.world, box.participant, box.ledger.parties, event, 1)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.identifiers import UpdateIds
+from ledgerframes.sandbox.participant.contracts import Contracts
+from ledgerframes.sandbox.participant.ledger import ParticipantLedger
 from ledgerframes.sandbox.timeline import Timeline
-from ledgerframes.sandbox.times import DAY, to_datetime
+from ledgerframes.sandbox.times import DAY, Clock, to_datetime
 from ledgerframes.sandbox.vocabulary import vocabulary_of
 from ledgerframes.sandbox.world import world_of
 
@@ -148,6 +150,14 @@ def test_a_small_world_is_made_once_and_a_large_one_is_not_kept(monkeypatch: pyt
             world.slice(number)
     assert small.generated == small.timeline.count
     assert large.generated == large.timeline.count + 1
+
+
+def test_sandboxes_of_one_world_share_what_a_participant_sees() -> None:
+    world = Sandbox(6, 400, 1).world
+    first, second = (ParticipantLedger(world, Clock(world.timeline.now, world.timeline.now)) for _ in range(2))
+    assert first.slice(3) is second.slice(3)
+    assert first.slice(3) is not ParticipantLedger(world, first.clock, world.people.svs[0].participant).slice(3)
+    assert world.derived(Contracts, first.participant) is world.derived(Contracts, second.participant)
 
 
 @given(st.integers(), st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1))

@@ -15,10 +15,9 @@ from flask import Response
 
 from ..endpoints import endpoint
 from ..identifiers import fingerprint
-from ..ledger_errors import LedgerApiError, missing
-from ..participant.ledger import GUEST_STEPS
+from ..participant.slices import GUEST_STEPS
 from ..randomness import digest
-from ..responses import Json, text_response
+from ..responses import Json, LedgerApiError, missing, text_response
 from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
 
 if TYPE_CHECKING:

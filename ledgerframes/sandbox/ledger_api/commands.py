@@ -13,12 +13,11 @@ import msgspec
 from ..builder import Event
 from ..endpoints import endpoint
 from ..identifiers import PREFIX, contract_id
-from ..ledger_errors import missing
 from ..participant.filters import DELTA, EventFormat, Filters, TransactionFormat, UpdateFormat
-from ..participant.projection import Node, Update, command_id_of, cost_of, decode_verdict
+from ..participant.projection import Node, Update, command_id_of, cost_of, decode_object
 from ..participant.rendering import UpdateRenderer, trace_context
 from ..randomness import digest, number
-from ..responses import Json
+from ..responses import Json, missing
 from ..times import instant
 from ..users import check_rights
 from .service import LedgerEndpoints, limited
@@ -151,10 +150,10 @@ class Commands(LedgerEndpoints):
 
     def _with_checkpoint(self, begin: int, end: int, parties: frozenset[str]) -> Iterator[Json]:
         for offset, event in self.ledger.submissions(begin, end):
-            verdict = decode_verdict(event.verdict)
-            act_as = [party for party in verdict.submitting_parties if party in parties]
-            if verdict.submitting_participant_uid == self.ledger.participant and act_as:
-                rejected = not verdict.verdict_result.endswith("ACCEPTED")
+            verdict = decode_object(event.verdict)
+            act_as = [party for party in verdict["submitting_parties"] if party in parties]
+            if verdict["submitting_participant_uid"] == self.ledger.participant and act_as:
+                rejected = not verdict["verdict_result"].endswith("ACCEPTED")
                 yield {"Completion": {"value": self._completion(offset, event, rejected, act_as)}}
         yield self.checkpoint(end, self.clock.now())
 

@@ -12,10 +12,9 @@ import flask
 import msgspec
 
 from ..endpoints import Api, Endpoint
-from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
-from ..responses import UNKNOWN_ROUTE, HttpError, Json
+from ..responses import UNKNOWN_ROUTE, HttpError, Json, LedgerApiError, missing
 from ..times import SECOND, instant
 from ..users import check_rights
 
@@ -32,14 +31,8 @@ MAX_UPDATES_PAGE = 2000
 TOO_MANY = f"The number of matching elements is greater than the node limit of {MAX_LIST}"
 
 
-class PageToken(msgspec.Struct, array_like=True):
-    """Position of the next page, bound to a request (docs/facts.md#page-token-binding)."""
-
-    checksum: str
-    position: tuple[int, ...]
-
-
-decode_token = msgspec.msgpack.Decoder(PageToken).decode
+# A page token has the checksum of its request and the position of the next page (docs/facts.md#page-token-binding).
+decode_token = msgspec.msgpack.Decoder(tuple[str, tuple[int, ...]]).decode
 
 
 class LedgerEndpoints(Api):
@@ -148,7 +141,7 @@ def page(items: Iterable[Json], size: int, binding: Any, start: int = 0, *positi
 
 def write_token(binding: Any, *position: int) -> str:
     """Return the page token of a position, bound to members of the request."""
-    return base64.b64encode(msgspec.msgpack.encode(PageToken(_checksum(binding), position))).decode()
+    return base64.b64encode(msgspec.msgpack.encode((_checksum(binding), position))).decode()
 
 
 def read_token(token: str | None, binding: Any, code: str = "INVALID_ARGUMENT") -> tuple[int, ...]:
@@ -159,12 +152,12 @@ def read_token(token: str | None, binding: Any, code: str = "INVALID_ARGUMENT") 
     if not token:
         return ()
     try:
-        decoded = decode_token(base64.b64decode(token, validate=True))
+        checksum, position = decode_token(base64.b64decode(token, validate=True))
     except (ValueError, msgspec.MsgspecError) as error:
         raise LedgerApiError(code, "the token cannot be read") from error
-    if decoded.checksum != _checksum(binding):
+    if checksum != _checksum(binding):
         raise LedgerApiError(code, "the token was given for another request or by another participant")
-    return decoded.position
+    return position
 
 
 def _checksum(binding: Any) -> str:

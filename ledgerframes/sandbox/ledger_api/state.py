@@ -8,11 +8,10 @@ import flask
 import msgspec
 
 from ..endpoints import endpoint
-from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract
 from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
-from ..responses import Json
+from ..responses import Json, LedgerApiError, missing
 from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000

@@ -9,11 +9,10 @@ import msgspec
 
 from ..builder import encode
 from ..endpoints import endpoint
-from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
-from ..responses import Json
+from ..responses import Json, LedgerApiError, missing
 from .service import LedgerEndpoints, check_size, limited, read_token, write_token
 
 CHECKPOINT_EVERY = 50  # updates in a list
@@ -120,19 +119,14 @@ class Updates(LedgerEndpoints):
             raise LedgerApiError("DESCENDING_ORDER_MISSING_END", "a descending list needs an end offset")
         return limited({"update": value} for value in self._with_checkpoints(request, renderer))
 
-    @endpoint("POST", "/v2/updates/flats", ListRequest)
-    def _flats(self, request: ListRequest) -> list[Json]:
-        # Before 3.4 this list showed ledger effects (docs/facts.md#versions).
-        renderer = self.update_renderer(request.legacy_format(DELTA if self.minor >= 4 else EFFECTS))
-        return limited(self._rendered(request, "Transaction", renderer.transaction))
-
-    @endpoint("POST", "/v2/updates/trees", ListRequest)
-    def _trees(self, request: ListRequest) -> list[Json]:
-        renderer = self.update_renderer(request.legacy_format(EFFECTS))
-        return limited(self._rendered(request, "TransactionTree", renderer.tree))
-
-    def _rendered(self, request: ListRequest, kind: str, render: Callable[[Update], Json | None]) -> Iterator[Json]:
-        return ({"update": {kind: {"value": value}}} for update in self._range(request) if (value := render(update)))
+    @endpoint("POST", "/v2/updates/<any(flats, trees):form>", ListRequest)
+    def _transactions(self, request: ListRequest, form: str) -> list[Json]:
+        # Before 3.4 the flat list showed ledger effects (docs/facts.md#versions).
+        shape = DELTA if form == "flats" and self.minor >= 4 else EFFECTS
+        renderer = self.update_renderer(request.legacy_format(shape))
+        kind, render = ("Transaction", renderer.transaction) if form == "flats" else ("TransactionTree", renderer.tree)
+        values = filter(None, map(render, self._range(request)))
+        return limited({"update": {kind: {"value": value}}} for value in values)
 
     def _range(self, request: ListRequest) -> Iterator[Update]:
         begin = self.check_begin(request.begin_exclusive)

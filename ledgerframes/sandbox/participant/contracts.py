@@ -11,8 +11,9 @@ from sys import intern
 from threading import RLock
 
 from ..builder import encode
-from .ledger import ParticipantLedger
+from ..world import World
 from .projection import Node, Update, decode_object, slice_of
+from .slices import ParticipantSlices
 
 STATE_EVERY = 16  # slices
 ACTIVE, ASSIGNED, UNASSIGNED = "active", "incomplete assigned", "incomplete unassigned"
@@ -38,8 +39,8 @@ class ActiveContract:
 class Contracts:
     """Contracts of a participant."""
 
-    def __init__(self, ledger: ParticipantLedger) -> None:
-        self._ledger = ledger
+    def __init__(self, world: World, participant: str) -> None:
+        self._slice, self._count = world.derived(ParticipantSlices, participant).slice, world.timeline.count
         self._lock = RLock()
         self._states: dict[int, dict[str, ActiveContract]] = {0: {}}  # by the slice that they precede
         self._offsets: dict[str, list[int]] = {}  # of the create and the archive of each contract
@@ -52,10 +53,10 @@ class Contracts:
             last = slice_of(offset)
             first = max(number for number in self._states if number <= last)
             state = dict(self._states[first])
-            for number in range(first, min(last + 1, self._ledger.world.timeline.count)):
+            for number in range(first, min(last + 1, self._count)):
                 if number % STATE_EVERY == 0 and number not in self._states:
                     self._states[number] = dict(state)
-                for update in self._ledger.slice(number):
+                for update in self._slice(number):
                     if update.offset <= offset:
                         self._apply(state, update)
             return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
@@ -63,9 +64,9 @@ class Contracts:
     def offsets(self, contract_id: str, through: int) -> list[int]:
         """Return the offsets of a contract's create and archive up to an offset."""
         with self._lock:
-            last = min(slice_of(through), self._ledger.world.timeline.count - 1)
+            last = min(slice_of(through), self._count - 1)
             while len(self._offsets.get(contract_id, ())) < 2 and self._indexed <= last:
-                for update in self._ledger.slice(self._indexed):
+                for update in self._slice(self._indexed):
                     for node in update.nodes if update.kind == "transaction" else ():
                         if "created_at" in node.body or (node.consumes and node.body["contract_id"] in self._offsets):
                             self._offsets.setdefault(node.body["contract_id"], []).append(update.offset)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from ..ledger import Template
-from ..ledger_errors import LedgerApiError
+from ..responses import LedgerApiError
 from ..transactions.declarations import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]

@@ -4,38 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
-from operator import attrgetter
-from threading import RLock
 from typing import NamedTuple
 
-from ledgerframes.gc_pause import pause_gc
-
-from ..builder import NULL, Event
-from ..identifiers import PREFIX
-from ..randomness import digest, number
-from ..responses import Json
+from ..builder import Event
 from ..timeline import OVERLAP, SECOND_MIGRATION
 from ..times import Clock
 from ..world import World
 from .filters import Registry
-from .projection import Update, cost_of, offset_of, project, slice_of
-
-CACHED_SLICES = 8
-PLANTED_PER_10000 = 3
-PLANTED_SLICES = (5, 25)  # counted from the second migration, each with at least one planted cost
-CHANGE_EVERY = 5  # one slice of so many has a change of a guest
-GUESTS = ("walnut", "sorrel", "teasel", "fennel", "yucca", "mallow")
-SUBMISSION, CONFIRMATION, OBSERVATION = (
-    f"PARTICIPANT_PERMISSION_{name}" for name in ("SUBMISSION", "CONFIRMATION", "OBSERVATION")
-)
-GUEST_STEPS = (  # one step per change
-    ("ParticipantAuthorizationOnboarding", CONFIRMATION),
-    ("ParticipantAuthorizationAdded", CONFIRMATION),
-    ("ParticipantAuthorizationChanged", OBSERVATION),
-    ("ParticipantAuthorizationRevoked", None),
-)
-by_offset = attrgetter("offset")
+from .projection import Update, cost_of, offset_of, slice_of
+from .slices import ParticipantSlices, by_offset
 
 
 class PlantedMismatch(NamedTuple):
@@ -58,16 +35,11 @@ class ParticipantLedger:
         self.participant = people.largest if participant is None else participant
         if self.participant not in people.by_participant:
             raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(people.by_participant)}.")
-        self._hosted = [party.identifier for party in people.by_participant[self.participant]]
-        is_sv = any(sv.participant == self.participant for sv in people.svs)
-        self.party_names = self._hosted + [people.dso] * is_sv  # all SVs host it
+        self._slices = world.derived(ParticipantSlices, self.participant)
+        self.slice, self.party_names = self._slices.slice, self._slices.party_names
         self.parties = frozenset(self.party_names)
         self.registry = Registry(world.constants().templates)
         self.clock, self.pruned_through = clock, 0
-        # An update without any of these fingerprints does not concern the participant.
-        self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
-        self._slice = lru_cache(CACHED_SLICES)(self._build)
-        self._lock = RLock()
 
     def end(self) -> int:
         """Return the ledger end, which is the offset of the world's newest event."""
@@ -83,7 +55,7 @@ class ParticipantLedger:
         newest = timeline.number_at(SECOND_MIGRATION if second else SECOND_MIGRATION - 1, time)
         newest = min(newest, timeline.count - 1 if second else timeline.first_count - 1)
         for slice_number in range(newest, -1, -1):
-            count = bisect_right(self.record_times(slice_number), time)
+            count = bisect_right(self.world.schedule.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
         return offset_of(0, 0) - 1
@@ -96,11 +68,6 @@ class ParticipantLedger:
             raise ValueError(f"Cannot prune through {through}: the ledger ends at {end}.")
         self.pruned_through = max(self.pruned_through, offset)
         return self.pruned_through
-
-    def slice(self, slice_number: int) -> list[Update]:
-        """Return the updates of one slice by offset, from the cache if recent."""
-        with self._lock:
-            return self._slice(slice_number)
 
     def updates(self, after: int, through: int, descending: bool = False) -> Iterator[Update]:
         """Iterate over the updates with after < offset <= through."""
@@ -119,7 +86,7 @@ class ParticipantLedger:
         position = self.world.identifiers.position(update_id)
         if position and position[0] < self.world.timeline.count:
             return self.at(offset_of(*position))
-        slices = map(self.topology_updates, range(self.world.timeline.count))
+        slices = map(self._slices.topology_updates, range(self.world.timeline.count))
         return next((update for updates in slices for update in updates if update.update_id == update_id), None)
 
     def submissions(self, after: int, through: int) -> Iterator[tuple[int, Event]]:
@@ -141,63 +108,6 @@ class ParticipantLedger:
             if (cost := cost_of(event)) is not None and cost != update.paid
         ]
 
-    def _build(self, slice_number: int) -> list[Update]:
-        updates = self.topology_updates(slice_number)
-        with pause_gc():  # no longer than the build, because transactions leave cycles
-            for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
-                text = event.verdict if event.update == NULL else event.update
-                if event.is_in("ledger_json") and any(mark in text for mark in self._marks):
-                    update = project(self.world, self.participant, self.parties, event, offset_of(slice_number, index))
-                    updates += [update] if update else []
-        updates.sort(key=by_offset)
-        self._plant(slice_number, updates)
-        return updates
-
-    def _plant(self, slice_number: int, updates: list[Update]) -> None:
-        """Change the cost of a few submissions, so that reconciliations report differences."""
-        due = slice_number - self.world.timeline.first_count in PLANTED_SLICES
-        for update in updates:
-            if update.paid is not None:
-                draw = number(self.world.seed, "planted cost", update.update_id)
-                if due or draw % 10_000 < PLANTED_PER_10000:
-                    update.paid += 1 + draw % 800
-                    due = False
-
-    def record_times(self, slice_number: int) -> list[int]:
-        """Return the record times of a slice's events, in microseconds since 1970."""
-        return [event.time for event in self.world.schedule.plan(slice_number)]
-
     def guests(self) -> list[str]:
         """Return the guests that it hosts at the start of the present slice."""
-        changes = max(0, slice_of(self.end()) - 1) // CHANGE_EVERY
-        steps = {self._guest(change): change % len(GUEST_STEPS) for change in range(changes)}
-        return [guest for guest, step in steps.items() if step not in (0, len(GUEST_STEPS) - 1)]
-
-    def topology_updates(self, slice_number: int) -> list[Update]:
-        """Return the topology transactions of a slice, for its parties and for guests."""
-        times = self.record_times(slice_number)
-        if slice_number == 0:
-            start = self.world.timeline.slice(0).begin
-            events = [self._event("ParticipantAuthorizationAdded", party, SUBMISSION) for party in self._hosted]
-            return [self._update(0, 0, (start + (times[0] if times else start + 1)) // 2, events)]
-        if slice_number % CHANGE_EVERY or len(times) < 2:
-            return []
-        index = 1 + number(self.world.seed, "topology", slice_number) % (len(times) - 1)
-        change = slice_number // CHANGE_EVERY - 1
-        kind, permission = GUEST_STEPS[change % len(GUEST_STEPS)]
-        event = self._event(kind, self._guest(change), permission)
-        return [self._update(slice_number, index, (times[index - 1] + times[index]) // 2, [event])]
-
-    def _guest(self, change: int) -> str:
-        index = change // len(GUEST_STEPS)
-        name = f"{GUESTS[index % len(GUESTS)]}-guest-{index + 1}"
-        return f"{name}::{PREFIX}{digest(self.world.seed, 'guest', index)}"
-
-    def _event(self, kind: str, party: str, permission: str | None) -> Json:
-        value = {"partyId": party, "participantId": self.participant}
-        return {"event": {kind: {"value": value | ({"participantPermission": permission} if permission else {})}}}
-
-    def _update(self, slice_number: int, index: int, time: int, events: list[Json]) -> Update:
-        update_id = PREFIX + digest(self.world.seed, "topology", slice_number, index)
-        body = {"events": events, "synchronizer_id": self.world.people.synchronizer}
-        return Update(offset_of(slice_number, index) - 1, update_id, time, "topology", body)
+        return self._slices.guests_before(slice_of(self.end()))

@@ -30,23 +30,6 @@ VENUE, TRADE = (
 PRIVATE_LATENCY = 380_000  # microseconds from effective to record time
 
 
-class Verdict(msgspec.Struct):
-    """Members of a verdict that the ledger needs."""
-
-    submitting_parties: list[str]
-    submitting_participant_uid: str
-    verdict_result: str
-    transaction_views: dict[str, Any]
-
-
-class Traffic(msgspec.Struct):
-    """Members of a traffic summary that the ledger needs."""
-
-    total_traffic_cost: int
-
-
-decode_verdict = msgspec.json.Decoder(Verdict).decode
-decode_traffic = msgspec.json.Decoder(Traffic).decode
 decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -98,15 +81,15 @@ def command_id_of(update_id: str) -> str:
 
 def cost_of(event: Event) -> int | None:
     """Return the traffic cost of an event, or None without a traffic summary."""
-    return None if event.traffic_summary == NULL else decode_traffic(event.traffic_summary).total_traffic_cost
+    return None if event.traffic_summary == NULL else int(decode_object(event.traffic_summary)["total_traffic_cost"])
 
 
 def project(world: World, participant: str, parties: frozenset[str], event: Event, offset: int) -> Update | None:
     """Return what a participant sees of an event, or None if it is not visible."""
-    verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
+    verdict = decode_object(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)
-    elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
+    elif verdict and verdict["verdict_result"].endswith("ACCEPTED"):
         body = _private_body(world, event, verdict)
     else:
         return None
@@ -118,8 +101,8 @@ def project(world: World, participant: str, parties: frozenset[str], event: Even
     update = Update(offset, event.update_id, event.record_time, kind, body, nodes)
     if verdict is None:  # in the first migration, the first actor is the submitter
         update.submitters = parties.intersection(_first_actors(body))
-    elif verdict.submitting_participant_uid == participant:
-        update.submitters = parties.intersection(verdict.submitting_parties)
+    elif verdict["submitting_participant_uid"] == participant:
+        update.submitters = parties.intersection(verdict["submitting_parties"])
         update.paid = cost_of(event)
     return update
 
@@ -130,10 +113,10 @@ def _reassigned(half: dict[str, Any], parties: frozenset[str]) -> list[Node]:
     return [Node(0, 0, created, stakeholders, stakeholders)] if stakeholders else []
 
 
-def _private_body(world: World, event: Event, verdict: Verdict) -> dict[str, Any]:
+def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[str, Any]:
     """Return the transaction behind a verdict without update, in the form of the history."""
-    operator = verdict.submitting_parties[0]
-    customers = [party for party in verdict.transaction_views["views"][0]["informees"] if party != operator]
+    operator = verdict["submitting_parties"][0]
+    customers = [party for party in verdict["transaction_views"]["views"][0]["informees"] if party != operator]
     effective_at = event.record_time - PRIVATE_LATENCY
     trades = []
     for position, customer in enumerate(customers):
@@ -157,12 +140,12 @@ def _private_body(world: World, event: Event, verdict: Verdict) -> dict[str, Any
 
 def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
     """Return the nodes of a transaction in pre-order that some of the parties witness."""
-    nodes: list[Node] = []
+    visited: list[tuple[Node, Node | None]] = []  # with the parent
+    stack: list[tuple[str, Node | None]] = [(root, None) for root in reversed(body["root_event_ids"])]
     numbers = count()
     has_gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
-
-    def visit(event_id: str, inherited: frozenset[str]) -> int:
-        """Add a node and those below it, and return the number of the last one."""
+    while stack:
+        event_id, parent = stack.pop()
         event = body["events_by_id"][event_id]
         own = last = next(numbers)
         if has_gap and own == 0:
@@ -174,16 +157,14 @@ def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
         informees = stakeholders if created or consumes else parties.intersection(signatories)
         if not created:
             informees |= parties.intersection(event["acting_parties"])
-        node = Node(own, own, event, inherited | informees, stakeholders, consumes, created or consumes)
-        if node.witnesses:
-            nodes.append(node)
-        for child in event.get("child_event_ids", ()):
-            last = visit(child, node.witnesses)
-        node.last = last
-        return last
-
-    for root in body["root_event_ids"]:
-        visit(root, NO_PARTIES)
+        witnesses = parent.witnesses | informees if parent else informees
+        node = Node(own, last, event, witnesses, stakeholders, consumes, created or consumes)
+        visited.append((node, parent))
+        stack += [(child, node) for child in reversed(event.get("child_event_ids", ()))]
+    for node, parent in reversed(visited):
+        if parent:
+            parent.last = max(parent.last, node.last)
+    nodes = [node for node, _ in visited if node.witnesses]
     archived = {node.body["contract_id"] for node in nodes if node.consumes}
     transient = archived.intersection(node.body["contract_id"] for node in nodes if node.delta and not node.consumes)
     for node in nodes if transient else ():

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from ..identifiers import blob_of
-from ..ledger_errors import LedgerApiError, missing
 from ..randomness import digest, number
-from ..responses import Json
+from ..responses import Json, LedgerApiError, missing
 from ..times import MINUTE, instant, micros
 from .filters import DELTA, EFFECTS, EventFilter, Match, Registry, UpdateFormat
 from .projection import Node, Update, command_id_of

@@ -38,8 +38,8 @@ class TemplateSpec(NamedTuple):
 
     def parties(self, names: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
         """Return signatories, observers and owner of a contract with these names."""
-        signatories, observers = (sorted({names[name] for name in group}) for group in (self.signatories, self.observers))
-        return signatories, observers, names.get(self.owner, "")
+        signatories = sorted({names[name] for name in self.signatories})
+        return signatories, sorted({names[name] for name in self.observers}), names.get(self.owner, "")
 
 
 class ChoiceSpec(NamedTuple):
@@ -78,6 +78,7 @@ class Kind(NamedTuple):
     bytes_per_view: int
     workflow_id: str
     carries: str  # template of the contract that it leaves for the next slice
+    stands_for: str  # function that returns the kind that it stands for, if not itself
 
 
 def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
@@ -130,6 +131,7 @@ def _kind(options: list[str], lines: list[str]) -> Kind:
         int("".join(values["bytes"]) or 1500),
         "".join(values["workflow"]),
         "".join(values["carries"]),
+        "".join(values["as"]),
     )
 
 
@@ -206,18 +208,7 @@ class Step(NamedTuple):
 
 
 class WorldConstants:
-    """State that all slices of a world share, in one vocabulary and encoding.
-
-    Attributes
-    ----------
-    payload
-        Returns the compiled payload of a template by its name.
-    tree
-        Returns a compiled tree by its notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
-        ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
-    names
-        Sources of payloads that never change.
-    """
+    """State that all slices of a world share, in one vocabulary and encoding."""
 
     def __init__(self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding) -> None:
         self.seed, self.parties, self.rounds, self.schedule = seed, parties, rounds, rounds.schedule
@@ -226,9 +217,12 @@ class WorldConstants:
         self.templates = templates_of(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
-        self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))
+        self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))  # of a template
+        # In a tree ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and ``-x`` archives the contract or
+        # contracts named x, ``*x`` inserts the nodes named x.
         self.tree = cache(self._compile_tree)
         self.lasting = cache(self._lasting)
+        # Sources of payloads that never change.
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.identifier}
         self.names["synchronizer"] = parties.synchronizer
         self.names |= {name: self.lasting(name) for name in ("name_rules", "registry")}

@@ -74,7 +74,7 @@ class DraftTransaction:
             "round": self.round_number,
             "open_round": constants.lasting("open_round", self.round_number),
             "index": self.index,
-            "coin_rules": constants.lasting("coin_rules", constants.rounds.config(time)[0]),
+            "coin_rules": constants.lasting("coin_rules", constants.rounds.rules_version(time)),
             "dso_rules": constants.lasting("dso_rules", constants.schedule.script.dso_rules_version(time)),
             "migration": self.migration_id,
         }

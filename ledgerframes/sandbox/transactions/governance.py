@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ledger import Contract, Node
-from ..parties import SV_NAMES, VALIDATOR_NAMES
+from ..parties import SVS, VALIDATORS
 from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..randomness import number
 from ..rounds import FIRST_ROUND
@@ -17,7 +17,6 @@ from .rewards import SV_WEIGHTS, coupon, round_contract
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
-SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
@@ -131,15 +130,9 @@ def dso_rules(draft: DraftTransaction, version: int) -> Contract:
 
 def coin_rules(draft: DraftTransaction, version: int) -> Contract:
     """Make a version of the coin rules."""
-    rounds = draft.constants.rounds
-    terms = rounds.config((0, *rounds.schedule.config_changes)[version] + 1)[1]
-    return draft.make(
-        "coin_rules",
-        (version,),
-        traffic_price=str(terms.traffic_price),
-        minting_version=terms.minting_version,
-        per_year=f"{terms.per_year}.0",
-    )
+    terms = draft.constants.rounds.terms_of_release(version)
+    names: dict[str, Any] = {"traffic_price": str(terms.traffic_price), "minting_version": terms.minting_version}
+    return draft.make("coin_rules", (version,), per_year=f"{terms.per_year}.0", **names)
 
 
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
@@ -191,7 +184,7 @@ def change_state(draft: DraftTransaction) -> list[Node]:
     """Change the state of the network by a step of the script, or its configuration."""
     if draft.event.member == CONFIG_CHANGE:
         old, new = (coin_rules(draft, draft.event.occurrence + ahead) for ahead in (0, 1))
-        price = str(draft.constants.rounds.config(draft.event.time + 1)[1].traffic_price)
+        price = str(draft.constants.rounds.terms_of_release(draft.event.occurrence + 1).traffic_price)
         tree = "DsoRules_ExecuteConfirmedAction/config[$CoinRules_SetConfig[+new_rules]]"
         return draft.nodes(tree, coin_rules=old, new_rules=new, traffic_price=price)
     action = SCRIPT[draft.event.member].action

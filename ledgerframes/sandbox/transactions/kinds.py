@@ -17,21 +17,15 @@ from .purchases import ENTRY_NAMES
 UPGRADED_KIND = "app batch"
 LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.95, 15, 42, 280
 LARGE_USERS = 40
-SUBSTITUTES: dict[str, Callable[[DraftTransaction], str]] = {  # kinds that stand for others
-    "offer step": payments.choose_offer_step,
-    # for the time before verdicts were recorded
-    "round race": lambda draft: "round race" if draft.is_rejected else "confirmation",
-}
 
 
 def assign_roles(draft: DraftTransaction) -> Kind:
     """Draw the names of a draft, and return its kind."""
-    name = draft.event.kind
-    if name in SUBSTITUTES:
-        name = SUBSTITUTES[name](draft)
-    kind = KINDS[name]
+    kind = KINDS[draft.event.kind]
+    if kind.stands_for:
+        kind = KINDS[FUNCTIONS[kind.stands_for](draft)]
     draft.bytes_per_view = kind.bytes_per_view
-    if name == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates["batch"], draft.event.time):
+    if draft.event.kind == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates["batch"], draft.event.time):
         draft.cost_percent += RISE_PERCENT
     _call(draft, kind.roles)
     return kind
@@ -115,6 +109,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sv": lambda draft: draft.draws.pick(draft.parties.svs).identifier,
     "first_sv": lambda draft: draft.parties.svs[0].identifier,
     "quorum": lambda draft, percent: [draft.constants.dso] if draft.draws.chance(int(percent) / 100) else [],
+    # before verdicts were recorded, no one lost a race
+    "race": lambda draft: "round race" if draft.is_rejected else "confirmation",
     # the party that a recurring event belongs to
     "member": lambda draft, group, first="0": getattr(draft.parties, group)[int(first) + draft.event.member].identifier,
     "recurring_provider": lambda draft: draft.parties.providers[draft.event.occurrence % len(draft.parties.providers)].identifier,

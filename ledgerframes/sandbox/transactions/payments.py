@@ -72,6 +72,11 @@ def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     return coin
 
 
+def mint_missing(draft: DraftTransaction, owner: str, units: int) -> list[Contract]:
+    """Mint a coin of these units for an owner, or none if they are not positive."""
+    return [mint(draft, owner, units)] if units > 0 else []
+
+
 def take_coins(draft: DraftTransaction, owner: str, limit: int = 3) -> list[Contract]:
     """Take coins of an owner, or mint one, for the caller to consume."""
     return draft.pools["coin"].take(owner, limit) or [mint(draft, owner, draft.draw_units(220))]

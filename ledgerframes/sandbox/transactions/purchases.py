@@ -10,7 +10,7 @@ from ..ledger import Contract, Node
 from ..randomness import number
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
-from .payments import mint, take_coins, total_of, transfer, transfer_names
+from .payments import mint, mint_missing, take_coins, total_of, transfer, transfer_names
 
 ENTRY_NAMES = (
     "atelier-nord", "café-lumière", "böckling", "three-hares", "o-malley", "sol-y-mar", "tide", "zweigstelle",
@@ -64,12 +64,10 @@ def buy_traffic(draft: DraftTransaction) -> list[Node]:
         return _merge(draft, occurrence)
     bought = _bought(draft, occurrence)
     bought |= _paid(draft, bought["bytes"], draft.round_number)
-    coupons = {
-        "records": draft.pools["liveness_record"].take(buyer, MAX_RECORDS, draft.constants.rounds.issuing_at(draft.event.time))
-    }
+    issuing = draft.constants.rounds.issuing_at(draft.event.time)
+    coupons = {"records": draft.pools["liveness_record"].take(buyer, MAX_RECORDS, issuing)}
     paid = draft.make("coin", owner=dso, units=bought["spent"])
-    missing = paid.units - total_of(coupons["records"])
-    inputs = [mint(draft, buyer, missing)] if missing > 0 else []
+    inputs = mint_missing(draft, buyer, paid.units - total_of(coupons["records"]))
     if how == BY_TRANSFER:  # to the DSO, which names the member
         nodes = transfer(draft, buyer, buyer, inputs, [paid], coupons, is_offered=False)
         names = {**bought, "sender": buyer, "transfer": nodes, "paid": paid}
@@ -86,11 +84,9 @@ def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
     earlier = [number_ for number_ in range(since, occurrence) if _how(draft, number_) != FOR_OTHER]
     bought = [_bought(draft, number_) for number_ in earlier]
     merged = [_traffic(draft, n, **each, usd=0, spent=0) for n, each in zip(earlier, bought, strict=True)]
-    times = (rounds.schedule.purchases[draft.event.member].time(number_) for number_ in earlier)
-    paid = [
-        _paid(draft, each["bytes"], rounds.lowest_open(time) or draft.round_number)
-        for each, time in zip(bought, times, strict=True)
-    ]
+    times = map(rounds.schedule.purchases[draft.event.member].time, earlier)
+    bought_in = [rounds.lowest_open(time) or draft.round_number for time in times]
+    paid = [_paid(draft, each["bytes"], round_number) for each, round_number in zip(bought, bought_in, strict=True)]
     names = {**_bought(draft, occurrence), "bytes": sum(each["bytes"] for each in bought), "purchases": len(earlier)}
     names |= {name: sum(each[name] for each in paid) for name in ("usd", "spent")}
     tree = "$CoinRules_MergeMemberTrafficContracts[-merged +traffic]"
@@ -142,9 +138,7 @@ def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
     """Return the transfer of the fee to the DSO, and its coin, which is burned."""
     user = draft.names["user"]
     inputs = take_coins(draft, user)
-    missing = NAME_FEE - total_of(inputs)
-    if missing > 0:
-        inputs.append(mint(draft, user, missing))
+    inputs += mint_missing(draft, user, NAME_FEE - total_of(inputs))
     fee = draft.make("coin", owner=draft.constants.dso, units=NAME_FEE)
     return {"transfer": transfer(draft, user, provider, inputs, [fee]), "fee": fee}
 

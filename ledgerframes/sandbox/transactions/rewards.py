@@ -14,7 +14,7 @@ from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
-from .payments import mint, total_of, transfer
+from .payments import mint_missing, total_of, transfer
 
 MAX_CACHED_ROUNDS = 2000
 MAX_COUPONS = 14
@@ -61,7 +61,12 @@ def settle_rounds(draft: DraftTransaction) -> list[Node]:
     if occurrence >= rounds.close_lag + rounds.archive_lag:
         for number_ in rounds.settled_by(occurrence - rounds.close_lag - rounds.archive_lag):
             nodes += draft.nodes("$CoinRules_MiningRound_Archive[-old]", old=round_contract(draft, "closed_round", number_))
-    return nodes or draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation"))
+    return nodes or confirm_action(draft)
+
+
+def confirm_action(draft: DraftTransaction, **names: str) -> list[Node]:
+    """Confirm an action, when there is nothing else to do."""
+    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation", **names), **names)
 
 
 def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
@@ -97,15 +102,8 @@ def _coupon_v2(
     draft: DraftTransaction, round_number: int, provider: str, amount: int, beneficiary: str | None = None, *key: object
 ) -> Contract:
     """Make a coupon of traffic-based rewards for its provider or beneficiary."""
-    coupon = draft.make(
-        "reward_coupon_v2",
-        (round_number, provider, *key),
-        provider=provider,
-        holder=beneficiary or provider,
-        beneficiary=beneficiary,
-        units=amount,
-        round=round_number,
-    )
+    names: dict[str, Any] = {"provider": provider, "holder": beneficiary or provider, "beneficiary": beneficiary}
+    coupon = draft.make("reward_coupon_v2", (round_number, provider, *key), units=amount, round=round_number, **names)
     draft.pools["split_coupon" if beneficiary else "reward_coupon_v2"].add(coupon)
     return coupon
 
@@ -149,16 +147,10 @@ def collect(draft: DraftTransaction, owner: str) -> list[Node]:
     names, party = draft.names, draft.names[owner]
     issuing = draft.constants.rounds.issuing_at(draft.event.time)
     coins = draft.pools["coin"].take(party, 3)
-    coupons = {
-        "app_coupons": draft.pools["reward_coupon"].take(party, MAX_COUPONS, issuing),
-        "coupons_v2": [
-            *draft.pools["reward_coupon_v2"].take(party, MAX_COUPONS),
-            *draft.pools["split_coupon"].take(party, MAX_COUPONS),
-        ],
-    }
-    missing = names["units"] - total_of(coins) - sum(map(total_of, coupons.values()))
-    if missing > 0:
-        coins.append(mint(draft, party, missing))
+    coupons = {"app_coupons": draft.pools["reward_coupon"].take(party, MAX_COUPONS, issuing)}
+    coupons["coupons_v2"] = draft.pools["reward_coupon_v2"].take(party, MAX_COUPONS)
+    coupons["coupons_v2"] += draft.pools["split_coupon"].take(party, MAX_COUPONS)
+    coins += mint_missing(draft, party, names["units"] - total_of(coins) - sum(map(total_of, coupons.values())))
     merged = draft.make("coin", identifier=names["identifier"], owner=party, units=names["units"])
     # The change is not offered to others: with coupons it depends on activity, on which the history must not depend.
     return transfer(draft, party, party, coins, [merged], coupons, is_offered=False)
@@ -169,26 +161,17 @@ def split_rewards(draft: DraftTransaction) -> list[Node]:
     provider = draft.names["provider"]
     coupons = draft.pools["reward_coupon_v2"].take(provider, MAX_SPLIT)
     if not coupons:
-        return draft.nodes(
-            "DsoRules_ConfirmAction[+confirmation]", sv=provider, confirmation=draft.make("confirmation", sv=provider)
-        )
+        return confirm_action(draft, sv=provider)
     percentages = OTHER_SHARES if draft.event.occurrence % OTHER_EVERY == OTHER_REMAINDER else SPLIT_SHARES
     users = draft.parties.users
     first = number(draft.constants.seed, "beneficiaries", provider) % len(users)
     beneficiaries = [provider, *(users[(first + n) % len(users)].identifier for n in (0, 1))]
     shares = list(zip(beneficiaries, percentages, strict=True))
-    assigned = [
-        _coupon_v2(
-            draft,
-            each.round_number,
-            provider,
-            units(Decimal(each.units) / UNITS_PER_COIN * Decimal(percentage)),
-            beneficiary,
-            rank,
-        )
-        for each in coupons
-        for rank, (beneficiary, percentage) in enumerate(shares)
-    ]
+    assigned = []
+    for each in coupons:
+        for rank, (beneficiary, percentage) in enumerate(shares):
+            amount = units(Decimal(each.units) / UNITS_PER_COIN * Decimal(percentage))
+            assigned.append(_coupon_v2(draft, each.round_number, provider, amount, beneficiary, rank))
     return draft.nodes(
         "RewardCoupon_AssignBeneficiaries[-others +assigned]",
         coupon=coupons[0],
@@ -228,18 +211,11 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
     rounds, sv = draft.constants.rounds, draft.parties.svs[member].identifier
     round_number = rounds.lowest_open(rounds.schedule.sv_rewards[member].time(occurrence)) or FIRST_ROUND
     per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(rounds, round_number))
-    return [
-        draft.make(
-            "sv_coupon",
-            (member, occurrence, rank),
-            sv=sv,
-            beneficiary=beneficiary,
-            weight=weight,
-            units=per_weight * weight,
-            round=round_number,
-        )
-        for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member))
-    ]
+    coupons = []
+    for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member)):
+        names: dict[str, Any] = {"sv": sv, "beneficiary": beneficiary, "weight": weight, "units": per_weight * weight}
+        coupons.append(draft.make("sv_coupon", (member, occurrence, rank), round=round_number, **names))
+    return coupons
 
 
 def receive_sv_reward(draft: DraftTransaction) -> list[Node]:
