@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ledgerframes.settings import Limits
 
-__all__ = ["BodyLimits", "read_body"]
 
 MIN_CHECKED_BYTES = 10_000_000  # below, the ratio of a response does not matter
 PIECE_BYTES = 1 << 20  # expanded at a time

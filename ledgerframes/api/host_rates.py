@@ -14,8 +14,6 @@ from typing import TypeVar
 
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
-__all__ = ["Clock", "HostRate", "HostRates", "MemoryRecord", "RateState", "Waits", "is_pushback", "is_retryable", "retried"]
-
 T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes.retries")

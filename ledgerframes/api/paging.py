@@ -6,8 +6,6 @@ import hashlib
 
 from ledgerframes.errors import DecodeError
 
-__all__ = ["PageChain"]
-
 MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut return some
 
 
