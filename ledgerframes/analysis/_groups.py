@@ -115,6 +115,11 @@ def known(values: pd.Series) -> Flags:
     return values.notna().to_numpy(dtype=bool)
 
 
+def is_true(values: pd.Series) -> Flags:
+    """Return which values are true. A missing one is not."""
+    return values.to_numpy(dtype=bool, na_value=False)
+
+
 def ratio(part: Any, whole: Any) -> Rates:
     """Return `part` over `whole`, missing where either is missing or the whole is 0."""
     above, below = (pd.array(number).to_numpy(dtype="float64", na_value=np.nan) for number in (part, whole))

@@ -15,8 +15,7 @@ from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._requests import encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import Requests, compute, join, read_requests
-from ledgerframes.analysis.activity._weights import computable_share, result_values
+from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
 from ledgerframes.analysis.state._network_state import NetworkState, network_state, rights_table
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import UsageError
@@ -102,10 +101,9 @@ def what_if(
     changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
     if merge_views is not None:
         changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
-    results = compute(requests, before)
-    sides = [result_values(requests, before, results), result_values(changed, after, compute(changed, after))]
-    rows = _compare(pd.DataFrame(sides[0]), pd.DataFrame(sides[1]), every)
-    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    usual, statuses = compute(requests, before)
+    rows = _compare(usual, compute(changed, after)[0], every)
+    rows["coverage"] = computable_share(statuses)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
     return WHAT_IF.build(frames, {**rows}, every=every)
