@@ -30,6 +30,7 @@ from ledgerframes.analysis.economy._purchases import bought, buyer_of
 from ledgerframes.analysis.state._payloads import member
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.statistics.runways import require_integer
 
 COUPON, ASSIGN = "Splice.Coin:RewardCouponV2", "RewardCoupon_AssignBeneficiaries"
 AS_CONFIGURED, OTHER = "as configured", "other percentages"
@@ -107,8 +108,7 @@ def leaderboard(
     LEADERBOARD.check(frames, by)
     if of not in RANKINGS or by is None or (of != "issued" and by != "provider"):
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise UsageError(f"top= must be a whole number from 1, got {top!r}.")
+    require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
     rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
     groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [], every)
