@@ -64,9 +64,9 @@ class Rounds:
 
     def __init__(self, trees: Trees) -> None:
         ends = {node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN and node.is_own}
-        self.opened: dict[int, Node] = {}
-        self.issuing: dict[int, dict[str, Any]] = {}
-        self.ended: dict[int, int] = {}
+        self.opened: dict[int | None, Node] = {}
+        self.issuing: dict[int | None, dict[str, Any]] = {}
+        self.ended: dict[int | None, int] = {}
         for node in trees.creates.values():
             number = round_of(node.payload)
             if number is None or not node.is_own or node.choice:
@@ -95,8 +95,8 @@ class Rounds:
 
     def price(self, number: int | None, name: str = "coinPrice") -> Any:
         """Return a price of a round, None if it is unknown."""
-        node = self.opened.get(number) if number is not None else None
-        return to_decimal(node.payload.get(name)) if node else None
+        opened = self.opened.get(number)
+        return to_decimal(opened.payload.get(name)) if opened else None
 
 
 def round_of(payload: object) -> int | None:
