@@ -14,11 +14,11 @@ from typing import Any
 
 from ledgerframes.analysis._amounts import multiply, to_decimal
 from ledgerframes.analysis.economy._nodes import Node, Trees, units
-from ledgerframes.analysis.state._payloads import member, whole
+from ledgerframes.analysis.state._payloads import OPEN_ROUND, member, whole
 
 COIN, LOCKED = "Splice.Coin:Coin", "Splice.Coin:LockedCoin"
 TRAFFIC = "Splice.DecentralizedSynchronizer:MemberTraffic"
-OPEN, ISSUING = "Splice.Round:OpenMiningRound", "Splice.Round:IssuingMiningRound"
+ISSUING = "Splice.Round:IssuingMiningRound"
 MERGE = "CoinRules_MergeMemberTrafficContracts"
 MINT = "CoinRules_Mint"
 PREAPPROVALS = ("CoinRules_CreateTransferPreapproval", "CoinRules_CreateExternalPartySetupProposal", "TransferPreapproval_Renew")
@@ -63,7 +63,9 @@ class Rounds:
     """Rounds in the frames, by number and by contract."""
 
     def __init__(self, trees: Trees) -> None:
-        ends = {node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN and node.is_own}
+        ends = {
+            node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN_ROUND and node.is_own
+        }
         self.opened: dict[int | None, Node] = {}
         self.issuing: dict[int | None, dict[str, Any]] = {}
         self.ended: dict[int | None, int] = {}
@@ -71,7 +73,7 @@ class Rounds:
             number = round_of(node.payload)
             if number is None or not node.is_own or node.choice:
                 continue
-            if node.template == OPEN:
+            if node.template == OPEN_ROUND:
                 self.opened[number] = node
                 if node.contract_id in ends:
                     self.ended[number] = ends[node.contract_id]

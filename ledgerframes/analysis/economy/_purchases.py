@@ -15,7 +15,6 @@ from ledgerframes.analysis._groups import Groups, from_microseconds
 from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import (
-    RULES,
     Node,
     Trees,
     from_units,
@@ -23,7 +22,7 @@ from ledgerframes.analysis.economy._nodes import (
     require_all_updates,
     units,
 )
-from ledgerframes.analysis.state._payloads import member, whole
+from ledgerframes.analysis.state._payloads import RULES, member, whole
 from ledgerframes.frames import Frames
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
