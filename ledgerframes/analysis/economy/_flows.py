@@ -63,9 +63,8 @@ class Rounds:
     """Rounds in the frames, by number and by contract."""
 
     def __init__(self, trees: Trees) -> None:
-        ends = {
-            node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN_ROUND and node.is_own
-        }
+        own = [node for node in trees.nodes if node.template == OPEN_ROUND and node.is_own]
+        ends = {node.contract_id: node.time for node in own if node.consuming}
         self.opened: dict[int | None, Node] = {}
         self.issuing: dict[int | None, dict[str, Any]] = {}
         self.ended: dict[int | None, int] = {}

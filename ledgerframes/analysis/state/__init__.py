@@ -307,9 +307,8 @@ def _second_rights(lifetimes: pd.DataFrame) -> pd.Series:
     """Return a reason for each right whose provider has another one at the same time."""
     reasons = pd.Series("", lifetimes.index, dtype="str")
     rights = of_template(lifetimes, RIGHT)
-    rights = rights.assign(
-        party=[next((row["party"] for row in read_right(payload or {})), None) for payload in rights["payload"]]
-    )
+    values = [read_right(payload or {}) for payload in rights["payload"]]
+    rights = rights.assign(party=[each[0]["party"] if each else None for each in values])
     rights = rights[rights["party"].notna()].sort_values("from", kind="stable")
     ends = rights["until"].fillna(pd.Timestamp.max.tz_localize("UTC").floor("us"))
     latest_end = ends.groupby(rights["party"]).cummax().groupby(rights["party"]).shift()

@@ -32,8 +32,9 @@ UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"
 def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     """Return the contracts of the four templates in the frames, and those of a snapshot before them.
 
-    Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from`` and
-    ``until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason`` (empty if it counts).
+    Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
+    ``until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``, empty if it
+    counts.
     """
     older = None if base is None else snapshot_rows(base, "base", SNAPSHOT_COLUMNS)
     created = _creates(frames) if older is None else pd.concat([_creates(frames), _from_snapshot(older)])
@@ -100,11 +101,8 @@ def _template_and_payload(template_name: str, package_name: object, text: object
 def _reasons(created: pd.DataFrame) -> pd.Series:
     """Return why each contract does not count, or not fully. The network's party alone signs its rules, which name it."""
     contracts = list(zip(created["template"], map(list_of, created["signatories"]), created["payload"], strict=True))
-    parties = {
-        payload["dso"]
-        for template, signers, payload in contracts
-        if template == RULES and payload and signers == [payload["dso"]]
-    }
+    rules = [(signers, payload["dso"]) for template, signers, payload in contracts if template == RULES and payload]
+    parties = {party for signers, party in rules if signers == [party]}
     if len(parties) > 1:
         names = ", ".join(sorted(parties))
         raise IntegrityError(
