@@ -46,6 +46,11 @@ class Groups:
         codes = self.codes if mask is None else self.codes[mask]
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
+    def split(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
+        """Return the rows of each group."""
+        parts = dict(iter(rows.groupby(self.codes)))
+        return [parts.get(code, rows.head(0)) for code in range(len(self))]
+
     def total(self, values: pd.Series) -> pd.Series:
         """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))

@@ -16,7 +16,7 @@ from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._requests import encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
-from ledgerframes.analysis.state._network_state import NetworkState, network_state, rights_table
+from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -96,7 +96,7 @@ def what_if(
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
     before = network_state(frames, rights, sv_participants, rounds)
-    after = _with_factors(before if featured is None else replace(before, rights=rights_table(featured)), factors)
+    after = _with_factors(before if featured is None else replace(before, rights=checked("featured", featured)), factors)
     requests = read_requests(frames)
     changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
     if merge_views is not None:

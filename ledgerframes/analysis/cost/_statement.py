@@ -21,14 +21,7 @@ from ledgerframes.analysis._requests import per_party, positions, requests, take
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import (
-    MarketRate,
-    NetworkRate,
-    TrafficPrice,
-    require_one_currency,
-    require_price,
-    require_traffic_price,
-)
+from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 from ledgerframes.statistics import printing
 
 SPLITS = ("equal", "first", "whole")

@@ -20,6 +20,7 @@ from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import GOVERNANCE, OPEN_ROUND, RULES, decoded, list_of
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
+from ledgerframes.gc_pause import pause_gc
 
 COLUMNS = [
     "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
@@ -115,7 +116,8 @@ def read_trees(frames: Frames, base: Snapshot | None = None) -> Trees:
     last = _last_trees.get(frames)
     if last is not None and last[0] is base:
         return last[1]
-    trees = _read_trees(frames, base)
+    with pause_gc():
+        trees = _read_trees(frames, base)
     _last_trees.clear()
     if len(trees.nodes) <= MAX_KEPT_NODES and not isinstance(base, pd.DataFrame):  # which the caller may change
         _last_trees[frames] = base, trees
