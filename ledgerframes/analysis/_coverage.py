@@ -57,7 +57,7 @@ def covered_time(frames: Frames, *, accept_provisional: bool = False) -> Covered
     listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between two
     migrations, so this time is covered.
     """
-    rows = _timed_segments(frames)
+    rows = timed_segments(frames)
     if frames.window is None or rows.empty:
         return NO_TIME
     starts, ends = microseconds(rows["since"]), microseconds(rows["until"])
@@ -79,7 +79,7 @@ def covered_time(frames: Frames, *, accept_provisional: bool = False) -> Covered
 
 def provisional_time(frames: Frames) -> CoveredTime:
     """Return the time that is provisional, or a gap, in any migration."""
-    rows = _timed_segments(frames)
+    rows = timed_segments(frames)
     rows = rows[rows["status"] != "final"]
     nothing = np.zeros(0, dtype=np.int64)
     return _uncut(microseconds(rows["since"]), microseconds(rows["until"]), nothing, nothing) if len(rows) else NO_TIME
@@ -93,9 +93,9 @@ def window_share(frames: Frames) -> float:
     return float(covered_time(frames).share(start, end)[0])
 
 
-def _timed_segments(frames: Frames) -> pd.DataFrame:
-    rows = frames.coverage
-    return rows[rows["since"].notna() & rows["until"].notna()]
+def timed_segments(frames: Frames) -> pd.DataFrame:
+    """Return the coverage of segments that have a time."""
+    return frames.coverage.dropna(subset=["since", "until"])
 
 
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:

@@ -48,7 +48,7 @@ class Groups:
 
     def split(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
         """Return the rows of each group."""
-        parts = dict(iter(rows.groupby(self.codes)))
+        parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby(self.codes)))
         return [parts.get(code, rows.head(0)) for code in range(len(self))]
 
     def total(self, values: pd.Series) -> pd.Series:

@@ -15,7 +15,7 @@ from ledgerframes.frames import Frames
 
 
 def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> dict[str, Any]:
-    """Return the columns that say how much of each round the frames have, missing where that is unknown.
+    """Return the columns that say how much of each round the frames have, as far as known.
 
     The covered time is that in which the round is the lowest open one, if it has ended. The frames have all records if it is
     covered, and lies between the first and the last round with records: a host withholds those before and after

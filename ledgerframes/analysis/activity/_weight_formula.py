@@ -94,14 +94,17 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
 
 
 def computable_share(statuses: Integers) -> float:
-    """Return the share of accepted requests whose weights can be computed, missing without any."""
+    """Return the share of accepted requests whose weights can be computed."""
     is_unknown = np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES))
     accepted = (statuses != NOT_ACCEPTED).sum()
     return float(ratio([accepted - is_unknown.sum()], [accepted])[0])
 
 
 def compute(requests: Requests, state: NetworkState) -> tuple[pd.DataFrame, Integers]:
-    """Return the weights by request and party, in the order of both, and the position in `STATUSES` of each request."""
+    """Return the weights, sorted by request and party, and the status of each request.
+
+    A status is a position in `STATUSES`.
+    """
     rounds, featured = RoundLookup.of(state.rounds), featured_members(state.rights)
     round_rows = rounds.at(microseconds(requests.heads["record_time"]))
     opens_at = rounds.opens_at[round_rows] if len(rounds.opens_at) else round_rows

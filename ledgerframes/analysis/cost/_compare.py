@@ -159,7 +159,7 @@ def _rows(frames: Frames, kinds: Sequence[str]) -> pd.DataFrame:
 
 
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
-    """Return a pair per kind, or for each combination of its package ids, also where one side has none."""
+    """Return a pair per kind, or per combination of package ids, also where one side has none."""
     rows = pd.concat([side.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
     pairs: list[Pair] = []
     for values, part in rows.groupby(list(kinds), dropna=False, observed=True, sort=True):
@@ -199,7 +199,7 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
 def _row(keys: dict[str, Any], before: pd.DataFrame, after: pd.DataFrame, is_judged: bool, judged_count: int) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
     first, second = (rows[COST].dropna().astype("int64") for rows in (before, after))
-    compared = (first, second) if is_judged else ([], [])
+    compared: tuple[Any, Any] = (first, second) if is_judged else ([], [])
     difference, strict = (difference_of_percentiles(*compared, 50, confidence=1 - LEVEL / number) for number in (1, judged_count))
     (median_before, p95_before), (median_after, p95_after) = (
         [percentile(costs, percent).value for percent in (50, 95)] for costs in (first, second)

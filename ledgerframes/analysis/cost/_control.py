@@ -65,7 +65,7 @@ def control(frames: Frames) -> pd.DataFrame:
     sum_of_parts = as_integers(list(sums.values()), "traffic_cost")
     totals = as_integers([total] * len(parts), COST)
     values = {
-        "control": pd.Categorical(parts, categories=list(parts)),
+        "control": pd.Categorical(list(parts), categories=list(parts)),
         "parts": [text for text, *_ in parts.values()],
         "sum_of_parts": sum_of_parts,
         "total_traffic_cost": totals,

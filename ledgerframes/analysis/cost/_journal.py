@@ -139,7 +139,7 @@ def _require_totals(statement: pd.DataFrame) -> None:
 
 
 def _entry(statement: pd.DataFrame, period: str, **facts: Any) -> dict[str, Any]:
-    """Return an entry with an id that a second run repeats, so that entries can be imported once."""
+    """Return an entry, whose id a second run repeats, so that it can be imported once."""
     kind, party = facts["kind"], facts["party"]
     network = str(statement["network"].iloc[0]) if len(statement) else ""
     entry_id = hashlib.sha256("\n".join([network, period, party or "", kind]).encode()).hexdigest()[:ID_LENGTH]

@@ -266,7 +266,7 @@ def _options(balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate |
 def _history(
     frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
 ) -> tuple[list[list[int]], dict[str, float]]:
-    """Return the burn of the latest 4 to 6 whole weeks before the balance, without a gap, and its coverage."""
+    """Return the burn of the latest 4 to 6 adjacent whole weeks, and its coverage."""
     for name, value, kind in (("balance", balance, TrafficBalance), ("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
         if not isinstance(value, kind) and (value is not None or kind is TrafficBalance):
             raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")

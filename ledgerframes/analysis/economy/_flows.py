@@ -65,9 +65,9 @@ class Rounds:
     def __init__(self, trees: Trees) -> None:
         own = [node for node in trees.nodes if node.template == OPEN_ROUND and node.is_own]
         ends = {node.contract_id: node.time for node in own if node.consuming}
-        self.opened: dict[int | None, Node] = {}
-        self.issuing: dict[int | None, dict[str, Any]] = {}
-        self.ended: dict[int | None, int] = {}
+        self.opened: dict[Any, Node] = {}
+        self.issuing: dict[Any, dict[str, Any]] = {}
+        self.ended: dict[Any, int] = {}
         for node in trees.creates.values():
             number = round_of(node.payload)
             if number is None or not node.is_own or node.choice:

@@ -135,7 +135,7 @@ def _quotients(above: pd.Series, below: pd.Series) -> pd.Series:
 
 
 def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> tuple[dict[str, Any], list[int | None]]:
-    """Return the sums per round and of flows before the first known one, and the numbers of the rounds."""
+    """Return the sums and the number of each round, None for flows before the first known one."""
     of_flows = [flow.round_number for flow in flows]
     numbers = sorted({number for number in of_flows if number is not None} | set(known.opened))
     rows: list[int | None] = [*numbers, *([None] if None in of_flows else [])]
@@ -165,7 +165,7 @@ def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> dict[str
 
 
 def _sums(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> dict[str, Any]:
-    """Return the sums of the flows of each row by kind, missing if an amount is unknown, and the control total."""
+    """Return the sums of the flows of each row, by kind, and their control total."""
     sums, counts = totals(flows, rows), Counter(rows)
     known = Counter(row for flow, row in zip(flows, rows, strict=True) if flow.units is not None)
     parts: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}

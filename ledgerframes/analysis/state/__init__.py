@@ -308,7 +308,7 @@ def _second_rights(lifetimes: pd.DataFrame) -> pd.Series:
     reasons = pd.Series("", lifetimes.index, dtype="str")
     rights = of_template(lifetimes, RIGHT)
     values = [read_right(payload or {}) for payload in rights["payload"]]
-    rights = rights.assign(party=[each[0]["party"] if each else None for each in values])
+    rights = rights.assign(party=pd.Series([each[0]["party"] if each else None for each in values], rights.index, "object"))
     rights = rights[rights["party"].notna()].sort_values("from", kind="stable")
     ends = rights["until"].fillna(pd.Timestamp.max.tz_localize("UTC").floor("us"))
     latest_end = ends.groupby(rights["party"]).cummax().groupby(rights["party"]).shift()

@@ -30,7 +30,7 @@ UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"
 
 
 def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
-    """Return the contracts of the four templates in the frames, and those of a snapshot before them.
+    """Return the contracts of four templates in the frames, and in a snapshot before them.
 
     Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
     ``until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``, empty if it
@@ -89,7 +89,7 @@ def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
 
 
 def _template_and_payload(template_name: str, package_name: object, text: object) -> tuple[str, dict[str, Any] | None]:
-    """Return the neutral template of a contract, none if its package is another one, and its payload if it can be read."""
+    """Return the neutral template of a contract, none for another package, and its payload."""
     package = package_name if isinstance(package_name, str) else ""
     coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""
     names = {name.replace("Coin", coin.capitalize()): name for name in (OPEN_ROUND, RIGHT, COIN_RULES)} if coin else {}
@@ -99,7 +99,10 @@ def _template_and_payload(template_name: str, package_name: object, text: object
 
 
 def _reasons(created: pd.DataFrame) -> pd.Series:
-    """Return why each contract does not count, or not fully. The network's party alone signs its rules, which name it."""
+    """Return why each contract does not count, or not fully.
+
+    The network's party is the one that alone signs its rules, and is named in them.
+    """
     contracts = list(zip(created["template"], map(list_of, created["signatories"]), created["payload"], strict=True))
     rules = [(signers, payload["dso"]) for template, signers, payload in contracts if template == RULES and payload]
     parties = {party for signers, party in rules if signers == [party]}

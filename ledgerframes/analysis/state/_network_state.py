@@ -59,9 +59,9 @@ def network_state(
     rounds: pd.DataFrame | None = None,
 ) -> NetworkState:
     """Return the state from the frames' own history, or from the tables that replace it."""
-    given = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
-    tables = {name: checked(name, table) for name, table in given.items() if table is not None}
-    return NetworkState(*(tables[name] if name in tables else state.table_of(frames, DERIVED[name]) for name in given))
+    arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
+    tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
+    return NetworkState(*(tables[name] if name in tables else state.table_of(frames, DERIVED[name]) for name in arguments))
 
 
 def checked(argument: str, table: pd.DataFrame) -> pd.DataFrame:

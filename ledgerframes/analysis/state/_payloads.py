@@ -95,7 +95,7 @@ def _rewards(rewards: object) -> Values:
 
 
 def decoded(text: object, coin: str) -> Any:
-    """Return a payload with the neutral word for the coin in the names of its members, None if it cannot be read."""
+    """Return a payload with neutral names of members, None if it cannot be read."""
     if not isinstance(text, str):
         return None
     if coin not in ("", "coin"):
