@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import missing_windows, provisional_windows
+from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, ratio
 from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_tables
@@ -150,9 +150,8 @@ def _require_comparable(listing: Frames, bulk: Frames, name: str) -> None:
             f"lf.{name} needs unfiltered frames of one window, got {listing.window} and {bulk.window}. Load both for one."
         )
     for frames in (listing, bulk):
-        parts = [*missing_windows(frames, window), *provisional_windows(frames, window)]
-        if parts:
-            missing = tuple(map(str, parts))
+        missing = tuple(str(part) for parts in incomplete_windows(frames, window) for part in parts)
+        if missing:
             raise CoverageError(
                 f"lf.{name} needs final data of the whole window, without {', '.join(missing)}. Choose an earlier until=.",
                 missing=missing,
