@@ -185,7 +185,7 @@ def _worst_of_updates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
-    """Return one row per row of all tables in either source, which must hold all of one window."""
+    """Return one row per row of all tables in either source, which must be comparable."""
     _require_comparable(listing, bulk, name)
     return pd.concat([_compare_table(listing, bulk, table) for table in KEYS], ignore_index=True)
 
