@@ -57,7 +57,7 @@ def covered_time(frames: Frames, *, accept_provisional: bool = False) -> Covered
     listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between two
     migrations, so this time is covered.
     """
-    rows = _timed_segments(frames)
+    rows = timed_segments(frames)
     if frames.window is None or rows.empty:
         return NO_TIME
     starts, ends = microseconds(rows["since"]), microseconds(rows["until"])
@@ -79,7 +79,7 @@ def covered_time(frames: Frames, *, accept_provisional: bool = False) -> Covered
 
 def provisional_time(frames: Frames) -> CoveredTime:
     """Return the time that is provisional, or a gap, in any migration."""
-    rows = _timed_segments(frames)
+    rows = timed_segments(frames)
     rows = rows[rows["status"] != "final"]
     nothing = np.zeros(0, dtype=np.int64)
     return _uncut(microseconds(rows["since"]), microseconds(rows["until"]), nothing, nothing) if len(rows) else NO_TIME
@@ -93,9 +93,9 @@ def window_share(frames: Frames) -> float:
     return float(covered_time(frames).share(start, end)[0])
 
 
-def _timed_segments(frames: Frames) -> pd.DataFrame:
-    rows = frames.coverage
-    return rows[rows["since"].notna() & rows["until"].notna()]
+def timed_segments(frames: Frames) -> pd.DataFrame:
+    """Return the coverage of segments that have a time."""
+    return frames.coverage.dropna(subset=["since", "until"])
 
 
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
@@ -140,14 +140,13 @@ def _depths(edges: Integers, starts: Integers, ends: Integers) -> Integers:
 
 def require_final_history(frames: Frames, needed: Window) -> None:
     """Raise a CoverageError unless the frames cover a window, and all of it is final."""
-    missing = tuple(map(str, missing_windows(frames, needed)))
+    missing, provisional = (tuple(map(str, windows)) for windows in incomplete_windows(frames, needed))
     if missing:
         raise CoverageError(
             f"The state at {iso(needed.until)} needs history that these frames do not cover: {', '.join(missing)}. "
             f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
             missing=missing,
         )
-    provisional = tuple(map(str, provisional_windows(frames, needed)))
     if provisional:
         raise CoverageError(
             f"The state at {iso(needed.until)} is not final: updates can still arrive in {', '.join(provisional)}. "
@@ -156,21 +155,16 @@ def require_final_history(frames: Frames, needed: Window) -> None:
         )
 
 
-def missing_windows(frames: Frames, needed: Window) -> list[Window]:
-    """Return the parts of a window, up to its end, that the frames do not cover."""
-    return needed.difference(_covered_windows(frames))  # to the end, because the newest bulk objects may not exist yet
-
-
-def provisional_windows(frames: Frames, needed: Window) -> list[Window]:
-    """Return the parts of a window in which updates can still arrive, each once."""
-    coverage = frames.coverage
+def incomplete_windows(frames: Frames, needed: Window) -> tuple[list[Window], list[Window]]:
+    """Return the parts of a window that frames miss, and those that are not final."""
+    coverage = frames.coverage  # once, because it is computed from all segments
+    missing = needed.difference(_covered_windows(frames, coverage))  # to the end: the newest bulk objects may not exist yet
     rows = coverage[coverage["status"] != "final"]
     parts = [part for window in windows_of(rows) if (part := window.intersect(needed))]
-    return list(dict.fromkeys(parts))
+    return missing, list(dict.fromkeys(parts))
 
 
-def _covered_windows(frames: Frames) -> list[Window]:
-    coverage = frames.coverage
+def _covered_windows(frames: Frames, coverage: pd.DataFrame) -> list[Window]:
     if frames.window is None or coverage.empty:
         return []
     if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import covered_time
+from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._figures import Grouping
 from ledgerframes.analysis._groups import (
     Groups,
@@ -166,7 +166,7 @@ def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
 def _sources(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     """Return the host of the segment that covers each request's time, if one does."""
     names, times, migrations = np.full(len(rows), None, dtype=object), rows["record_time"], rows["migration_id"]
-    for segment in frames.coverage.dropna(subset=["since", "until"]).to_dict("records"):
+    for segment in timed_segments(frames).to_dict("records"):
         is_inside = (times >= segment["since"]) & (times < segment["until"])
         if not pd.isna(segment["migration_id"]):
             is_inside &= migrations == segment["migration_id"]

@@ -46,6 +46,11 @@ class Groups:
         codes = self.codes if mask is None else self.codes[mask]
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
+    def split(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
+        """Return the rows of each group."""
+        parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby(self.codes)))
+        return [parts.get(code, rows.head(0)) for code in range(len(self))]
+
     def total(self, values: pd.Series) -> pd.Series:
         """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
@@ -113,6 +118,11 @@ def exact_sum(values: pd.Series) -> int | None:
 def known(values: pd.Series) -> Flags:
     """Return which values are not missing."""
     return values.notna().to_numpy(dtype=bool)
+
+
+def is_true(values: pd.Series) -> Flags:
+    """Return which values are true. A missing one is not."""
+    return values.to_numpy(dtype=bool, na_value=False)
 
 
 def ratio(part: Any, whole: Any) -> Rates:

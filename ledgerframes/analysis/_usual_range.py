@@ -13,7 +13,7 @@ import pandas as pd
 from ledgerframes import extents
 from ledgerframes.analysis._coverage import covered_time, provisional_time
 from ledgerframes.analysis._groupings import requests_by
-from ledgerframes.analysis._groups import Flags, Groups, Rates, known, microseconds, ratio
+from ledgerframes.analysis._groups import Flags, Groups, Rates, is_true, known, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, REJECTED, has_result
 from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
@@ -87,8 +87,7 @@ def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, 
 def has_coverage(periods: pd.DataFrame) -> Flags:
     """Return which periods are whole, with 90 % of their costs known."""
     is_known = periods["requests_with_cost"] >= MIN_COVERAGE * periods["requests"]
-    result: Flags = (periods["is_whole"] & is_known).to_numpy(dtype=bool)
-    return result
+    return is_true(periods["is_whole"] & is_known)
 
 
 def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str) -> list[pd.DataFrame]:

@@ -28,8 +28,7 @@ VIEWS_PER_REQUEST = 1 << 31
 
 def has_no_views(envelopes: pd.DataFrame) -> Flags:
     """Return which envelopes carry no view."""
-    is_empty: Flags = list_lengths(envelopes["view_ids"]) == 0
-    return is_empty
+    return np.equal(list_lengths(envelopes["view_ids"]), 0)
 
 
 def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Sequence[str], every: str | None) -> pd.Series:
@@ -52,12 +51,15 @@ def views_by(
     """Return all views and their groups. An envelope counts for the lowest of its views."""
     request_rows = requests(frames, verdict_columns)
     informees = _informee_counts(frames, request_rows)
-    envelope_names, envelope_costs = _lowest_views(frames, request_rows)
+    envelopes = request_envelopes(frames, request_rows)
+    has_envelopes = np.isin(np.arange(len(request_rows)), envelopes["request"])
+    envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
+    owners, view_ids = list_items(envelopes["view_ids"])
+    envelope_names = _view_names(envelopes["request"], pd.Series(view_ids.to_numpy()).groupby(owners).min())  # lowest views
     names = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_names]))
     owners = names // VIEWS_PER_REQUEST
     per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
     views = with_keys(frames, request_rows, keys)
-    has_envelopes = np.isin(np.arange(len(request_rows)), request_envelopes(frames, request_rows)["request"])
     views["is_known"] = known(views["total_traffic_cost"]) & has_envelopes
     views = views.iloc[owners].reset_index(drop=True)
     views["view_id"] = names % VIEWS_PER_REQUEST
@@ -66,7 +68,7 @@ def views_by(
         _confirmer_counts(frames, request_rows).reindex(names).fillna(0).where(informees.reindex(names).notna()).array
     )
     views["envelopes"] = per_view.count()
-    views["total_traffic_cost"] = per_view.total(envelope_costs)
+    views["total_traffic_cost"] = per_view.total(envelopes["traffic_cost"])
     return views, group_rows(frames, views, keys, every)
 
 
@@ -78,14 +80,6 @@ def _informee_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
     return distinct_per_owner(_view_names(quorums["request"], quorums["view_id"]), quorums["parties"])
-
-
-def _lowest_views(frames: Frames, rows: pd.DataFrame) -> tuple[Integers, pd.Series]:
-    envelopes = request_envelopes(frames, rows)
-    envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
-    owners, view_ids = list_items(envelopes["view_ids"])
-    lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
-    return _view_names(envelopes["request"], lowest), envelopes["traffic_cost"]
 
 
 def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -61,17 +60,15 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
         raise UsageError(f"Cannot read eras from {path}: {error}. Pass a CSV file of eras.") from None
     if list(eras.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
-    eras = pd.concat([eras, *_reward_eras(rounds)], ignore_index=True)
+    eras = eras if rounds is None else pd.concat([eras, _reward_era(rounds)], ignore_index=True)
     repeated = eras["name"][eras["name"].duplicated()]
     if len(repeated):
         raise UsageError(f"{path} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
     return eras.astype(dict.fromkeys(COLUMNS[1:], "str")).sort_values("at", kind="stable", ignore_index=True)
 
 
-def _reward_eras(rounds: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
-    """Yield the era that begins with the first round that rewards traffic, if there is one."""
-    if rounds is None:
-        return
+def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return the era that begins with the first round that rewards traffic, if there is one."""
     if not isinstance(rounds, pd.DataFrame) or not {"opens_at", "minting_version", "round_number"} <= set(rounds.columns):
         raise UsageError("rounds= must be a result of lf.state.rounds(frames).")
     first = rounds[rounds["minting_version"].map(is_for_traffic).astype(bool)].sort_values("opens_at").head(1)
@@ -82,7 +79,7 @@ def _reward_eras(rounds: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
         "reason": reason,
         "source": "docs/facts.md#rewards-of-a-round",
     }
-    yield first[["opens_at"]].rename(columns={"opens_at": "at"}).assign(**facts)
+    return first[["opens_at"]].rename(columns={"opens_at": "at"}).assign(**facts)
 
 
 def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame | None) -> pd.DataFrame:

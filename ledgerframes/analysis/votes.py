@@ -11,9 +11,10 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, half_even
-from ledgerframes.analysis._vote_history import round_prices, votes_of_history
-from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
+from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
+from ledgerframes.analysis._groups import from_microseconds, microseconds
+from ledgerframes.analysis.economy._flows import Rounds
+from ledgerframes.analysis.economy._nodes import Trees, read_trees, require_all_updates
 from ledgerframes.decimals import EXACT
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -65,6 +66,7 @@ STALE = declare.Figure(
 )
 MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
+CHOICE = "DsoRules_UpdateCoinPriceVote"
 
 
 @PRICE.document
@@ -112,7 +114,7 @@ def price(
         declare.require_frames(frames, PRICE.name)
         require_all_updates(frames, PRICE.name)
         trees = read_trees(frames)
-        votes = _newest(pd.concat([votes, votes_of_history(votes, trees)], ignore_index=True), "price")
+        votes = _newest(pd.concat([votes, _votes_of_history(votes, trees)], ignore_index=True), "price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
     voters = votes.groupby("observed_at", sort=True).size()
@@ -135,7 +137,7 @@ def price(
         "byte_price": byte_price,
         "byte_price_change": decimals.subtract(byte_price, byte_price.shift(), name="byte_price_change"),
         "round_price": amounts(
-            [None] * len(voters) if frames is None or trees is None else round_prices(voters.index.to_series(), frames, trees)
+            [None] * len(voters) if frames is None or trees is None else _round_prices(voters.index.to_series(), frames, trees)
         ),
         "coverage": (vote_count / voters).to_numpy(),
     }
@@ -232,3 +234,40 @@ def _median(prices: Sequence[Decimal]) -> Decimal | None:
 def _mad(prices: Sequence[Decimal]) -> Decimal | None:
     median = _median(prices)
     return None if median is None else _median([abs(EXACT.subtract(each, median)) for each in prices])
+
+
+# -- votes and rounds of the history ---------------------------------------------------------------------------------------
+
+
+def _votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
+    """Return all votes that are known at the time of each vote in the history.
+
+    `votes` know those from before the history.
+    """
+    cast = [
+        (node.time, str(node.argument.get("sv")), to_decimal(node.argument.get("coinPrice"))) for node in trees.exercised(CHOICE)
+    ]
+    rest = votes.dropna(subset=["last_updated_at", "price"])
+    older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)
+    newest: dict[str, tuple[int, Decimal | None]] = {}
+    rows: list[tuple[int, int, str, Decimal | None]] = []
+    for time, sv, price, is_cast in sorted([*((*each, False) for each in older), *((*each, True) for each in cast)], key=_order):
+        newest[sv] = (time, price)
+        if is_cast:
+            rows += [(time, updated, voter, value) for voter, (updated, value) in newest.items()]
+    table = pd.DataFrame(rows, columns=["observed_at", "last_updated_at", "sv", "price"])
+    times = {name: from_microseconds(table[name]) for name in ("observed_at", "last_updated_at")}
+    return table.assign(**times, dso=trees.dso)
+
+
+def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
+    time, sv, _, is_cast = vote
+    return time, is_cast, sv
+
+
+def _round_prices(times: pd.Series, frames: Frames, trees: Trees) -> list[Decimal | None]:
+    """Return the price of the lowest open round at each time, None if unknown."""
+    rounds, window = Rounds(trees), frames.window
+    is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
+    numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]
+    return [rounds.price(number) for number in numbers]

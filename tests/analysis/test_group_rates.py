@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ledgerframes.analysis._groups import Groups
-from ledgerframes.analysis.verdict import _rates as rates
+from ledgerframes.analysis.verdict import _outcomes as rates
 
 
 def groups_of(counts: list[tuple[int, int]]) -> tuple[Groups, np.ndarray, np.ndarray]:

@@ -82,6 +82,12 @@ def test_postings_are_entries_at_their_own_rate(bill):
     assert entries.set_index(["kind", "account"]).loc[("rewards", "4100"), "credit"] == Decimal("359.54")
 
 
+def test_a_posting_without_a_party_is_an_entry(bill):
+    entries = journal(bill(), postings=pd.DataFrame([POSTING, {**POSTING, "party": None, "source_id": "round 2"}]))
+    without_party = entries[(entries["kind"] == "rewards") & entries["party"].isna()]
+    assert without_party["memo"].str.contains("unknown party").tolist() == [True, True]
+
+
 def test_a_posting_of_less_than_half_a_cent_is_no_entry(bill):
     posting = {**POSTING, "quantity": Decimal("0.03125")}  # exactly half a cent, which rounds to the even 0
     assert "rewards" not in set(journal(bill(), postings=pd.DataFrame([posting]))["kind"])

@@ -8,44 +8,31 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import Rates, microseconds
+from ledgerframes.analysis._groups import is_true, microseconds
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
 from ledgerframes.frames import Frames
 
 
-def has_all_records(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> pd.Series | None:
-    """Return whether the frames have all records of each round, None if unknown.
-
-    They do if final segments cover the time in which it is the lowest open round, and it lies between the first and the last
-    round with records: a host withholds those before and after (docs/facts.md#activity-weights).
-    """
-    if rounds is None or frames.window is None or frames.coverage.empty:
-        return None
-    lives = lowest_open_times(rounds)
-    indexes = positions(numbers, lives["round_number"])
-    since, until = lives["since"].to_numpy(), lives["until"].to_numpy()
-    is_covered = np.append(~covered_time(frames).is_partial(since, until) & (until < FOREVER), False)[indexes]
-    first, last = published_rounds(frames)
-    is_published = ((numbers >= first) & (numbers <= last)).to_numpy(dtype=bool)
-    return pd.Series(is_covered & is_published, numbers.index, dtype="boolean")
-
-
 def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> dict[str, Any]:
-    """Return the columns that say how much of each round the frames have."""
-    is_full = has_all_records(frames, rounds, numbers)
-    is_partial = pd.Series(pd.NA, numbers.index, "boolean") if is_full is None else ~is_full
-    return {"is_partial": is_partial, "coverage_time": covered_shares(frames, rounds, numbers)}
+    """Return the columns that say how much of each round the frames have, as far as known.
 
-
-def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> Rates:
-    """Return the covered share of each round's time as the lowest open one, if that has ended."""
+    The covered time is that in which the round is the lowest open one, if it has ended. The frames have all records if it is
+    covered, and lies between the first and the last round with records: a host withholds those before and after
+    (docs/facts.md#activity-weights).
+    """
+    unknown = pd.Series(pd.NA, numbers.index, "boolean")
     if rounds is None:
-        return np.full(len(numbers), np.nan)
+        return {"is_partial": unknown, "coverage_time": np.full(len(numbers), np.nan)}
     lives = lowest_open_times(rounds)
-    shares = covered_time(frames).share(lives["since"].to_numpy(), lives["until"].to_numpy())
-    shares[lives["until"] == FOREVER] = np.nan
-    return np.append(shares, np.nan)[positions(numbers, lives["round_number"])]
+    since, until = lives["since"].to_numpy(), lives["until"].to_numpy()
+    indexes, covered = positions(numbers, lives["round_number"]), covered_time(frames)
+    shares = np.where(until < FOREVER, covered.share(since, until), np.nan)
+    is_covered = np.append(~covered.is_partial(since, until) & (until < FOREVER), False)[indexes]
+    first, last = published_rounds(frames)
+    has_all = pd.Series(is_covered & is_true((numbers >= first) & (numbers <= last)), numbers.index, dtype="boolean")
+    is_known = frames.window is not None and not frames.coverage.empty
+    return {"is_partial": ~has_all if is_known else unknown, "coverage_time": np.append(shares, np.nan)[indexes]}
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:

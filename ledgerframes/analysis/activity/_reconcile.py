@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import published_rounds
 from ledgerframes.analysis.activity._weight_formula import (
@@ -18,11 +18,11 @@ from ledgerframes.analysis.activity._weight_formula import (
     NO_ENVELOPES,
     STATUSES,
     Requests,
-    Weights,
+    computable_share,
     compute,
     read_requests,
 )
-from ledgerframes.analysis.activity._weights import computable_share, published, result_values, rights_of
+from ledgerframes.analysis.activity._weights import published, rights_of
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -112,20 +112,20 @@ def reconcile(
     RECONCILE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
     requests = read_requests(frames)
-    results = compute(requests, state)
-    ours = pd.DataFrame(result_values(requests, state, results)) if computed is None else _require_weights(computed)
+    weights, statuses = compute(requests, state)
+    ours = weights if computed is None else _require_weights(computed)
     theirs = published(frames)
     rows = _join_sides(theirs, ours, frames)
     _require_totals(rows, theirs, ours)
     rows["reason"] = pd.Series(None, rows.index, "str")
     is_mismatch = rows["outcome"] != EQUAL
     if is_mismatch.any():
-        reasons = _reasons(frames, rows[is_mismatch].reset_index(drop=True), requests, state, results)
-        rows.loc[is_mismatch, "reason"] = reasons
+        mismatches = rows[is_mismatch].reset_index(drop=True)
+        rows.loc[is_mismatch, "reason"] = _reasons(frames, mismatches, requests, state, weights, statuses)
     rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
     rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
     rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
-    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    rows["coverage"] = computable_share(statuses)
     return RECONCILE.build(frames, {**rows})
 
 
@@ -176,8 +176,8 @@ def _join_sides(theirs: pd.DataFrame, ours: pd.DataFrame, frames: Frames) -> pd.
     if "round_number" not in rows:
         rows["round_number"] = rows["round_number_published"].fillna(rows["round_number_computed"])
     rows["difference"] = rows["weight_published"] - rows["weight_computed"]
-    conditions = [rows["weight_computed"].isna(), rows["weight_published"].isna(), (rows["difference"] == 0).fillna(False)]
-    outcomes = np.select([each.to_numpy(dtype=bool) for each in conditions], [ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL], DIFFERENT)
+    conditions = [~known(rows["weight_computed"]), ~known(rows["weight_published"]), is_true(rows["difference"] == 0)]
+    outcomes = np.select(conditions, [ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL], DIFFERENT)
     heads = pd.concat([theirs[HEAD], frames.read("verdicts", HEAD)], ignore_index=True)
     indexes = positions(rows["update_id"], heads["update_id"])
     heads = pd.DataFrame({name: take_or_missing(heads[name], indexes) for name in HEAD[:2]})
@@ -193,41 +193,37 @@ def _require_totals(rows: pd.DataFrame, theirs: pd.DataFrame, ours: pd.DataFrame
 # -- reasons ------------------------------------------------------------------------------------------------------------
 
 
-def _reasons(frames: Frames, rows: pd.DataFrame, requests: Requests, state: NetworkState, results: Weights) -> Any:
+def _reasons(
+    frames: Frames, rows: pd.DataFrame, requests: Requests, state: NetworkState, weights: pd.DataFrame, statuses: Integers
+) -> Any:
     """Return the first reason that explains each mismatch."""
     owners = positions(rows["update_id"], requests.heads["update_id"])
-    statuses = np.where(owners < 0, NO_ENVELOPES, np.append(results.statuses, NO_ENVELOPES)[owners])
-    has_record, has_weight = rows["weight_published"].notna(), rows["weight_computed"].notna()
-    rights = rights_of(rows, state)
-    conditions = [((statuses == status) & ~has_weight).to_numpy(dtype=bool) for status in range(NO_CONFIRMERS)]
+    statuses = np.append(statuses, NO_ENVELOPES)[owners]  # the last one for a row without a request
+    has_no_record, has_no_weight = ~known(rows["weight_published"]), ~known(rows["weight_computed"])
+    effective, _ = compute(requests, state.effective())
+    conditions = [(statuses == status) & has_no_weight for status in range(NO_CONFIRMERS)]
     conditions += [
-        _is_boundary(rows, requests, state),
-        (~has_weight).to_numpy() & (rights < 0),
-        (~has_weight).to_numpy() & (statuses == NO_CONFIRMERS),
+        _is_published(rows, effective) & ~_is_published(rows, weights),
+        has_no_weight & (rights_of(rows, state) < 0),
+        has_no_weight & (statuses == NO_CONFIRMERS),
         _is_provisional(frames, rows, state),
-        _is_withheld(frames, rows) & (~has_record).to_numpy(),
-        (rows["difference"].abs() <= 1).fillna(False).to_numpy(dtype=bool),
-        _has_other_factor(rows, requests, state, results, owners),
+        _is_withheld(frames, rows) & has_no_record,
+        is_true(rows["difference"].abs() <= 1),
+        _has_other_factor(rows, weights, state),
     ]
     return np.select(conditions, REASONS[:-1], REASONS[-1])
 
 
-def _is_boundary(rows: pd.DataFrame, requests: Requests, state: NetworkState) -> Flags:
-    """Return which published weights follow from ledger times instead of record times."""
-    variants = []
-    for each in (state, state.effective()):
-        weights = pd.DataFrame(result_values(requests, each, compute(requests, each)))[[*KEYS, "weight"]]
-        weight = merge(rows[KEYS], weights, on=KEYS, how="left")["weight"].astype("Int64")
-        is_published = (weight == rows["weight_published"]).fillna(False) | (weight.isna() & rows["weight_published"].isna())
-        variants.append(is_published.to_numpy(dtype=bool))
-    usual, effective = variants
-    return effective & ~usual
+def _is_published(rows: pd.DataFrame, weights: pd.DataFrame) -> Flags:
+    """Return which published weights, or their absence, are those of `weights`."""
+    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"].astype("Int64")
+    return is_true(weight == rows["weight_published"]) | ~known(weight) & ~known(rows["weight_published"])
 
 
 def _is_provisional(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> Flags:
     """Return which rows are not final, or of a round that is alive."""
     alive = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna()
-    is_alive: Flags = rows["round_number"].isin(alive.tolist()).to_numpy(dtype=bool)
+    is_alive = is_true(rows["round_number"].isin(alive.tolist()))
     if frames.coverage.empty:
         return is_alive
     times = microseconds(rows["record_time"])
@@ -239,17 +235,15 @@ def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
     first, last = published_rounds(frames)
     is_outside = (rows["round_number"] < first) | (rows["round_number"] > last)
     has_some = rows["weight_published"].notna().groupby(rows["update_id"]).transform("any")
-    result: Flags = (is_outside.fillna(False) & ~has_some).to_numpy(dtype=bool)
-    return result
+    return is_true(is_outside & ~has_some)
 
 
-def _has_other_factor(rows: pd.DataFrame, requests: Requests, state: NetworkState, results: Weights, owners: Integers) -> Flags:
+def _has_other_factor(rows: pd.DataFrame, weights: pd.DataFrame, state: NetworkState) -> Flags:
     """Return which published weights follow from another factor of the party."""
-    burns = pd.DataFrame(result_values(requests, state, results))[[*KEYS, "burn_bytes"]]
-    burn = merge(rows[KEYS], burns, on=KEYS, how="left")["burn_bytes"].astype("Int64")
+    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"].astype("Int64")
     factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
     result = np.zeros(len(rows), dtype=bool)
-    for row in np.flatnonzero((burn.notna() & (rows["outcome"] == DIFFERENT)).to_numpy(dtype=bool)).tolist():
+    for row in np.flatnonzero(known(burn) & is_true(rows["outcome"] == DIFFERENT)).tolist():
         party = rows["party"].iat[row]
         others = factors[factors.index == party]
         result[row] = any(int(burn[row]) * factor // SCALE == rows["weight_published"].iat[row] for factor in others)

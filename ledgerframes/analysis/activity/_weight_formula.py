@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._groups import Flags, Integers, distinct, microseconds
-from ledgerframes.analysis._requests import ACCEPTED, HEAD, list_items, positions, take_or_missing
+from ledgerframes.analysis._groups import Flags, Integers, distinct, microseconds, ratio
+from ledgerframes.analysis._requests import ACCEPTED, HEAD, has_result, list_items, positions, take_or_missing
 from ledgerframes.analysis._views import VIEWS_PER_REQUEST
 from ledgerframes.analysis.state._network_state import (
     Members,
@@ -81,7 +81,7 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
     view_numbers = view_owners * VIEWS_PER_REQUEST + views["view_id"].to_numpy("int64")
     return Requests(
         heads=verdicts[HEAD],
-        is_accepted=(verdicts["verdict_result"] == ACCEPTED).to_numpy(dtype=bool),
+        is_accepted=has_result(verdicts, ACCEPTED),
         submitters=verdicts["submitting_participant_uid"],
         totals=totals.to_numpy(dtype="int64", na_value=-1),
         owners=owners,
@@ -93,25 +93,18 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
     )
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Weights by request and party, in the order of both."""
-
-    # For each weight: its request, the number of its party in `names`, and the row of its right.
-    owners: Integers
-    parties: Integers
-    rights: Integers
-    # Bytes before and after the factor
-    burns: Integers
-    weights: Integers
-    names: pa.Array  # parties
-    statuses: Integers  # for each request, the position in `STATUSES` of the reason why it earns nothing, or of ``earns``
-    round_rows: Integers  # for each request, the row of its round, -1 without one
-    rounds: RoundLookup
+def computable_share(statuses: Integers) -> float:
+    """Return the share of accepted requests whose weights can be computed."""
+    is_unknown = np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES))
+    accepted = (statuses != NOT_ACCEPTED).sum()
+    return float(ratio([accepted - is_unknown.sum()], [accepted])[0])
 
 
-def compute(requests: Requests, state: NetworkState) -> Weights:
-    """Return the weights of all requests in a state of the network."""
+def compute(requests: Requests, state: NetworkState) -> tuple[pd.DataFrame, Integers]:
+    """Return the weights, sorted by request and party, and the status of each request.
+
+    A status is a position in `STATUSES`.
+    """
     rounds, featured = RoundLookup.of(state.rounds), featured_members(state.rights)
     round_rows = rounds.at(microseconds(requests.heads["record_time"]))
     opens_at = rounds.opens_at[round_rows] if len(rounds.opens_at) else round_rows
@@ -130,9 +123,18 @@ def compute(requests: Requests, state: NetworkState) -> Weights:
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
     burns = _burns(requests, envelopes, starts, shares, confirmed)
     groups = order[starts]
-    whole, rest = (part[rights[groups]] for part in factor_parts(state.rights))
-    weights = burns * whole + burns * rest // 10**10
-    return Weights(owners[groups], parties[groups], rights[groups], burns, weights, featured.names, statuses, round_rows, rounds)
+    owners, parties, rights = owners[groups], parties[groups], rights[groups]
+    whole, rest = (part[rights] for part in factor_parts(state.rights))
+    columns = {
+        "update_id": requests.heads["update_id"].take(owners).array,
+        "record_time": requests.heads["record_time"].take(owners).array,
+        "round_number": rounds.numbers[round_rows[owners]] if len(owners) else owners,
+        "party": pd.array(featured.names, dtype="str").take(parties),
+        "burn_bytes": burns,
+        "activity_weight": take_or_missing(state.rights["weight"], rights),
+        "weight": burns * whole + burns * rest // 10**10,
+    }
+    return pd.DataFrame(columns), statuses
 
 
 def _statuses(requests: Requests, state: NetworkState, round_rows: Integers, opens_at: Integers, has_rights: Flags) -> Integers:

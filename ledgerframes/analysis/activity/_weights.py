@@ -9,19 +9,10 @@ import pyarrow as pa
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, Integers, group_by, known, ratio
+from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import (
-    NO_ENVELOPES,
-    NO_ROUND,
-    NO_STATE,
-    NOT_ACCEPTED,
-    Requests,
-    Weights,
-    compute,
-    read_requests,
-)
+from ledgerframes.analysis.activity._weight_formula import computable_share, compute, read_requests
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup, featured_members, network_state
 from ledgerframes.errors import CoverageError, UsageError
@@ -138,31 +129,8 @@ def recompute(
     """
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
-    requests = read_requests(frames)
-    return RECOMPUTE.build(frames, result_values(requests, state, compute(requests, state)))
-
-
-def result_values(requests: Requests, state: NetworkState, results: Weights) -> dict[str, object]:
-    """Return the columns of computed weights."""
-    heads = requests.heads.iloc[results.owners].reset_index(drop=True)
-    rounds = results.rounds.numbers[results.round_rows[results.owners]] if len(results.owners) else results.owners
-    return {
-        "update_id": heads["update_id"],
-        "record_time": heads["record_time"],
-        "round_number": rounds,
-        "party": pd.Series(results.names.take(pa.array(results.parties)).to_pandas(), dtype="str"),
-        "burn_bytes": results.burns,
-        "activity_weight": take_or_missing(state.rights["weight"], results.rights),
-        "weight": results.weights,
-        "coverage": pd.Series(computable_share(results.statuses), heads.index, "float64"),
-    }
-
-
-def computable_share(statuses: Integers) -> float | None:
-    """Return the share of accepted requests whose weights can be computed, None without any."""
-    accepted = int((statuses != NOT_ACCEPTED).sum())
-    unknown = int(np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES)).sum())
-    return (accepted - unknown) / accepted if accepted else None
+    rows, statuses = compute(read_requests(frames), state)
+    return RECOMPUTE.build(frames, {**rows, "coverage": np.full(len(rows), computable_share(statuses))})
 
 
 def published(frames: Frames) -> pd.DataFrame:
@@ -191,7 +159,7 @@ def _with_factors(frames: Frames, rows: pd.DataFrame, state: NetworkState | None
         return rows.assign(factor=unknown, burn_bytes=unknown)
     factors = pd.Series(scaled(state.rights["weight"]), dtype="Int64")
     factor = take_or_missing(factors, rights_of(rows, state))
-    is_plain = (factor == 10**10).fillna(False).to_numpy(dtype=bool)
+    is_plain = is_true(factor == 10**10)
     burns = rows["weight"].astype("Int64").where(is_plain)
     if not is_plain.all():
         burns = burns.where(is_plain, _computed_burns(frames, rows, state))
@@ -209,11 +177,9 @@ def rights_of(rows: pd.DataFrame, state: NetworkState) -> Integers:
 
 def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> pd.Series:
     """Return the computed bytes where the computed weight is the published one."""
-    requests = read_requests(frames)
-    results = compute(requests, state)
-    burns = pd.DataFrame(result_values(requests, state, results))[["update_id", "party", "weight", "burn_bytes"]]
-    both = merge(rows[["update_id", "party", "weight"]], burns, on=["update_id", "party", "weight"], how="left")
-    return both["burn_bytes"].astype("Int64")
+    computed, _ = compute(read_requests(frames), state)
+    keys = ["update_id", "party", "weight"]
+    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"].astype("Int64")
 
 
 def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:

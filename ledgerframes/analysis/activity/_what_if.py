@@ -15,9 +15,8 @@ from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._requests import encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import Requests, compute, join, read_requests
-from ledgerframes.analysis.activity._weights import computable_share, result_values
-from ledgerframes.analysis.state._network_state import NetworkState, network_state, rights_table
+from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
+from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -97,15 +96,14 @@ def what_if(
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
     before = network_state(frames, rights, sv_participants, rounds)
-    after = _with_factors(before if featured is None else replace(before, rights=rights_table(featured)), factors)
+    after = _with_factors(before if featured is None else replace(before, rights=checked("featured", featured)), factors)
     requests = read_requests(frames)
     changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
     if merge_views is not None:
         changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
-    results = compute(requests, before)
-    sides = [result_values(requests, before, results), result_values(changed, after, compute(changed, after))]
-    rows = _compare(pd.DataFrame(sides[0]), pd.DataFrame(sides[1]), every)
-    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    usual, statuses = compute(requests, before)
+    rows = _compare(usual, compute(changed, after)[0], every)
+    rows["coverage"] = computable_share(statuses)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
     return WHAT_IF.build(frames, {**rows}, every=every)

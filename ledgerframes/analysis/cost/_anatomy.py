@@ -63,15 +63,13 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     if not any(read_rows(frames, name, update_id, ["update_id"]).size for name in ("verdicts", "updates", "traffic")):
         raise _unknown_update_error(frames, update_id)
     parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
-    names = [column.name for column in ANATOMY.columns]
-    columns: dict[str, Any] = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in names}
-    columns["part"] = pd.Series(pd.Categorical(columns["part"], categories=PARTS))
+    rows = pd.concat(parts, ignore_index=True)
+    rows["part"] = pd.Categorical(rows["part"], categories=PARTS)
     has_cost = len(read_rows(frames, "traffic", update_id, ["update_id"]))
-    coverage = np.full(len(columns["part"]), float(has_cost))
-    return ANATOMY.build(frames, {**columns, "coverage": coverage, "coverage_time": np.full(len(coverage), np.nan)})
+    return ANATOMY.build(frames, {**rows.assign(coverage=float(has_cost), coverage_time=np.nan)})
 
 
-def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+def _nodes(frames: Frames, update_id: str) -> pd.DataFrame:
     names = ["event_id", "node_index", "parent_event_id", "depth", "template_name", "choice", "acting_parties", "signatories"]
     nodes = read_rows(frames, "tree_events", update_id, names).sort_values("node_index", ignore_index=True)
     index_of = pd.Series(nodes["node_index"].astype("Int64").array, index=nodes["event_id"])
@@ -87,7 +85,7 @@ def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     )
 
 
-def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+def _views(frames: Frames, update_id: str) -> pd.DataFrame:
     views = read_rows(frames, "views", update_id, ["view_id", "parent_view_id", "informees"]).sort_values(
         "view_id", ignore_index=True
     )
@@ -103,7 +101,7 @@ def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     )
 
 
-def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+def _envelopes(frames: Frames, update_id: str) -> pd.DataFrame:
     envelopes = read_rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
     envelopes = envelopes.sort_values("envelope_index", ignore_index=True)
     numbers = pd.Series([SEPARATOR.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
@@ -112,7 +110,7 @@ def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
 
 
-def _unassigned(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+def _unassigned(frames: Frames, update_id: str) -> pd.DataFrame:
     """Return the part of the total that is in no envelope, no row if that is 0."""
     total = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
     envelopes = read_rows(frames, "envelopes", update_id, ["traffic_cost"])["traffic_cost"]
@@ -121,7 +119,7 @@ def _unassigned(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     return _part("unassigned", pd.Series(range(len(rest))), label=pd.Series(["in no envelope"] * len(rest)), traffic_cost=rest)
 
 
-def _activity(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+def _activity(frames: Frames, update_id: str) -> pd.DataFrame:
     names = ["round_number", "party", "weight"]
     records = read_rows(frames, "activity_records", update_id, names).sort_values("party", ignore_index=True)
     label = "round " + records["round_number"].astype("str")
@@ -155,11 +153,11 @@ def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> 
     return table(name).to_pandas(rows)
 
 
-def _part(part: str, position: pd.Series, **columns: pd.Series) -> dict[str, pd.Series]:
+def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:
     """Return the rows of one part in the dtypes of the result, missing in all other columns."""
     values: dict[str, Any] = {"part": part, "position": position, "label": "", **columns}
     dtypes = {column.name: column.dtype for column in ANATOMY.columns} | {"part": declare.TEXT}
-    return {name: pd.Series(values.get(name), index=position.index, dtype=dtype) for name, dtype in dtypes.items()}
+    return pd.DataFrame({name: pd.Series(values.get(name), position.index, dtype) for name, dtype in dtypes.items()})
 
 
 def _join(lists: pd.Series) -> pd.Series:

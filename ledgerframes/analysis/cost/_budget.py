@@ -137,15 +137,13 @@ def _kind(name: str) -> tuple[str, str]:
 def _row(rows: pd.DataFrame, template: str, choice: str, percent: int) -> dict[str, Any]:
     is_choice = rows["choice"] == choice if choice else rows["choice"].isna()
     kind = rows[(rows["template_name"] == template) & is_choice]
-    costs = kind["total_traffic_cost"].dropna()
-    ordered = np.sort(costs.to_numpy("int64"))
+    costs = kind["total_traffic_cost"].dropna().astype("int64")
+    ordered, worst = np.sort(costs), kind["update_id"][costs.index][costs == costs.max()]
     has_value = len(ordered) >= (least_count(percent) if percent < 100 else 1)
     return {
         "requests": len(kind),
         "requests_with_cost": len(costs),
         "value": int(ordered[nearest_rank(len(ordered), percent) - 1]) if has_value else None,
-        "worst_update_id": kind["update_id"].reindex(costs.index).iloc[int(costs.to_numpy("int64").argmax())]
-        if len(costs)
-        else None,
+        "worst_update_id": worst.iloc[0] if len(worst) else None,
         "coverage": len(costs) / len(kind) if len(kind) else np.nan,
     }

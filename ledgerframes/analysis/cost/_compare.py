@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +13,7 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._groups import as_integers, single_group
+from ledgerframes.analysis._groups import as_integers, known, single_group
 from ledgerframes.analysis._requests import requests, root_templates
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.errors import UsageError
@@ -26,6 +25,8 @@ from ledgerframes.statistics.differences import LEAST_COUNT
 VERDICTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
 MAX_COVERAGE_DIFFERENCE = 0.01
+COST = "total_traffic_cost"
+Pair = tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]  # keys of a row of the result, and the requests before and after
 VERSION_KEYS = (
     declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
     declare.text("package_id_after", "Package of the requests after. Missing if the kind is gone."),
@@ -116,12 +117,13 @@ def compare(
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], price, rate)
-    coverages = [rows["total_traffic_cost"].notna().mean() for rows in sides]
+    coverages = [rows[COST].notna().mean() for rows in sides]
     total, differ = values["change"].sum(), abs(coverages[0] - coverages[1]) > MAX_COVERAGE_DIFFERENCE
     has_contribution = by == "template" and total != 0 and not differ
     values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
     values["era"] = pd.Series([_eras_between(before, after, eras)] * len(pairs), dtype="str")
-    result = COMPARE.build(after, {**values, **_tail(pairs, min(map(window_share, (before, after))))}, by)
+    values["coverage_time"] = np.full(len(pairs), min(map(window_share, (before, after))))
+    result = COMPARE.build(after, values, by)
     order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names
     ordered = pd.concat([order, result[keys]], axis=1).sort_values(["size", *keys], ascending=[False, *[True] * len(keys)])
@@ -156,39 +158,22 @@ def _rows(frames: Frames, kinds: Sequence[str]) -> pd.DataFrame:
     return rows.join(root_templates(frames, rows["update_id"], ["package_id"]))
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Keys of one row of the result, and the requests on both sides."""
-
-    keys: dict[str, Any]
-    before: pd.DataFrame
-    after: pd.DataFrame
-
-    @property
-    def costs(self) -> tuple[pd.Series, pd.Series]:
-        """Known costs on both sides [bytes]."""
-        first, second = (rows["total_traffic_cost"].dropna().astype("int64") for rows in (self.before, self.after))
-        return first, second
-
-
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
+    """Return a pair per kind, or per combination of package ids, also where one side has none."""
     rows = pd.concat([side.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
-    pairs = []
+    pairs: list[Pair] = []
     for values, part in rows.groupby(list(kinds), dropna=False, observed=True, sort=True):
         keys = dict(zip(kinds, values, strict=True))
-        pair = Pair(keys, part[part["side"] == 0], part[part["side"] == 1])
-        pairs += _versions(pair) if by_version else [pair]
+        first, second = (part[part["side"] == side] for side in (0, 1))
+        if not by_version:
+            pairs.append((keys, first, second))
+            continue
+        pairs += [
+            ({**keys, "package_id_before": a, "package_id_after": b}, before, after)
+            for a, before in _by_package(first)
+            for b, after in _by_package(second)
+        ]
     return pairs
-
-
-def _versions(pair: Pair) -> list[Pair]:
-    """Return a pair for each combination of package ids, also where one side has none."""
-    first, second = (_by_package(rows) for rows in (pair.before, pair.after))
-    return [
-        replace(pair, keys={**pair.keys, "package_id_before": a, "package_id_after": b}, before=before, after=after)
-        for a, before in first
-        for b, after in second
-    ]
 
 
 def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
@@ -198,64 +183,60 @@ def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
 
 def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
     """Return the columns that need no price."""
-    costs = [pair.costs for pair in pairs]
-    judged = [min(len(first), len(second)) >= min_requests for first, second in costs]
-    differences, strict = (
-        [
-            difference_of_percentiles(*each, 50, confidence=confidence) if ok else None
-            for each, ok in zip(costs, judged, strict=True)
-        ]
-        for confidence in (1 - LEVEL, 1 - LEVEL / max(1, sum(judged)))
-    )
-    medians, p95s = ([[percentile(side, percent).value for side in each] for each in costs] for percent in (50, 95))
-    columns: dict[str, Any] = {
-        "package_ids_before": pd.Series([_packages(pair.before) for pair in pairs], dtype="str"),
-        "package_ids_after": pd.Series([_packages(pair.after) for pair in pairs], dtype="str"),
-        "requests_before": [len(first) for first, _ in costs],
-        "requests_after": [len(second) for _, second in costs],
-        "median_before": [first for first, _ in medians],
-        "median_after": [second for _, second in medians],
-        "p95_before": [first for first, _ in p95s],
-        "p95_after": [second for _, second in p95s],
-        **{name: [each and getattr(each, name) for each in differences] for name in ("difference", "low", "high")},
-        "relative": [
-            each.difference / median[0] if each and each.difference is not None and median[0] else np.nan
-            for each, median in zip(differences, medians, strict=True)
-        ],
-        "verdict": pd.Categorical(
-            [_verdict(pair, each) for pair, each in zip(pairs, differences, strict=True)], categories=list(VERDICTS)
-        ),
-        "is_clear_after_correction": pd.array(
-            [None if each is None else _excludes_zero(each) for each in strict], dtype="boolean"
-        ),
-        "change": [sum(second.tolist()) - sum(first.tolist()) for first, second in costs],
+    judged = [min(before[COST].count(), after[COST].count()) >= min_requests for _, before, after in pairs]
+    rows = [_row(*pair, is_judged, max(1, sum(judged))) for pair, is_judged in zip(pairs, judged, strict=True)]
+    names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
+    table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes"], dtype="object")
+    integers = [column.name for column in COMPARE.columns if column.dtype == declare.INTEGER]
+    return {
+        **table,
+        **{name: as_integers(table[name].tolist(), name) for name in integers},
+        "kind": pd.Categorical(table["kind"], categories=list(grouping.KINDS)),
+        "verdict": pd.Categorical(table["verdict"], categories=list(VERDICTS)),
     }
-    names = ["median_before", "median_after", "p95_before", "p95_after", "difference", "low", "high", "change"]
-    return {**_key_columns(pairs), **columns, **{name: as_integers(columns[name], name) for name in names}}
 
 
-def _key_columns(pairs: Sequence[Pair]) -> dict[str, pd.Series]:
-    names = [*grouping.TEMPLATE.key_names, *(column.name for column in VERSION_KEYS)]
-    columns = {name: pd.Series([pair.keys.get(name) for pair in pairs], dtype="str") for name in names}
-    return {**columns, "kind": pd.Series(pd.Categorical(columns["kind"], categories=list(grouping.KINDS)))}
+def _row(keys: dict[str, Any], before: pd.DataFrame, after: pd.DataFrame, is_judged: bool, judged_count: int) -> dict[str, Any]:
+    """Return the figures of one kind, or of two of its versions."""
+    first, second = (rows[COST].dropna().astype("int64") for rows in (before, after))
+    compared: tuple[Any, Any] = (first, second) if is_judged else ([], [])
+    difference, strict = (difference_of_percentiles(*compared, 50, confidence=1 - LEVEL / number) for number in (1, judged_count))
+    (median_before, p95_before), (median_after, p95_after) = (
+        [percentile(costs, percent).value for percent in (50, 95)] for costs in (first, second)
+    )
+    both = pd.concat([before[COST], after[COST]], ignore_index=True)
+    return {
+        **keys,
+        "package_ids_before": ", ".join(sorted(before["package_id"].dropna().unique())) or None,
+        "package_ids_after": ", ".join(sorted(after["package_id"].dropna().unique())) or None,
+        "requests_before": len(first),
+        "requests_after": len(second),
+        "median_before": median_before,
+        "median_after": median_after,
+        "p95_before": p95_before,
+        "p95_after": p95_after,
+        **{name: getattr(difference, name) for name in ("difference", "low", "high")},
+        "relative": difference.difference / median_before if difference.difference is not None and median_before else np.nan,
+        "verdict": _verdict(before, after, difference),
+        "is_clear_after_correction": _excludes_zero(strict) if is_judged else None,
+        "change": sum(second.tolist()) - sum(first.tolist()),
+        "coverage": both.notna().mean(),
+        "coverage_bytes": single_group(len(both)).coverage_bytes(both, known(both))[0],
+    }
 
 
 def _excludes_zero(difference: PercentileDifference) -> bool:
     return difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)
 
 
-def _verdict(pair: Pair, difference: PercentileDifference | None) -> str:
-    if pair.before.empty or pair.after.empty:
-        return "new" if pair.before.empty else "gone"
-    if difference is None or difference.difference is None:
+def _verdict(before: pd.DataFrame, after: pd.DataFrame, difference: PercentileDifference) -> str:
+    if before.empty or after.empty:
+        return "new" if before.empty else "gone"
+    if difference.difference is None:
         return "too few"
     if not _excludes_zero(difference):
         return "no clear change"
     return "dearer" if difference.low and difference.low > 0 else "cheaper"
-
-
-def _packages(rows: pd.DataFrame) -> str | None:
-    return ", ".join(sorted(rows["package_id"].dropna().unique())) or None
 
 
 def _coin_difference(differences: pd.Series, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
@@ -266,16 +247,3 @@ def _coin_difference(differences: pd.Series, price: TrafficPrice | None, rate: N
         raise UsageError("Pass rate= too, because coin_difference follows from price= and rate=.")
     require_one_currency(price, rate)
     return rate.coins(price.of_bytes(differences))
-
-
-def _tail(pairs: Sequence[Pair], coverage_time: float) -> dict[str, Any]:
-    """Return the coverage of both sides together."""
-    both = [pd.concat([pair.before["total_traffic_cost"], pair.after["total_traffic_cost"]]) for pair in pairs]
-    return {
-        "coverage": [float(costs.notna().mean()) for costs in both],
-        "coverage_bytes": [
-            single_group(len(costs)).coverage_bytes(costs.reset_index(drop=True), costs.notna().to_numpy(bool))[0]
-            for costs in both
-        ],
-        "coverage_time": np.full(len(pairs), coverage_time),
-    }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,16 +28,7 @@ CONTROL = declare.Figure(
     ),
     unit="requests",
 )
-CONTROLS = ("participant", "template", "period", "party", "envelopes", "wasted")
-
-
-class Total(NamedTuple):
-    """One control total, with a reason if it may differ from the total of all requests."""
-
-    name: str
-    parts: str
-    sum_of_parts: int | None
-    reason: str | None = None
+COST = "total_traffic_cost"
 
 
 @CONTROL.document
@@ -60,62 +50,42 @@ def control(frames: Frames) -> pd.DataFrame:
     True
     """
     CONTROL.check(frames)
-    whole = spend(frames)
-    total = exact_sum(whole["total_traffic_cost"])
-    totals = list(_totals(frames))
-    failures = {
-        each.name: f"{each.parts} are {each.sum_of_parts}, the total is {total}"
-        for each in totals
-        if each.sum_of_parts != total and each.reason is None
-    }
+    whole, kinds = spend(frames), overhead(frames).set_index("kind")
+    total, parts = exact_sum(whole[COST]), _parts(frames, kinds)
+    sums = {name: exact_sum(pd.concat(columns)) for name, (_, *columns) in parts.items()}
+    reasons = dict.fromkeys(name for name, part in sums.items() if part != total)
+    if "envelopes" in reasons:
+        has_fewer = kinds["coverage"].iloc[0] < whole["coverage"].iloc[0]
+        reasons["envelopes"] = "some requests have no envelopes" if has_fewer else "some totals are not the sum of envelopes"
+    failures = {name: f"{parts[name][0]} are {sums[name]}, the total is {total}" for name, why in reasons.items() if why is None}
     if failures:
         raise IntegrityError(
             f"Costs do not add up: {', '.join(failures.values())}. Report this as a defect of ledgerframes.", failures=failures
         )
-    sums = as_integers([each.sum_of_parts for each in totals], "traffic_cost")
-    whole_total = as_integers([total] * len(totals), "total_traffic_cost")
+    sum_of_parts = as_integers(list(sums.values()), "traffic_cost")
+    totals = as_integers([total] * len(parts), COST)
     values = {
-        "control": pd.Categorical([each.name for each in totals], categories=CONTROLS),
-        "parts": [each.parts for each in totals],
-        "sum_of_parts": sums,
-        "total_traffic_cost": whole_total,
-        "difference": whole_total - sums,
-        "reason": pd.Series([None if each.sum_of_parts == total else each.reason for each in totals], dtype="str"),
-        **{name: np.repeat(whole[name].to_numpy(), len(totals)) for name in ("coverage", "coverage_bytes")},
+        "control": pd.Categorical(list(parts), categories=list(parts)),
+        "parts": [text for text, *_ in parts.values()],
+        "sum_of_parts": sum_of_parts,
+        "total_traffic_cost": totals,
+        "difference": totals - sum_of_parts,
+        "reason": pd.Series([reasons.get(name) for name in parts], dtype="str"),
+        **{name: np.repeat(whole[name].to_numpy(), len(parts)) for name in ("coverage", "coverage_bytes")},
     }
     return CONTROL.build(frames, values)
 
 
-def _totals(frames: Frames) -> Iterator[Total]:
-    yield Total("participant", "participants", exact_sum(spend(frames, by="participant")["total_traffic_cost"]))
-    yield Total("template", "kinds and templates", exact_sum(spend(frames, by="template")["total_traffic_cost"]))
-    yield Total("period", "days", exact_sum(spend(frames, every="1d")["total_traffic_cost"]))
-    yield _party_total(frames)
-    yield _envelope_total(frames)
-    yield _wasted_total(frames)
-
-
-def _party_total(frames: Frames) -> Total:
-    """Return the requests of one party, those of several once, and those without a party."""
-    parties = spend(frames, by="party")
-    without_party = parties.loc[parties["party"].isna(), "total_traffic_cost"]
-    parts = pd.concat([parties["single_party_traffic_cost"], parties["shared_traffic_cost"], without_party])
-    return Total("party", "requests of one party, of several once, and of none", exact_sum(parts))
-
-
-def _envelope_total(frames: Frames) -> Total:
-    kinds = overhead(frames).set_index("kind")
-    parts = kinds.loc[["with views", "without views"], "traffic_cost"]
-    coverage = kinds["coverage"].iloc[0]
-    reason = (
-        "some requests have no envelopes"
-        if coverage < spend(frames)["coverage"].iloc[0]
-        else "some totals are not the sum of envelopes"
-    )
-    return Total("envelopes", "envelopes with views and without", exact_sum(parts), reason)
-
-
-def _wasted_total(frames: Frames) -> Total:
-    result = wasted(frames, every=None, accept_survivorship=True)
-    parts = pd.concat([result["wasted_traffic_cost"], result["useful_traffic_cost"]])
-    return Total("wasted", "wasted and useful cost", exact_sum(parts))
+def _parts(frames: Frames, kinds: pd.DataFrame) -> dict[str, Any]:
+    """Return what each control total adds up, in words and as columns."""
+    parties, waste = spend(frames, by="party"), wasted(frames, every=None, accept_survivorship=True)
+    of_none = parties.loc[parties["party"].isna(), COST]
+    by_number = (parties["single_party_traffic_cost"], parties["shared_traffic_cost"], of_none)
+    return {
+        "participant": ("participants", spend(frames, by="participant")[COST]),
+        "template": ("kinds and templates", spend(frames, by="template")[COST]),
+        "period": ("days", spend(frames, every="1d")[COST]),
+        "party": ("requests of one party, of several once, and of none", *by_number),
+        "envelopes": ("envelopes with views and without", kinds.loc[["with views", "without views"], "traffic_cost"]),
+        "wasted": ("wasted and useful cost", waste["wasted_traffic_cost"], waste["useful_traffic_cost"]),
+    }

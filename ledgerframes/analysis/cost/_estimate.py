@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Groups, Rates, group_by, known
+from ledgerframes.analysis._groups import Groups, Rates, group_by, is_true, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -68,7 +68,7 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     rows = grouping.with_keys(actual, combined, keys)
     groups = group_by(rows, [*keys, "outcome"])
     both = rows.assign(difference=rows["cost"] - rows["estimated"])
-    is_over = (10 * rows["cost"] > 11 * rows["estimated"]).fillna(value=False).to_numpy(dtype=bool)
+    is_over = is_true(10 * rows["cost"] > 11 * rows["estimated"])
     values: dict[str, Any] = {
         **groups.keys,
         "requests": groups.count(),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Any
 
@@ -45,34 +43,6 @@ JOURNAL = declare.Figure(
     ),
     unit="requests of this entry",
 )
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One amount that is debited to one account and credited to another."""
-
-    date: datetime
-    kind: str
-    party: str | None
-    period: str
-    amount: Decimal
-    currency: str
-    quantity: Decimal
-    unit: str
-    rate: Decimal
-    rate_source: str | None
-    source_ids_sha256: str
-    coverage: float
-
-    def entry_id(self, network: str) -> str:
-        """Return an id that a second run repeats, so that entries can be imported once."""
-        text = "\n".join([network, self.period, self.party or "", self.kind])
-        return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
-
-    @property
-    def memo(self) -> str:
-        """A description in words."""
-        return f"{self.kind} {self.period}, {self.party or 'unknown party'}: {self.quantity.normalize():f} {self.unit}"
 
 
 @JOURNAL.document
@@ -122,13 +92,11 @@ def journal(
     _require_totals(statement)
     if not accept_partial:
         _require_whole_periods(statement)
-    network = str(statement["network"].iloc[0]) if len(statement) else ""
     entries = [*_bill_entries(statement, key), *_posting_entries(postings, statement)]
     _require_accounts(entries, accounts)
-    ids = [each.entry_id(network) for each in entries]
-    _require_distinct(ids, entries)
-    order = sorted(range(len(entries)), key=lambda each: (entries[each].date, ids[each]))
-    return _build([entries[each] for each in order], [ids[each] for each in order], accounts, statement)
+    _require_distinct(entries)
+    entries.sort(key=lambda entry: (entry["date"], entry["entry_id"]))
+    return _build(entries, accounts, statement)
 
 
 def _check(statement: object) -> str | None:
@@ -170,29 +138,38 @@ def _require_totals(statement: pd.DataFrame) -> None:
         )
 
 
-def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[Entry]:
+def _entry(statement: pd.DataFrame, period: str, **facts: Any) -> dict[str, Any]:
+    """Return an entry, whose id a second run repeats, so that it can be imported once."""
+    kind, party = facts["kind"], facts["party"]
+    network = str(statement["network"].iloc[0]) if len(statement) else ""
+    entry_id = hashlib.sha256("\n".join([network, period, party or "", kind]).encode()).hexdigest()[:ID_LENGTH]
+    memo = f"{kind} {period}, {party or 'unknown party'}: {facts['quantity'].normalize():f} {facts['unit']}"
+    return {"entry_id": entry_id, "memo": memo, **facts}
+
+
+def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str, Any]]:
     for line in statement.to_dict("records"):
         if pd.isna(line["currency"]) or line["currency"] == 0:
             continue
         name = line[key] if key else "all"
-        yield Entry(
+        yield _entry(
+            statement,
+            f"{line['period_start']:%Y-%m-%dT%H:%MZ}/{line['period_end']:%Y-%m-%dT%H:%MZ}",
             date=(line["period_end"] - pd.Timedelta(microseconds=1)).normalize(),
             kind=TRAFFIC,
             party=None if pd.isna(name) else name,
-            period=f"{line['period_start']:%Y-%m-%dT%H:%MZ}/{line['period_end']:%Y-%m-%dT%H:%MZ}",
             amount=line["currency"],
-            currency=line["currency_code"],
+            currency_code=line["currency_code"],
             quantity=Decimal(line["bytes"]),
             unit="bytes",
             rate=line["price"],
             rate_source="list price",
-            source_ids_sha256=line["source_ids_sha256"],
-            coverage=line["coverage"],
+            **{name: line[name] for name in ("source_ids_sha256", "coverage")},
         )
 
 
-def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[Entry]:
-    """Yield one entry for each day, party and kind of the postings with one rate."""
+def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield one entry for each posting whose amount is not 0."""
     if postings is None or postings.empty:
         return
     missing = [name for name in POSTING_COLUMNS if name not in postings]
@@ -207,19 +184,18 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
             amount = (quantity * rate * (Decimal("1e-6") if posting["unit"] == "bytes" else 1)).quantize(CENT, ROUND_HALF_EVEN)
         if amount:
             source_id = str(posting["source_id"])
-            yield Entry(
+            yield _entry(
+                statement,
+                f"{date:%Y-%m-%d}/{source_id}",
                 date=date.tz_convert("UTC").normalize(),
-                kind=posting["kind"],
-                party=posting["party"],
-                period=f"{date:%Y-%m-%d}/{source_id}",
+                party=None if pd.isna(posting["party"]) else posting["party"],
                 amount=amount,
-                currency=currency,
+                currency_code=currency,
                 quantity=quantity,
-                unit=posting["unit"],
                 rate=rate,
-                rate_source=posting["rate_source"],
                 source_ids_sha256=hashlib.sha256(f"{source_id}\n".encode()).hexdigest(),
                 coverage=1.0,
+                **{name: posting[name] for name in ("kind", "unit", "rate_source")},
             )
 
 
@@ -239,46 +215,41 @@ def _decimal(value: object, name: str) -> Decimal:
     return number
 
 
-def _require_accounts(entries: Sequence[Entry], accounts: Mapping[str, tuple[str, str]]) -> None:
-    for kind in dict.fromkeys(each.kind for each in entries):
+def _require_accounts(entries: Sequence[Mapping[str, Any]], accounts: Mapping[str, tuple[str, str]]) -> None:
+    for kind in dict.fromkeys(each["kind"] for each in entries):
         pair = accounts.get(kind)
         if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
             raise UsageError(f"accounts= must have a pair of different accounts for {kind!r}, got {pair!r}.")
 
 
-def _require_distinct(ids: Sequence[str], entries: Sequence[Entry]) -> None:
-    counts = Counter(ids)
-    repeated = {each.memo: "same id" for name, each in zip(ids, entries, strict=True) if counts[name] > 1}
+def _require_distinct(entries: Sequence[Mapping[str, Any]]) -> None:
+    counts = Counter(each["entry_id"] for each in entries)
+    repeated = {each["memo"]: "same id" for each in entries if counts[each["entry_id"]] > 1}
     if repeated:
         raise IntegrityError(f"Entries are repeated: {', '.join(repeated)}. Pass each line and posting once.", failures=repeated)
 
 
 def _build(
-    entries: Sequence[Entry], ids: Sequence[str], accounts: Mapping[str, tuple[str, str]], statement: pd.DataFrame
+    entries: Sequence[Mapping[str, Any]], accounts: Mapping[str, tuple[str, str]], statement: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the debit and the credit of each entry."""
-    rows = [(each, name, side) for each, name in zip(entries, ids, strict=True) for side in (0, 1)]
+    sides = [
+        {**each, "account": account, side: each["amount"]}
+        for each in entries
+        for side, account in zip(("debit", "credit"), accounts[each["kind"]], strict=True)
+    ]
+    rows = pd.DataFrame(sides, columns=[*(column.name for column in JOURNAL.columns), "coverage"])
     first_line = np.full(len(rows), 0 if len(statement) else -1)
-    units, currencies = [each.unit for each, _, _ in rows], [each.currency for each, _, _ in rows]
     values: dict[str, Any] = {
-        "entry_id": pd.Series([name for _, name, _ in rows], dtype="str"),
-        "date": pd.Series([each.date for each, _, _ in rows], dtype=declare.TIME),
-        "kind": pd.Categorical([each.kind for each, _, _ in rows], categories=list(KINDS)),
-        "party": pd.Series([each.party for each, _, _ in rows], dtype="str"),
-        "account": pd.Series([accounts[each.kind][side] for each, _, side in rows], dtype="str"),
-        "debit": amounts([None if side else each.amount for each, _, side in rows]),
-        "credit": amounts([each.amount if side else None for each, _, side in rows]),
-        "currency_code": pd.Categorical(currencies),
-        "quantity": amounts([each.quantity for each, _, _ in rows]),
-        "unit": pd.Categorical(units, categories=["bytes", "coin"]),
-        "rate": amounts([each.rate for each, _, _ in rows]),
-        "rate_source": pd.Series([each.rate_source for each, _, _ in rows], dtype="str"),
-        "memo": pd.Series([each.memo for each, _, _ in rows], dtype="str"),
-        "source_ids_sha256": pd.Series([each.source_ids_sha256 for each, _, _ in rows], dtype="str"),
-        "coverage": np.array([each.coverage for each, _, _ in rows], dtype="float64"),
+        **rows,
+        "date": pd.Series(rows["date"], dtype=declare.TIME),
+        "kind": pd.Categorical(rows["kind"], categories=list(KINDS)),
+        "unit": pd.Categorical(rows["unit"], categories=["bytes", "coin"]),
         "coverage_time": np.full(len(rows), float(statement["coverage_time"].min())),
         **{name: statement[name].array.take(first_line, allow_fill=True) for name in ("population", "network")},
     }
+    for name in ("debit", "credit", "quantity", "rate"):
+        values[name] = amounts(None if pd.isna(value) else value for value in rows[name])
     result = JOURNAL.build(None, values)
     debit, credit = decimals.total(result["debit"]), decimals.total(result["credit"])
     if debit != credit:

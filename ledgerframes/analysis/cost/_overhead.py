@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, known, ratio
+from ledgerframes.analysis._groups import Flags, Groups, is_true, known, ratio
 from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
 from ledgerframes.frames import Frames
 
@@ -62,7 +62,7 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     groups = Groups(groups.keys.rename(columns={"kind": REQUEST_KIND.name}), groups.codes)
     facts = _facts_of_requests(frames, rows)
     has_envelopes = facts["envelopes_with_views"] + facts["envelopes_without_views"] > 0
-    is_covered = known(rows["total_traffic_cost"]) & has_envelopes.to_numpy(dtype=bool)
+    is_covered = known(rows["total_traffic_cost"]) & is_true(has_envelopes)
     facts.loc[~is_covered] = pd.NA
     assigned = facts["with_views"] + facts["without_views"]
     unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
@@ -112,8 +112,7 @@ def _has_confirmers_of_larger(envelopes: pd.DataFrame) -> Flags:
     has_confirmers = envelopes["confirmer_set"].notna()
     largest_first = envelopes[has_confirmers].sort_values("traffic_cost", ascending=False, kind="stable")
     is_repeated = largest_first.duplicated(["request", "confirmer_set"])
-    result: Flags = is_repeated.reindex(envelopes.index, fill_value=False).to_numpy(dtype=bool)
-    return result
+    return is_true(is_repeated.reindex(envelopes.index, fill_value=False))
 
 
 def _by_kind(*columns: pd.Series) -> pd.Series:

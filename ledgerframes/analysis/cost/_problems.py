@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import Flags, ratio
+from ledgerframes.analysis._groups import Flags, is_true, ratio
 from ledgerframes.frames import Frames
 
 PROBLEMS = declare.Figure(
@@ -63,5 +63,4 @@ def _problems(frames: Frames) -> Iterator[tuple[str, str, str, int, str | None, 
 
 def _is_wrong(rows: pd.DataFrame, column: str, problem: str) -> Flags:
     limit = rows["record_time"] if problem == BEFORE_RECORD_TIME else 0
-    is_wrong: Flags = (rows[column] < limit).to_numpy(dtype=bool, na_value=False)
-    return is_wrong
+    return is_true(rows[column] < limit)

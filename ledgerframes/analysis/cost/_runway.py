@@ -13,7 +13,15 @@ import pandas as pd
 from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, microseconds, period_length, single_group
+from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
+    ORIGIN,
+    as_integers,
+    known,
+    microseconds,
+    period_length,
+    single_group,
+)
 from ledgerframes.analysis._requests import requests
 from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
@@ -130,15 +138,6 @@ class BaseRate:
         return self.burst * 3_600 // period_length(self.window, "window")
 
 
-@dataclass(frozen=True)
-class History:
-    """Burn of a participant in the weeks before a balance, and its coverage."""
-
-    weeks: list[list[int]]
-    coverage: float
-    coverage_bytes: float
-
-
 @RUNWAY.document
 def runway(
     frames: Frames,
@@ -194,13 +193,13 @@ def runway(
     hours = period_length(horizon, "horizon") // 3_600
     if not 1 <= hours <= MAX_HORIZON:
         raise UsageError(f"horizon= must be from 1h to 366d, got {horizon!r}.")
-    history = _history(frames, participant, balance, topup, base_rate)
-    paths = balances(history.weeks, balance.bytes, hours, **_options(balance, topup, base_rate))
+    weeks, coverage = _history(frames, participant, balance, topup, base_rate)
+    paths = balances(weeks, balance.bytes, hours, **_options(balance, topup, base_rate))
     start = _hour(balance.at)
     values: dict[str, Any] = {
         "hour": pd.date_range(start + HOUR, periods=hours, freq="h", unit="us"),
         **{name: as_integers(paths.get(path, [None] * hours), name) for name, path in PATH},
-        **_tail(history, hours),
+        **{name: np.full(hours, share) for name, share in coverage.items()},
     }
     return RUNWAY.build(frames, values)
 
@@ -231,10 +230,10 @@ def runway_summary(
     True
     """
     SUMMARY.check(frames)
-    history = _history(frames, participant, balance, topup, base_rate)
+    weeks, coverage = _history(frames, participant, balance, topup, base_rate)
     free = base_rate.per_hour if base_rate else 0
-    measured = runway_of(history.weeks, balance.bytes, **_options(balance, topup, base_rate))
-    mean = [Fraction(sum(hours), len(history.weeks)) for hours in zip(*history.weeks, strict=True)]
+    measured = runway_of(weeks, balance.bytes, **_options(balance, topup, base_rate))
+    mean = [Fraction(sum(hours), len(weeks)) for hours in zip(*weeks, strict=True)]
     safe = None if topup is None else safe_interval(mean, topup.amount, factor=measured.factor or 1.0, free_per_hour=free)
     ends = {"first": measured.high, "middle": measured.middle, "last": measured.low}
     values: dict[str, Any] = {
@@ -243,10 +242,10 @@ def runway_summary(
         "balance": [balance.bytes],
         **{f"runs_dry_{name}": pd.Series([_end(balance, hours)], dtype=declare.TIME) for name, hours in ends.items()},
         "safe_interval": as_integers([safe], "safe_interval"),
-        "silent_minutes": [60 * silent_hours(history.weeks, balance.bytes, topup, free_per_hour=free)],
+        "silent_minutes": [60 * silent_hours(weeks, balance.bytes, topup, free_per_hour=free)],
         "weeks_of_history": [measured.weeks],
         "factor": [np.nan if measured.factor is None else measured.factor],
-        **_tail(history, 1),
+        **{name: [share] for name, share in coverage.items()},
     }
     return SUMMARY.build(frames, values)
 
@@ -264,14 +263,10 @@ def _options(balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate |
     return {"start": start, "top_up": topup, "free_per_hour": base_rate.per_hour if base_rate else 0}
 
 
-def _tail(history: History, count: int) -> dict[str, Any]:
-    return {name: np.full(count, getattr(history, name)) for name in ("coverage", "coverage_bytes")}
-
-
 def _history(
     frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
-) -> History:
-    """Return the burn of the latest 4 to 6 whole weeks before the balance, without a gap."""
+) -> tuple[list[list[int]], dict[str, float]]:
+    """Return the burn of the latest 4 to 6 adjacent whole weeks, and its coverage."""
     for name, value, kind in (("balance", balance, TrafficBalance), ("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
         if not isinstance(value, kind) and (value is not None or kind is TrafficBalance):
             raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
@@ -305,7 +300,10 @@ def _history(
             "Load a longer window.",
             missing=(f"{MIN_WEEKS - len(weeks)} weeks",),
         )
-    return History(weeks, *_coverage(rows["total_traffic_cost"][used].reset_index(drop=True)))
+    costs = rows["total_traffic_cost"][used].reset_index(drop=True)
+    group, is_known = single_group(len(costs)), known(costs)
+    shares = {"coverage": group.coverage(is_known), "coverage_bytes": group.coverage_bytes(costs, is_known)}
+    return weeks, {name: float(share[0]) for name, share in shares.items()}
 
 
 def _rows(frames: Frames, participant: str) -> pd.DataFrame:
@@ -316,9 +314,3 @@ def _rows(frames: Frames, participant: str) -> pd.DataFrame:
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
         raise UsageError(f"Unknown participant {participant!r}. {step}")
     return rows[participants == participant].reset_index(drop=True)
-
-
-def _coverage(costs: pd.Series) -> tuple[float, float]:
-    is_known = costs.notna().to_numpy(dtype=bool)
-    groups = single_group(len(costs))
-    return float(groups.coverage(is_known)[0]), float(groups.coverage_bytes(costs, is_known)[0])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, known, shares
+from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares
 from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
@@ -129,12 +129,10 @@ def spend(
         "coverage_bytes": groups.coverage_bytes(costs, is_known),
     }
     if by == "party":
-        is_single = rows["is_single_party"].to_numpy(dtype=bool)
+        is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
         values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(
-            costs, (is_first & ~is_single & rows["party"].notna()).to_numpy(dtype=bool)
-        )
+        values["shared_traffic_cost"] = groups.known_part(costs, is_true(is_first) & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
         values["confirmers"], values["informees"] = (

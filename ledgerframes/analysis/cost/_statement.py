@@ -21,14 +21,7 @@ from ledgerframes.analysis._requests import per_party, positions, requests, take
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import (
-    MarketRate,
-    NetworkRate,
-    TrafficPrice,
-    require_one_currency,
-    require_price,
-    require_traffic_price,
-)
+from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 from ledgerframes.statistics import printing
 
 SPLITS = ("equal", "first", "whole")
@@ -128,7 +121,7 @@ def statement(
     costs = rows["total_traffic_cost"]
     total = groups.total(costs).rename("bytes")
     exact = price.of_bytes(total)
-    rounded = _rounded_lines(exact, _period_codes(groups, every), unit)
+    rounded = _rounded_lines(exact, groups.keys.get("period_start", 0), unit)
     coin = rate.coins(rounded) if rate else amounts([None] * len(groups))
     values: dict[str, Any] = {
         **groups.keys,
@@ -214,13 +207,7 @@ def _paid(update_ids: pd.Series, ledger: Frames | None) -> pd.Series:
     return take_or_missing(paid["paid_traffic_cost"], positions(update_ids, paid["update_id"]))
 
 
-def _period_codes(groups: Groups, every: str | None) -> Sequence[int]:
-    if every is None:
-        return [0] * len(groups)
-    return pd.factorize(groups.keys["period_start"])[0].tolist()
-
-
-def _rounded_lines(exact: pd.Series, periods: Sequence[int], unit: Decimal) -> pd.Series:
+def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) -> pd.Series:
     """Return amounts in whole units, those of each period with the sum of the rounded total."""
     rounded: list[Decimal | None] = [None] * len(exact)
     lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
@@ -245,12 +232,11 @@ def _units(amounts: Sequence[Fraction]) -> list[int]:
 
 def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:
     """Return the prices, the same in every line."""
-    as_of = None if rate is None else rate.as_of
     return {
         "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
         "price": amounts([price.amount] * count),
-        "rate": amounts([None if rate is None else rate.amount] * count),
-        "rate_as_of": pd.Series([as_of] * count, dtype=declare.TIME),
+        "rate": amounts([rate.amount if rate else None] * count),
+        "rate_as_of": pd.Series([rate.as_of if rate else None] * count, dtype=declare.TIME),
         "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
     }
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Groups, known, ratio
+from ledgerframes.analysis._groups import Groups, is_true, known, ratio
 from ledgerframes.analysis._requests import is_rejected, not_negative, require_rejections
 from ledgerframes.analysis._usual_range import period_totals, totals_of_groups, waste_limits
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, is_limit_doubtful, latencies, outcome_classes
@@ -107,7 +107,7 @@ def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
     """Return the kind of rejections of each group that wasted more bytes."""
     numbers = not_negative(latencies(rows))
     wasted_costs = rows["total_traffic_cost"].where(is_rejected(rows))
-    is_late = (numbers >= LIMIT).to_numpy(dtype=bool, na_value=False)
+    is_late = is_true(numbers >= LIMIT)
     in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (~is_late, is_late))
     is_unknown = (in_time + late == 0) | is_limit_doubtful(outcome_classes(rows["verdict_result"], numbers), numbers)
     codes = np.where(is_unknown, -1, late > in_time)

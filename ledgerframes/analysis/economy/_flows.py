@@ -14,11 +14,11 @@ from typing import Any
 
 from ledgerframes.analysis._amounts import multiply, to_decimal
 from ledgerframes.analysis.economy._nodes import Node, Trees, units
-from ledgerframes.analysis.state._payloads import member, whole
+from ledgerframes.analysis.state._payloads import OPEN_ROUND, member, whole
 
 COIN, LOCKED = "Splice.Coin:Coin", "Splice.Coin:LockedCoin"
 TRAFFIC = "Splice.DecentralizedSynchronizer:MemberTraffic"
-OPEN, ISSUING = "Splice.Round:OpenMiningRound", "Splice.Round:IssuingMiningRound"
+ISSUING = "Splice.Round:IssuingMiningRound"
 MERGE = "CoinRules_MergeMemberTrafficContracts"
 MINT = "CoinRules_Mint"
 PREAPPROVALS = ("CoinRules_CreateTransferPreapproval", "CoinRules_CreateExternalPartySetupProposal", "TransferPreapproval_Renew")
@@ -63,15 +63,16 @@ class Rounds:
     """Rounds in the frames, by number and by contract."""
 
     def __init__(self, trees: Trees) -> None:
-        ends = {node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN and node.is_own}
-        self.opened: dict[int, Node] = {}
-        self.issuing: dict[int, dict[str, Any]] = {}
-        self.ended: dict[int, int] = {}
+        own = [node for node in trees.nodes if node.template == OPEN_ROUND and node.is_own]
+        ends = {node.contract_id: node.time for node in own if node.consuming}
+        self.opened: dict[Any, Node] = {}
+        self.issuing: dict[Any, dict[str, Any]] = {}
+        self.ended: dict[Any, int] = {}
         for node in trees.creates.values():
             number = round_of(node.payload)
             if number is None or not node.is_own or node.choice:
                 continue
-            if node.template == OPEN:
+            if node.template == OPEN_ROUND:
                 self.opened[number] = node
                 if node.contract_id in ends:
                     self.ended[number] = ends[node.contract_id]
@@ -95,8 +96,8 @@ class Rounds:
 
     def price(self, number: int | None, name: str = "coinPrice") -> Any:
         """Return a price of a round, None if it is unknown."""
-        node = self.opened.get(number) if number is not None else None
-        return to_decimal(node.payload.get(name)) if node else None
+        opened = self.opened.get(number)
+        return to_decimal(opened.payload.get(name)) if opened else None
 
 
 def round_of(payload: object) -> int | None:

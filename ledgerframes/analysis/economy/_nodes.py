@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,12 +17,11 @@ import pyarrow.compute as pc
 from ledgerframes.analysis._amounts import SCALE, to_decimal
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
+from ledgerframes.analysis.state._payloads import GOVERNANCE, OPEN_ROUND, RULES, decoded, list_of
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
+from ledgerframes.gc_pause import pause_gc
 
-GOVERNANCE = "splice-dso-governance"
-DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
-RULES = "Splice.DsoRules:DsoRules"
 COLUMNS = [
     "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
     "package_name", "choice", "consuming", "signatories", "create_arguments", "choice_argument", "exercise_result",
@@ -65,7 +62,7 @@ class Node:
     @cached_property
     def result(self) -> Any:
         """Result of the choice, None without one that can be read."""
-        return _decoded(self.texts[2], self.coin)
+        return decoded(self.texts[2], self.coin)
 
     def ancestors(self) -> Iterator[Node]:
         """Yield the nodes above, nearest first."""
@@ -119,7 +116,8 @@ def read_trees(frames: Frames, base: Snapshot | None = None) -> Trees:
     last = _last_trees.get(frames)
     if last is not None and last[0] is base:
         return last[1]
-    trees = _read_trees(frames, base)
+    with pause_gc():
+        trees = _read_trees(frames, base)
     _last_trees.clear()
     if len(trees.nodes) <= MAX_KEPT_NODES and not isinstance(base, pd.DataFrame):  # which the caller may change
         _last_trees[frames] = base, trees
@@ -196,48 +194,24 @@ def _is_coin(package: str, template: str) -> bool:
 
 
 def _node(row: Mapping[Any, Any], coin: str) -> Node:
-    signatories, choice, word = row["signatories"], row["choice"], coin.capitalize()
+    choice, word = row["choice"], coin.capitalize()
+    packages = (f"splice-{coin}", f"splice-{coin}-name-service", GOVERNANCE)
     return Node(
         row["update_id"],
         row["time"],
         row["event_id"],
         row["contract_id"],
-        _neutral(row["template_name"], word) if _is_network_package(row["package_name"], coin) else "",
-        _neutral(choice, word) if isinstance(choice, str) else "",
+        row["template_name"].replace(word, "Coin") if row["package_name"] in packages else "",
+        choice.replace(word, "Coin") if isinstance(choice, str) else "",
         row["consuming"] is True,
-        [] if signatories is None or isinstance(signatories, float) else [str(party) for party in signatories],
+        list_of(row["signatories"]),
         (row["create_arguments"], row["choice_argument"], row["exercise_result"]),
         coin,
     )
 
 
-def _is_network_package(package: str, coin: str) -> bool:
-    return package in (f"splice-{coin}", f"splice-{coin}-name-service", GOVERNANCE)
-
-
-def _neutral(text: str, word: str) -> str:
-    return text.replace(word, "Coin")
-
-
-def _decoded(text: object, coin: str) -> Any:
-    """Return a payload with the neutral word for the coin in the names of its members."""
-    if not isinstance(text, str):
-        return None
-    if coin != "coin":
-        text = re.sub(rf'"(\w*)({coin}|{coin.capitalize()})(\w*)":', lambda match: _renamed(match, coin), text)
-    try:
-        return DECODER.decode(text)
-    except msgspec.DecodeError:
-        return None
-
-
-def _renamed(match: re.Match[str], coin: str) -> str:
-    word = "coin" if match[2] == coin else "Coin"
-    return f'"{match[1]}{word}{match[3]}":'
-
-
 def _members(text: object, coin: str) -> dict[str, Any]:
-    value = _decoded(text, coin)
+    value = decoded(text, coin)
     return value if isinstance(value, dict) else {}
 
 
@@ -264,9 +238,9 @@ def _network_party(creates: Any) -> str:
     """Return the party that alone signs the network's rules, or else its rounds."""
     signers: defaultdict[str, set[str]] = defaultdict(set)
     for node in creates:
-        if node.template in (RULES, "Splice.Round:OpenMiningRound") and node.signatories == [node.payload.get("dso")]:
+        if node.template in (RULES, OPEN_ROUND) and node.signatories == [node.payload.get("dso")]:
             signers[node.template].add(node.signatories[0])
-    parties = signers[RULES] or signers["Splice.Round:OpenMiningRound"]
+    parties = signers[RULES] or signers[OPEN_ROUND]
     if len(parties) > 1:
         raise IntegrityError(
             f"Contracts of the network are signed by {len(parties)} parties: {', '.join(sorted(parties))}. "

@@ -14,16 +14,8 @@ from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
 from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
-from ledgerframes.analysis.economy._nodes import (
-    RULES,
-    Node,
-    Trees,
-    from_units,
-    read_trees,
-    require_all_updates,
-    units,
-)
-from ledgerframes.analysis.state._payloads import member, whole
+from ledgerframes.analysis.economy._nodes import Node, Trees, from_units, read_trees, require_all_updates, units
+from ledgerframes.analysis.state._payloads import RULES, member, whole
 from ledgerframes.frames import Frames
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
@@ -147,7 +139,7 @@ def _differs(node: Node, known: Rounds) -> bool | None:
 
 
 def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
-    members = [rows[groups.codes == code] for code in range(len(groups))]
+    members = groups.split(rows)
     sums = {name: [_total(part[name]) for part in members] for name in ("bytes", "coin", "usd")}
     values: dict[str, Any] = {**groups.keys}
     for name in ("buyer", "member_id", "for_whom"):
@@ -199,10 +191,9 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     trees = read_trees(frames, base)
     rows = pd.DataFrame(_name_events(trees), columns=["time", "event", "name", "user", "expires_at", "paid"])
     started = base is not None or any(node.parent is None for node in trees.created(RULES))
-    groups = (
-        Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, from_microseconds(rows["time"]), every)
-    )
-    members = [rows[groups.codes == code] for code in range(len(groups))]
+    times = from_microseconds(rows["time"])
+    groups = Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, times, every)
+    members = groups.split(rows)
     values: dict[str, Any] = {**groups.keys}
     for name in ("event", "name", "user", "expires_at"):
         values[name] = [part[name].iloc[0] if every is None else None for part in members]

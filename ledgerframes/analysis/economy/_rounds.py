@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
 from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, totals
-from ledgerframes.analysis.economy._nodes import Node, from_units, read_trees, require_all_updates
+from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
 from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 
@@ -82,32 +80,6 @@ BURN_MINT = declare.Figure(
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Sums of flows, one row per round or period."""
-
-    keys: pd.DataFrame  # columns that name the rows
-    sums: list[dict[str, int | None]]  # units of each kind of flow, None if one of its amounts is unknown
-    coverage: Any  # share of the flows of each row with a known amount
-
-    def units(self, *kinds: str) -> list[int | None]:
-        """Return the sum of some kinds in each row, None if one is unknown."""
-        return [sum_if_known(row.get(kind, 0) for kind in kinds) for row in self.sums]
-
-    def values(self) -> dict[str, Any]:
-        """Return the columns of all kinds and the control total."""
-        kinds = (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")
-        values: dict[str, Any] = {kind: from_scaled(self.units(kind)) for kind in kinds}
-        values["traffic_bought"] = pd.Series(self.units("traffic_bought"), dtype="Int64")
-        values["unexplained"] = from_scaled(self.unexplained())
-        return {**values, **self.keys, "coverage": self.coverage}
-
-    def unexplained(self) -> list[int | None]:
-        """Return the net less minted, plus burned and fees."""
-        rows = zip(self.units("net"), self.units(*MINTED), self.units(*BURNED, "fees"), strict=True)
-        return [None if None in (net, minted, burned) else net - minted + burned for net, minted, burned in rows]  # type: ignore[operator]
-
-
 @ROUNDS.document
 def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
@@ -124,19 +96,15 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     known = Rounds(trees)
     flows = [*flows_of(trees, known), *issued_flows(trees, known)]
     if every == "round":
-        table = _by_round(frames, flows, known)
-        numbers = table.keys["round_number"]
-        opened = [known.opened.get(number) if pd.notna(number) else None for number in numbers]
-        extra: dict[str, Any] = {
-            "opened_at": _openings(opened),
-            "closed_at": from_microseconds([known.ended.get(number) if pd.notna(number) else None for number in numbers]),
-            "coin_price": amounts(known.price(None if pd.isna(number) else number) for number in numbers),
-        }
+        values, numbers = _by_round(frames, flows, known)
     else:
-        table = _by_period(frames, flows, every)
-        nothing = [None] * len(table.sums)
-        extra = {"opened_at": from_microseconds(nothing), "closed_at": from_microseconds(nothing), "coin_price": amounts(nothing)}
-    return ROUNDS.build(frames, table.values() | extra, every=every)
+        values = _by_period(frames, flows, every)
+        numbers = [None] * len(values["coverage"])
+    opened = [known.opened[number].payload.get("opensAt") if number in known.opened else None for number in numbers]
+    values["opened_at"] = pd.to_datetime(pd.Series(opened, dtype="object"), utc=True, format="ISO8601").dt.as_unit("us")
+    values["closed_at"] = from_microseconds([known.ended.get(number) for number in numbers])
+    values["coin_price"] = amounts(known.price(number) for number in numbers)
+    return ROUNDS.build(frames, values, every=every)
 
 
 @BURN_MINT.document
@@ -151,29 +119,23 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     BURN_MINT.check(frames)
     require_all_updates(frames, BURN_MINT.name)
     trees = read_trees(frames, base)
-    table = _by_period(frames, list(flows_of(trees, Rounds(trees))), every)
-    minted, burned = table.units(*MINTED), table.units(*BURNED, "fees")
-    traffic = table.units("burned_traffic")
-    values = table.values() | {"minted": from_scaled(minted), "burned": from_scaled(burned)}
-    values["ratio"] = amounts(_quotient(above, below) for above, below in zip(burned, minted, strict=True))
-    values["traffic_part"] = amounts(_quotient(above, below) for above, below in zip(traffic, burned, strict=True))
+    values = _by_period(frames, list(flows_of(trees, Rounds(trees))), every)
+    values["ratio"] = _quotients(values["burned"], values["minted"])
+    values["traffic_part"] = _quotients(values["burned_traffic"], values["burned"])
     return BURN_MINT.build(frames, values, every=every)
 
 
-def _quotient(above: int | None, below: int | None) -> Decimal | None:
-    return divide(from_units(above), from_units(below)) if above is not None and below else None
-
-
-def _openings(opened: list[Node | None]) -> pd.Series:
-    texts = pd.Series([node and node.payload.get("opensAt") for node in opened], dtype="object")
-    return pd.to_datetime(texts, utc=True, format="ISO8601").dt.as_unit("us")
+def _quotients(above: pd.Series, below: pd.Series) -> pd.Series:
+    """Return quotients, missing where either is missing or the divisor is 0."""
+    pairs = zip(above, below, strict=True)
+    return amounts(None if pd.isna(part) or pd.isna(whole) or not whole else divide(part, whole) for part, whole in pairs)
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
-def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> Table:
-    """Return the sums per round, and of flows before the first known round."""
+def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> tuple[dict[str, Any], list[int | None]]:
+    """Return the sums and the number of each round, None for flows before the first known one."""
     of_flows = [flow.round_number for flow in flows]
     numbers = sorted({number for number in of_flows if number is not None} | set(known.opened))
     rows: list[int | None] = [*numbers, *([None] if None in of_flows else [])]
@@ -181,9 +143,9 @@ def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> Table:
     keys["coverage_time"] = _covered_shares(frames, rows, known)
     assert frames.window is not None
     since = microseconds(frames.window.since)
-    is_partial = np.array([_begins_or_ends_outside(number, known, since) for number in rows], dtype=bool)
-    keys["is_partial"] = pd.array(is_partial | (keys["coverage_time"] < 1), "boolean")
-    return _table(keys, rows, flows, of_flows)
+    is_whole = [number in known.ended and number in known.opened and known.opened[number].time >= since for number in rows]
+    keys["is_partial"] = pd.array(~np.array(is_whole, dtype=bool) | (keys["coverage_time"] < 1), "boolean")
+    return _sums(keys, rows, flows, of_flows), rows
 
 
 def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds) -> Rates:
@@ -196,23 +158,24 @@ def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds
     return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
 
 
-def _begins_or_ends_outside(number: int | None, known: Rounds, since: int) -> bool:
-    """Return whether a part of the round's life lies outside the frames."""
-    if number is None or number not in known.ended:
-        return True
-    opened = known.opened.get(number)
-    return opened is None or opened.time < since
-
-
-def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> Table:
+def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> dict[str, Any]:
     times = from_microseconds([flow.time for flow in flows])
     groups = group_rows(frames, pd.DataFrame({"record_time": times}), [], every)
-    return _table(groups.keys, range(len(groups)), flows, groups.codes.tolist())
+    return _sums(groups.keys, range(len(groups)), flows, groups.codes.tolist())
 
 
-def _table(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> Table:
-    """Return the sums of the flows of each row, by the name of its row."""
+def _sums(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> dict[str, Any]:
+    """Return the sums of the flows of each row, by kind, and their control total."""
     sums, counts = totals(flows, rows), Counter(rows)
     known = Counter(row for flow, row in zip(flows, rows, strict=True) if flow.units is not None)
-    coverage = ratio([known[name] for name in names], [counts[name] for name in names])
-    return Table(keys, [sums.get(name, {}) for name in names], coverage)
+    parts: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
+    parts |= {"minted": tuple(MINTED), "burned": (*BURNED, "fees")}
+    units = {name: [sum_if_known(sums[row].get(kind, 0) for kind in kinds) for row in names] for name, kinds in parts.items()}
+    rest = zip(units["net"], units["minted"], units["burned"], strict=True)
+    units["unexplained"] = [None if None in row else row[0] - row[1] + row[2] for row in rest]  # type: ignore[operator]
+    return {
+        **keys,
+        **{name: from_scaled(values) for name, values in units.items()},
+        "traffic_bought": pd.Series([sums[row].get("traffic_bought", 0) for row in names], dtype="Int64"),
+        "coverage": ratio([known[row] for row in names], [counts[row] for row in names]),
+    }

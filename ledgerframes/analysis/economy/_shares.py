@@ -13,7 +13,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, from_microseconds, microseconds
+from ledgerframes.analysis._groups import from_microseconds, microseconds
 from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import (
     CLAIMS,
@@ -30,6 +30,7 @@ from ledgerframes.analysis.economy._purchases import bought, buyer_of
 from ledgerframes.analysis.state._payloads import member
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.statistics.runways import require_integer
 
 COUPON, ASSIGN = "Splice.Coin:RewardCouponV2", "RewardCoupon_AssignBeneficiaries"
 AS_CONFIGURED, OTHER = "as configured", "other percentages"
@@ -107,21 +108,23 @@ def leaderboard(
     LEADERBOARD.check(frames, by)
     if of not in RANKINGS or by is None or (of != "issued" and by != "provider"):
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise UsageError(f"top= must be a whole number from 1, got {top!r}.")
+    require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
     rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
     groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [], every)
     is_partial = groups.keys.get("is_partial", pd.Series(False, groups.keys.index)).tolist()
     before: dict[str, int] = {}
     parts: list[pd.DataFrame] = []
-    for code in range(len(groups)):
-        ranking = _ranking(rows[groups.codes == code])
+    for code, part in enumerate(groups.split(rows)):
+        ranking = _ranking(part)
         ranking["rank_before"] = pd.array([before.get(party) for party in ranking["party"]], "Int64")
         before = {} if is_partial[code] else dict(zip(ranking["party"], ranking["rank"], strict=True))
         leading = ranking[ranking["rank"] <= top]
         parts.append((leading if len(leading) or every is None else ranking.reindex([0])).assign(code=code))
-    return _leaderboard(frames, pd.concat(parts, ignore_index=True), groups, by, every)
+    result = pd.concat(parts, ignore_index=True)
+    keys = groups.keys.take(result["code"].to_numpy("int64")).reset_index(drop=True)
+    change, amount = result["rank_before"] - result["rank"], from_scaled(result["units"])
+    return LEADERBOARD.build(frames, {**keys, **result, "amount": amount, "change": change}, by, every=every)
 
 
 def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, int | None]]:
@@ -158,14 +161,6 @@ def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
             "coverage": [counts[party][0] / counts[party][1] for party, _ in ordered],
         }
     )
-
-
-def _leaderboard(frames: Frames, rows: pd.DataFrame, groups: Groups, by: str, every: str | None) -> pd.DataFrame:
-    keys = groups.keys.take(rows["code"].to_numpy("int64")).reset_index(drop=True)
-    values: dict[str, Any] = {str(name): frame[name] for frame in (keys, rows) for name in frame}
-    values["amount"] = from_scaled(rows["units"])
-    values["change"] = rows["rank_before"] - rows["rank"]
-    return LEADERBOARD.build(frames, values, by, every=every)
 
 
 # -- split among beneficiaries -------------------------------------------------------------------------------------------

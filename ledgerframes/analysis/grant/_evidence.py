@@ -18,9 +18,9 @@ from ledgerframes.analysis._requests import is_rejected
 from ledgerframes.analysis.grant._folder import write_folder
 from ledgerframes.analysis.grant._requests import (
     NAMESPACE,
-    App,
     app_bytes,
     excluded_parties,
+    members_of,
     read_app_requests,
     require_known_names,
 )
@@ -207,7 +207,7 @@ def _use_of(
     labels: pd.DataFrame | None,
     min_coverage: float,
 ) -> Use:
-    members = App.of(app)
+    members = members_of(app)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
     part = frames.between(since, until)

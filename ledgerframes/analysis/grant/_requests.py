@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,35 +10,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._groups import group_by, known
-from ledgerframes.analysis._requests import ACCEPTED, encode_texts, has_result, list_items, positions, requests, take_or_missing
+from ledgerframes.analysis._requests import ACCEPTED, has_result, list_items, positions, requests, take_or_missing
 from ledgerframes.analysis.activity._weights import recompute
 from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
+App = dict[str, list[str]]
 MEMBERS = ("packages", "templates", "parties")
+COLUMNS_OF_NODES = {"packages": "package_name", "templates": "template_name"}
 COLUMNS = ["update_id", "record_time", "verdict_result", "total_traffic_cost"]
 NAMESPACE = "::"
 
 
-@dataclass(frozen=True)
-class App:
-    """Packages, templates and parties of an app."""
-
-    # Names of packages, names of templates as in ``template_name``, and ids of parties.
-    packages: tuple[str, ...] = ()
-    templates: tuple[str, ...] = ()
-    parties: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, app: object) -> App:
-        """Return the app of an argument."""
-        if not isinstance(app, Mapping) or not app or not set(app) <= set(MEMBERS):
-            raise UsageError(f"app= must be a dict with {', '.join(MEMBERS)}, got {app!r}.")
-        for name, values in app.items():
-            if isinstance(values, str) or not isinstance(values, Sequence):
-                raise UsageError(f"app= must have a list of {name}, got {values!r}.")
-        return cls(**{name: tuple(map(str, values)) for name, values in app.items()})
+def members_of(app: object) -> App:
+    """Return the packages, templates and parties of an app, some of them none."""
+    if not isinstance(app, Mapping) or not app or not set(app) <= set(MEMBERS):
+        raise UsageError(f"app= must be a dict with {', '.join(MEMBERS)}, got {app!r}.")
+    for name, values in app.items():
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise UsageError(f"app= must have a list of {name}, got {values!r}.")
+    return {name: list(map(str, app.get(name, ()))) for name in MEMBERS}
 
 
 def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by_confirmer: bool) -> pd.DataFrame:
@@ -51,7 +42,7 @@ def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by
     ids = set(_visible_ids(frames, app)) | (set(_confirmed_ids(frames, app)) if by_confirmer else set())
     rows = requests(frames, ["verdict_result", "submitting_parties"])
     rows = rows[rows["update_id"].isin(ids)].sort_values(["record_time", "update_id"], ignore_index=True)
-    parties = [[str(party) for party in each] if isinstance(each, list) else [] for each in _lists(rows["submitting_parties"])]
+    parties = [each or [] for each in pa.array(rows["submitting_parties"]).to_pylist()]
     outside = [sorted(set(each) - set(excluded)) for each in parties]
     result = rows[COLUMNS].assign(outside_parties=pd.Series(outside, rows.index, "object"))
     result["is_known"] = np.array([bool(each) for each in parties], dtype=bool) & known(rows["total_traffic_cost"])
@@ -59,23 +50,15 @@ def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by
     return result
 
 
-def _lists(values: pd.Series) -> list[object]:
-    lists: list[object] = pa.array(values).to_pylist()
-    return lists
-
-
 def _visible_ids(frames: Frames, app: App) -> list[str]:
     """Return the updates with a node of the app's packages and templates."""
-    conditions = [
-        pc.field(column).cast(pa.string()).isin(list(names))
-        for column, names in (("package_name", app.packages), ("template_name", app.templates))
-        if names
-    ]
-    if not conditions:
+    if not app["packages"] and not app["templates"]:
         return []
-    condition = conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1]
-    nodes = frames.scan("tree_events").filter(condition).to_table(columns=["update_id"])
-    ids: list[str] = nodes["update_id"].unique().to_pylist()
+    nodes = frames.scan("tree_events")
+    for name, column in COLUMNS_OF_NODES.items():
+        if app[name]:
+            nodes = nodes.filter(pc.field(column).cast(pa.string()).isin(app[name]))
+    ids: list[str] = nodes.to_table(columns=["update_id"])["update_id"].unique().to_pylist()
     return ids
 
 
@@ -83,7 +66,7 @@ def _confirmed_ids(frames: Frames, app: App) -> list[str]:
     """Return the requests with one of the app's parties in a quorum."""
     quorums = frames.read("quorums", ["update_id", "parties"])
     owners, parties = list_items(quorums["parties"])
-    is_one = pc.is_in(parties, value_set=pa.array(list(app.parties), pa.string())).to_numpy(zero_copy_only=False)
+    is_one = pc.is_in(parties, value_set=pa.array(app["parties"], pa.string())).to_numpy(zero_copy_only=False)
     ids: list[str] = quorums["update_id"].iloc[np.unique(owners[is_one])].unique().tolist()
     return ids
 
@@ -91,12 +74,12 @@ def _confirmed_ids(frames: Frames, app: App) -> list[str]:
 def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
     """Return the bytes that each request burns for the app, missing without a known state."""
     try:
-        weights = recompute(frames) if app.parties else None
+        weights = recompute(frames) if app["parties"] else None
     except CoverageError:
         weights = None
     if weights is None:
         return pd.Series(pd.NA, update_ids.index, "Int64")
-    own = weights[weights["party"].isin(app.parties)].reset_index(drop=True)
+    own = weights[weights["party"].isin(app["parties"])].reset_index(drop=True)
     groups = group_by(own, ["update_id"])
     burns = take_or_missing(groups.total(own["burn_bytes"]), positions(update_ids, groups.keys["update_id"]))
     return burns.fillna(0).set_axis(update_ids.index)
@@ -110,7 +93,8 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
     if isinstance(exclude, str) or not isinstance(exclude, Sequence):
         raise UsageError(f"exclude= must be a list of parties and groups, got {exclude!r}.")
     by_group = {} if labels is None else {str(group): set(rows["id"]) for group, rows in labels.groupby("group")}
-    parties = set(_submitting_parties(frames))
+    _, texts = list_items(frames.read("verdicts", ["submitting_parties"])["submitting_parties"])
+    parties = set(texts.unique().to_pylist())
     for entry in exclude:
         if entry not in by_group and entry not in parties and NAMESPACE not in str(entry):
             near = near_matches(str(entry), [*parties, *by_group])
@@ -119,19 +103,13 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
     return set().union(*(by_group.get(entry, {entry}) for entry in exclude))
 
 
-def _submitting_parties(frames: Frames) -> list[str]:
-    _, parties = list_items(frames.read("verdicts", ["submitting_parties"])["submitting_parties"])
-    names: list[str] = encode_texts(parties)[1].to_pylist()
-    return names
-
-
 def require_known_names(frames: Frames, app: App) -> None:
     """Raise a UsageError for a package or template that no node has."""
-    for column, names in (("package_name", app.packages), ("template_name", app.templates)):
-        if names:
+    for name, column in COLUMNS_OF_NODES.items():
+        if app[name]:
             values = frames.scan("tree_events").to_table(columns=[column])[column].cast(pa.string())
             occurring = values.unique().drop_null().to_pylist()
-            unknown = sorted(set(names) - set(occurring))
+            unknown = sorted(set(app[name]) - set(occurring))
             if unknown:
                 near = near_matches(unknown[0], occurring)
                 step = f"Choose from {', '.join(map(repr, near))}." if near else "Check the name, or load a longer window."

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import missing_windows, provisional_windows
+from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, ratio
 from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_tables
@@ -84,8 +84,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     >>> rows["outcome"].astype("str").unique().tolist()
     ['equal']
     """
-    _require_comparable(listing, bulk, BULK.name)
-    rows = pd.concat([_compare_table(listing, bulk, name) for name in KEYS], ignore_index=True)
+    rows = _compare(listing, bulk, BULK.name)
     rows["number"] = rows["event_id"].str.rpartition(":")[2].astype("Int64")
     order = ["outcome", "record_time", "update_id", "table", "number"]
     rows = rows.sort_values(order, na_position="first", ignore_index=True)
@@ -116,8 +115,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()
     [['transaction', 0, 0, 0], ['reassignment', 0, 0, 0], ['import', 0, 0, 0]]
     """
-    _require_comparable(listing, bulk, TOTALS.name)
-    rows = pd.concat([_compare_table(listing, bulk, name) for name in KEYS], ignore_index=True)
+    rows = _compare(listing, bulk, TOTALS.name)
     updates = _worst_of_updates(rows).join(_kinds(listing, bulk), on="update_id")
     codes = pd.Categorical(updates["kind"], KINDS).codes.astype(np.int64)
     groups = Groups(pd.DataFrame({"kind": pd.Categorical(KINDS, KINDS)}), codes)
@@ -152,9 +150,8 @@ def _require_comparable(listing: Frames, bulk: Frames, name: str) -> None:
             f"lf.{name} needs unfiltered frames of one window, got {listing.window} and {bulk.window}. Load both for one."
         )
     for frames in (listing, bulk):
-        parts = [*missing_windows(frames, window), *provisional_windows(frames, window)]
-        if parts:
-            missing = tuple(map(str, parts))
+        missing = tuple(str(part) for parts in incomplete_windows(frames, window) for part in parts)
+        if missing:
             raise CoverageError(
                 f"lf.{name} needs final data of the whole window, without {', '.join(missing)}. Choose an earlier until=.",
                 missing=missing,
@@ -185,6 +182,12 @@ def _worst_of_updates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def _compare(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
+    """Return one row per row of all tables in either source, which must be comparable."""
+    _require_comparable(listing, bulk, name)
+    return pd.concat([_compare_table(listing, bulk, table) for table in KEYS], ignore_index=True)
 
 
 def _compare_table(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:

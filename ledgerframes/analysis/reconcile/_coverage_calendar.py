@@ -12,7 +12,7 @@ import pandas as pd
 
 from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders
+from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders, timed_segments
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Integers, Rates, from_microseconds, microseconds, ratio
 from ledgerframes.errors import UsageError
@@ -169,8 +169,7 @@ def _second_verdict_times(frames: Frames) -> Integers:
 
 
 def _last_fetched(frames: Frames, periods: Periods) -> pd.Series:
-    rows = frames.coverage
-    rows = rows[rows["since"].notna() & rows["until"].notna()]
+    rows = timed_segments(frames)
     since, until = microseconds(rows["since"]), microseconds(rows["until"])
     fetched = microseconds(rows["fetched_at"])
     edges = zip(periods.starts, periods.ends, strict=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -78,15 +77,10 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     return DIGESTS.build(None, values)
 
 
-class Entry(NamedTuple):
-    """One object as a node lists it. The digest is empty if it is unknown."""
-
-    sha256: str
-    until: datetime
+Listing = dict[str, tuple[str, datetime]]  # digest, empty if it is unknown, and end of each object of a node
 
 
-def _listing(node: str, objects: pd.DataFrame) -> dict[str, Entry]:
-    """Return the objects of a node by key."""
+def _listing(node: str, objects: pd.DataFrame) -> Listing:
     missing = [name for name in REQUIRED if name not in objects]
     if missing:
         raise UsageError(f"The table of node {node!r} has no column {missing[0]}. Pass the table bulk_objects of each node.")
@@ -94,20 +88,19 @@ def _listing(node: str, objects: pd.DataFrame) -> dict[str, Entry]:
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")
     digests = objects["sha256"].fillna("").astype("str").tolist()
-    entries = map(Entry, digests, objects["until"].dt.to_pydatetime())
-    return dict(zip(objects["object_key"].tolist(), entries, strict=True))
+    return dict(zip(objects["object_key"], zip(digests, objects["until"].dt.to_pydatetime(), strict=True), strict=True))
 
 
-def _compare(key: str, listings: Mapping[str, dict[str, Entry]], now: datetime | None) -> dict[str, object]:
+def _compare(key: str, listings: Mapping[str, Listing], now: datetime | None) -> dict[str, object]:
     """Return the row of one object."""
     entries = {node: objects[key] for node, objects in listings.items() if key in objects}
-    known = {node: each.sha256 for node, each in entries.items() if each.sha256}
+    known = {node: digest for node, (digest, _) in entries.items() if digest}
     digests_of_bytes = {node: digest for node, digest in known.items() if digest != EMPTY_DIGEST}
     counts = Counter(digests_of_bytes.values())
     majority = next((digest for digest, count in counts.items() if count * 2 > counts.total()), None)
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in entries]
-    until = max(each.until for each in entries.values())
+    until = max(end for _, end in entries.values())
     is_settled = now is None or now - until >= SETTLED_AFTER
     empty_count = len(known) - len(digests_of_bytes)
     return {

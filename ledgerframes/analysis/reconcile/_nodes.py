@@ -8,7 +8,17 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, as_integers, durations, microseconds, ratio
+from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
+    Flags,
+    Groups,
+    as_integers,
+    durations,
+    is_true,
+    known,
+    microseconds,
+    ratio,
+)
 from ledgerframes.analysis._requests import ACCEPTED, has_result, not_negative, requests
 from ledgerframes.analysis.verdict._latency_classes import latencies
 from ledgerframes.errors import UsageError
@@ -89,7 +99,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
         raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
     rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
     times = rows["record_time_a"].fillna(rows["record_time_b"])
-    in_a, in_b = (rows[f"record_time_{node}"].notna().to_numpy(dtype=bool) for node in "ab")
+    in_a, in_b = (known(rows[f"record_time_{node}"]) for node in "ab")
     groups = group_rows(a, rows.assign(record_time=times), [], every)
     parts = [_compare(aspect, rows, in_a, in_b, groups, times) for aspect in ASPECTS]
     frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
@@ -122,11 +132,10 @@ def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: 
     """Return the numbers of updates with an equal or different fact, one row per group."""
     column, has_a, has_b, is_equal = ASPECTS[aspect], in_a, in_b, in_a & in_b
     if column:
-        has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
-        is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
-        is_equal = has_a & has_b & is_same
-    known, in_both = has_a | has_b, has_a & has_b
-    is_unequal = known & ~is_equal
+        has_a, has_b = (known(rows[f"{column}_{node}"]) & in_a & in_b for node in "ab")
+        is_equal = has_a & has_b & is_true(rows[f"{column}_a"] == rows[f"{column}_b"])
+    has_one, in_both = has_a | has_b, has_a & has_b
+    is_unequal = has_one & ~is_equal
     first = times[is_unequal].groupby(groups.codes[is_unequal]).min().reindex(range(len(groups)))
     return groups.keys.assign(
         aspect=aspect,
@@ -135,13 +144,13 @@ def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: 
         only_a=groups.count(has_a & ~has_b),
         only_b=groups.count(has_b & ~has_a),
         first_difference=pd.to_datetime(first, utc=True),
-        coverage=ratio(groups.count(in_both), groups.count(known)),
+        coverage=ratio(groups.count(in_both), groups.count(has_one)),
     )
 
 
 def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Series) -> dict[str, pd.Series]:
     """Return the difference of the median latencies for each row of the result."""
-    in_both = (rows["latency_a"].notna() & rows["latency_b"].notna()).to_numpy(dtype=bool)
+    in_both = known(rows["latency_a"]) & known(rows["latency_b"])
     common = rows.loc[in_both, ["latency_a", "latency_b"]].astype("int64").groupby(groups.codes[in_both])
     empty = difference_of_percentiles([], [], 50)
     by_group = {code: difference_of_percentiles(part["latency_a"], part["latency_b"], 50) for code, part in common}

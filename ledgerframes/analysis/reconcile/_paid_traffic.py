@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._coverage import timed_segments
 from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
 from ledgerframes.analysis._requests import HEAD, REJECTED, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import IntegrityError, UsageError
@@ -228,8 +229,7 @@ def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _history_times(history: Frames) -> list[tuple[int, int]]:
     """Return the intervals of the history, both ends included."""
-    covered = history.coverage
-    covered = covered[covered["since"].notna() & covered["until"].notna()]
+    covered = timed_segments(history)
     if history.window is None or covered.empty:
         return _extremes(history.read("verdicts", HEAD)["record_time"], history.read("updates", HEAD)["record_time"])
     ends = microseconds(covered["until"]) - 1

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis._groups import Flags, Integers
 from ledgerframes.analysis._requests import positions
+from ledgerframes.analysis.state._payloads import DECODER
 from ledgerframes.datasets import Column
 
 ONLY_OURS, ONLY_THEIRS, DIFFERENT, EQUAL_VALUE, EQUAL = range(5)  # from worst to best
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 
 
 def compare_tables(ours: pa.Table, theirs: pa.Table, key: str, names: Sequence[str], columns: Sequence[Column]) -> pd.DataFrame:

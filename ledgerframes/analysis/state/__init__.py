@@ -8,15 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis._snapshots import Snapshot
-from ledgerframes.analysis.state._lifetimes import Contract, Lifetimes, read_lifetimes
-from ledgerframes.analysis.state._payloads import Values, read_right, read_round, read_rules, read_validators
+from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
+from ledgerframes.analysis.state._payloads import (
+    COIN_RULES,
+    OPEN_ROUND,
+    RIGHT,
+    RULES,
+    Values,
+    read_right,
+    read_round,
+    read_rules,
+    read_validators,
+)
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
@@ -197,10 +209,9 @@ def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     True
     """
     require_frames(frames, PROBLEMS.name)
-    lifetimes = read_lifetimes(frames, base)
-    reasons = lifetimes.rows["reason"].where(lifetimes.rows["reason"] != "", _second_rights(lifetimes))
-    rows = lifetimes.rows.assign(reason=reasons)
-    rows["coverage"] = [float(payload is not None) for payload in lifetimes.payloads]
+    rows = read_lifetimes(frames, base)
+    rows["reason"] = rows["reason"].where(rows["reason"] != "", _second_rights(rows))
+    rows["coverage"] = rows["payload"].notna().astype("float64")
     rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
     return PROBLEMS.build(frames, {**rows})
 
@@ -243,12 +254,12 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 
-# Kind of contract of each figure, and what reads the values of its rows.
-READERS: dict[str, tuple[str, Callable[[Contract], list[Values]]]] = {
-    ROUNDS.name: ("OpenMiningRound", read_round),
-    FEATURED.name: ("FeaturedAppRight", read_right),
-    SUPER_VALIDATORS.name: ("DsoRules", read_validators),
-    CONFIG.name: ("CoinRules", read_rules),
+# Template of the contracts of each figure, and what reads the values of its rows.
+READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
+    ROUNDS.name: (OPEN_ROUND, read_round),
+    FEATURED.name: (RIGHT, read_right),
+    SUPER_VALIDATORS.name: (RULES, read_validators),
+    CONFIG.name: (COIN_RULES, read_rules),
 }
 
 
@@ -270,19 +281,16 @@ def _tables_of(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
     return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
 
 
-def _table_of(frames: Frames, figure: declare.Figure, lifetimes: Lifetimes) -> pd.DataFrame:
-    kind, read = READERS[figure.name]
+def _table_of(frames: Frames, figure: declare.Figure, lifetimes: pd.DataFrame) -> pd.DataFrame:
+    template, read = READERS[figure.name]
     names = [column.name for column in figure.columns[: -len(LIFETIME)]]
-    numbers, rows, known, total = [], [], 0, 0
-    for number, contract in lifetimes.of_kind(kind):
-        values = read(contract) if contract else []
-        known, total = known + bool(values), total + 1
-        rows += values or [dict.fromkeys(names)]
-        numbers += [number] * max(len(values), 1)
+    contracts = of_template(lifetimes, template)
+    values = [read(payload) if payload else [] for payload in contracts["payload"]]
+    rows = [row for each in values for row in each or [dict.fromkeys(names)]]
+    lives = contracts.iloc[np.repeat(np.arange(len(contracts)), [max(len(each), 1) for each in values])]
     columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
-    lives = lifetimes.rows.iloc[numbers].reset_index(drop=True)
-    columns |= {column.name: lives[column.name] for column in LIFETIME}
-    columns["coverage"] = pd.Series(known / total if total else None, lives.index, "float64")
+    columns |= {column.name: lives[column.name].array for column in LIFETIME}
+    columns["coverage"] = np.full(len(rows), ratio([sum(map(bool, values))], [len(values)])[0])
     keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
     result = figure.build(frames, columns)
     return result.sort_values(keys, ignore_index=True)
@@ -295,13 +303,13 @@ def _column(column: declare.ResultColumn, rows: list[Values]) -> pd.Series:
     return pd.Series(values, dtype=column.dtype)
 
 
-def _second_rights(lifetimes: Lifetimes) -> pd.Series:
+def _second_rights(lifetimes: pd.DataFrame) -> pd.Series:
     """Return a reason for each right whose provider has another one at the same time."""
-    reasons = pd.Series("", lifetimes.rows.index, dtype="str")
-    numbers = {number: read_right(contract) for number, contract in lifetimes.of_kind("FeaturedAppRight") if contract}
-    rights = lifetimes.rows.loc[[number for number, values in numbers.items() if values], ["from", "until"]]
-    rights["party"] = [values[0]["party"] for values in numbers.values() if values]
-    rights = rights.sort_values("from", kind="stable")
+    reasons = pd.Series("", lifetimes.index, dtype="str")
+    rights = of_template(lifetimes, RIGHT)
+    values = [read_right(payload or {}) for payload in rights["payload"]]
+    rights = rights.assign(party=pd.Series([each[0]["party"] if each else None for each in values], rights.index, "object"))
+    rights = rights[rights["party"].notna()].sort_values("from", kind="stable")
     ends = rights["until"].fillna(pd.Timestamp.max.tz_localize("UTC").floor("us"))
     latest_end = ends.groupby(rights["party"]).cummax().groupby(rights["party"]).shift()
     reasons[rights.index[(latest_end > rights["from"]).to_numpy()]] = "second right of a provider"

@@ -6,13 +6,9 @@ package names match and the network's own party signs it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,65 +16,26 @@ import pyarrow.compute as pc
 from ledgerframes.analysis._coverage import windows_of
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
+from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
-GOVERNANCE = "splice-dso-governance"
-RULES = "DsoRules"
-TEMPLATES = {
-    "DsoRules": "Splice.DsoRules:DsoRules",
-    "OpenMiningRound": "Splice.Round:OpenMiningRound",
-    "FeaturedAppRight": "Splice.{Coin}:FeaturedAppRight",
-    "CoinRules": "Splice.{Coin}Rules:{Coin}Rules",
-}
 ANY_TEMPLATE = r"^Splice\.(DsoRules:DsoRules|Round:OpenMiningRound|\w+:FeaturedAppRight|\w+Rules:\w+Rules)$"
-CREATE_COLUMNS = [
-    "update_id",
-    "record_time",
-    "created_at",
-    "contract_id",
-    "template_name",
-    "package_name",
-    "signatories",
-    "create_arguments",
-]
-SNAPSHOT_COLUMNS = [name for name in CREATE_COLUMNS if name not in ("update_id", "record_time")]
+CONTENT_COLUMNS = ["template_name", "package_name", "create_arguments"]
+SNAPSHOT_COLUMNS = ["created_at", "contract_id", "signatories", *CONTENT_COLUMNS]
+CREATE_COLUMNS = ["update_id", "record_time", *SNAPSHOT_COLUMNS]
+UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"
 
 
-@dataclass(frozen=True)
-class Contract:
-    """One contract with its payload and the network's own word for its coin."""
+def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
+    """Return the contracts of four templates in the frames, and in a snapshot before them.
 
-    kind: str
-    coin: str
-    payload: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Lifetimes:
-    """All contracts of the four kinds, each with the time from its create to its archival."""
-
-    # One row per contract: ``contract_id``, ``kind``, ``coin``, ``from`` and ``until``, ``effective_from`` and
-    # ``effective_until`` (ledger effective times), ``source`` and ``reason`` (empty if the contract counts).
-    rows: pd.DataFrame
-    payloads: list[dict[str, Any] | None]  # the payload of each row, None if it cannot be read
-
-    def of_kind(self, kind: str) -> Iterator[tuple[int, Contract | None]]:
-        """Yield row and contract of each own contract, None if its payload cannot be read."""
-        for number in np.flatnonzero((self.rows["kind"] == kind) & self.is_own):
-            payload, coin = self.payloads[number], str(self.rows["coin"].iloc[number])
-            yield int(number), None if payload is None else Contract(kind, coin, payload)
-
-    @cached_property
-    def is_own(self) -> pd.Series:
-        """Whether each contract is one of the network."""
-        return self.rows["reason"].isin(["", "unreadable payload"])
-
-
-def read_lifetimes(frames: Frames, base: Snapshot | None) -> Lifetimes:
-    """Return the network's contracts in the frames, and those of a snapshot before them."""
+    Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
+    ``until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``, empty if it
+    counts.
+    """
     older = None if base is None else snapshot_rows(base, "base", SNAPSHOT_COLUMNS)
     created = _creates(frames) if older is None else pd.concat([_creates(frames), _from_snapshot(older)])
     created = created.drop_duplicates("contract_id", ignore_index=True)
@@ -86,13 +43,16 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> Lifetimes:
     indexes = positions(created["contract_id"], archived["contract_id"])
     for name in ("until", "effective_until"):
         created[name] = take_or_missing(archived[name], indexes)
-    payloads = [_payload(text) for text in created["create_arguments"]]
-    created["kind"], created["coin"] = _kinds(created)
-    created["reason"] = _reasons(created, payloads, _own_party(created, payloads))
+    facts = [_template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
+    created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
+    created["reason"] = _reasons(created)
     _require_start(frames, created, archived, older)
-    never_lived = (created["from"] == created["until"]).to_numpy()
-    rows = created[~never_lived].reset_index(drop=True)
-    return Lifetimes(rows, [payload for payload, is_short in zip(payloads, never_lived, strict=True) if not is_short])
+    return created[created["from"] != created["until"]].reset_index(drop=True)
+
+
+def of_template(lifetimes: pd.DataFrame, template: str) -> pd.DataFrame:
+    """Return the lifetimes of one template that are the network's, with or without a payload."""
+    return lifetimes[(lifetimes["template"] == template) & lifetimes["reason"].isin(["", UNREADABLE])]
 
 
 # -- creates and archivals ----------------------------------------------------------------------------------------------
@@ -115,7 +75,7 @@ def _from_snapshot(older: pd.DataFrame) -> pd.DataFrame:
 def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
     """Return the first consuming exercise of each of these contracts, and of all rules."""
     is_one = pc.field("contract_id").isin(pa.array(contract_ids.tolist(), pa.string()))
-    is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == TEMPLATES[RULES]))
+    is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == RULES))
     columns = ["contract_id", "record_time", "update_id", "template_name"]
     nodes = frames.scan("tree_events").filter(is_one).to_table(columns=columns)
     rows = table("tree_events").to_pandas(nodes).rename(columns={"record_time": "until"})
@@ -128,62 +88,38 @@ def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
 # -- own contracts ------------------------------------------------------------------------------------------------------
 
 
-def _payload(text: object) -> dict[str, Any] | None:
-    """Return the members of a payload by name, or None if it cannot be read."""
-    if not isinstance(text, str):
-        return None
-    try:
-        payload = json.loads(text, parse_float=str)
-    except ValueError:
-        return None
-    return payload if isinstance(payload, dict) and isinstance(payload.get("dso"), str) else None
+def _template_and_payload(template_name: str, package_name: object, text: object) -> tuple[str, dict[str, Any] | None]:
+    """Return the neutral template of a contract, none for another package, and its payload."""
+    package = package_name if isinstance(package_name, str) else ""
+    coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""
+    names = {name.replace("Coin", coin.capitalize()): name for name in (OPEN_ROUND, RIGHT, COIN_RULES)} if coin else {}
+    template = ({RULES: RULES} if package == GOVERNANCE else names).get(template_name, "")
+    payload = decoded(text, coin)
+    return template, payload if isinstance(member(payload, "dso"), str) else None
 
 
-def _kinds(created: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Return kind and coin word of each contract, no kind if template and package differ."""
-    kinds, coins = [], []
-    for template_name, package_name in zip(created["template_name"], created["package_name"], strict=True):
-        package = package_name if isinstance(package_name, str) else ""
-        coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""
-        names = {TEMPLATES[RULES]: RULES} if package == GOVERNANCE else _coin_templates(coin)
-        kinds.append(names.get(template_name, ""))
-        coins.append(coin)
-    return pd.Series(kinds, created.index, "str"), pd.Series(coins, created.index, "str")
+def _reasons(created: pd.DataFrame) -> pd.Series:
+    """Return why each contract does not count, or not fully.
 
-
-def _coin_templates(coin: str) -> dict[str, str]:
-    names = {name.format(Coin=coin.capitalize()): kind for kind, name in TEMPLATES.items() if kind != RULES}
-    return names if coin else {}
-
-
-def _own_party(created: pd.DataFrame, payloads: list[dict[str, Any] | None]) -> str | None:
-    """Return the party that alone signs the network's rules and is named in them."""
-    rows = zip(created["kind"], created["signatories"], payloads, strict=True)
-    parties = {
-        payload["dso"] for kind, signers, payload in rows if kind == RULES and payload and [payload.get("dso")] == _list(signers)
-    }
+    The network's party is the one that alone signs its rules, and is named in them.
+    """
+    contracts = list(zip(created["template"], map(list_of, created["signatories"]), created["payload"], strict=True))
+    rules = [(signers, payload["dso"]) for template, signers, payload in contracts if template == RULES and payload]
+    parties = {party for signers, party in rules if signers == [party]}
     if len(parties) > 1:
         names = ", ".join(sorted(parties))
         raise IntegrityError(
             f"Rules of the network are signed by {len(parties)} parties: {names}. Pass the network's state as frames."
         )
-    return next(iter(parties), None)
-
-
-def _reasons(created: pd.DataFrame, payloads: list[dict[str, Any] | None], dso: str | None) -> pd.Series:
     reasons = []
-    for kind, signers, payload in zip(created["kind"], created["signatories"], payloads, strict=True):
-        if not kind:
+    for template, signers, payload in contracts:
+        if not template:
             reasons.append("other package")
-        elif dso is None or dso not in _list(signers):
-            reasons.append("not signed by the network")
+        elif parties.isdisjoint(signers):
+            reasons.append(UNSIGNED)
         else:
-            reasons.append("unreadable payload" if payload is None else "")
+            reasons.append(UNREADABLE if payload is None else "")
     return pd.Series(reasons, created.index, "str")
-
-
-def _list(values: Any) -> list[str]:
-    return [] if values is None or isinstance(values, float) else [str(value) for value in values]
 
 
 # -- required history ---------------------------------------------------------------------------------------------------
@@ -191,11 +127,11 @@ def _list(values: Any) -> list[str]:
 
 def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame, older: pd.DataFrame | None) -> None:
     """Raise a CoverageError unless a full state is known, and every later change."""
-    rules = created[(created["kind"] == RULES) & (created["reason"] != "not signed by the network")]
+    rules = created[(created["template"] == RULES) & (created["reason"] != UNSIGNED)]
     if older is not None and (created["source"] == "snapshot").any():
         since = older["snapshot_time"].iloc[0]
     else:
-        replaced_in = archived.loc[archived["template_name"] == TEMPLATES[RULES], "update_id"]
+        replaced_in = archived.loc[archived["template_name"] == RULES, "update_id"]
         first = rules[~rules["update_id"].isin(replaced_in)]  # no rules before them
         if first.empty:
             raise _start_error(frames)

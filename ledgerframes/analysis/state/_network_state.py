@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -19,7 +18,8 @@ from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 FOREVER = np.iinfo(np.int64).max
-NEVER = np.iinfo(np.int64).min
+DERIVED = {"rounds": state.ROUNDS, "featured": state.FEATURED, "sv_participants": state.SUPER_VALIDATORS}
+COLUMNS = {"rounds": ("round_number", "opens_at"), "featured": ("party", "weight"), "sv_participants": ("participant",)}
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,14 @@ def network_state(
     rounds: pd.DataFrame | None = None,
 ) -> NetworkState:
     """Return the state from the frames' own history, or from the tables that replace it."""
-    tables = {
-        "rounds": _checked("rounds", rounds, ["round_number", "opens_at"]),
-        "featured": _checked("featured", featured, ["party", "weight"]),
-        "sv_participants": _checked("sv_participants", sv_participants, ["participant"]),
-    }
-    derived = {"rounds": state.ROUNDS, "featured": state.FEATURED, "sv_participants": state.SUPER_VALIDATORS}
-    return NetworkState(*(state.table_of(frames, derived[name]) if table is None else table for name, table in tables.items()))
+    arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
+    tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
+    return NetworkState(*(tables[name] if name in tables else state.table_of(frames, DERIVED[name]) for name in arguments))
 
 
-def _checked(argument: str, table: pd.DataFrame | None, columns: Sequence[str]) -> pd.DataFrame | None:
+def checked(argument: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the caller in the dtypes of this module."""
-    if table is None:
-        return None
+    columns = COLUMNS[argument]
     if not isinstance(table, pd.DataFrame):
         raise UsageError(f"{argument}= must be a DataFrame, got {type(table).__name__}.")
     table = table.rename(columns={"created_at": "from", "archived_at": "until"})
@@ -93,13 +88,6 @@ def _factor(argument: str, weight: object) -> Decimal:
     if factor is None or not 0 <= factor <= MAX_FACTOR:
         raise UsageError(f"{argument}= must have weights from 0 to {MAX_FACTOR:,} with at most 10 places, got {weight!r}.")
     return factor
-
-
-def rights_table(featured: pd.DataFrame) -> pd.DataFrame:
-    """Return featured rights of the caller in the dtypes of this module."""
-    table = _checked("featured", featured, ["party", "weight"])
-    assert table is not None
-    return table
 
 
 def _with_effective_times(table: pd.DataFrame) -> pd.DataFrame:

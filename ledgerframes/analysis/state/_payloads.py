@@ -7,13 +7,18 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from ledgerframes.analysis._amounts import to_decimal
-from ledgerframes.analysis.state._lifetimes import Contract
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import instant
 
+GOVERNANCE = "splice-dso-governance"
+# Templates, with the neutral word for the coin
+RULES, OPEN_ROUND = "Splice.DsoRules:DsoRules", "Splice.Round:OpenMiningRound"
+RIGHT, COIN_RULES = "Splice.Coin:FeaturedAppRight", "Splice.CoinRules:CoinRules"
+DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 MAX_FACTOR = 10**9
 Values = dict[str, Any]
 
@@ -23,9 +28,8 @@ def is_for_traffic(minting_version: object) -> bool:
     return isinstance(minting_version, str) and "trafficbased" in minting_version.lower().replace("_", "")
 
 
-def read_round(contract: Contract) -> list[Values]:
+def read_round(payload: Values) -> list[Values]:
     """Return the values of a mining round, none if it has no number or time."""
-    payload = contract.payload
     number, opens_at = whole(member(payload, "round", "number")), _time(payload.get("opensAt"))
     if number is None or opens_at is None:
         return []
@@ -33,10 +37,10 @@ def read_round(contract: Contract) -> list[Values]:
     values = {
         "round_number": number,
         "opens_at": opens_at,
-        "coin_price": to_decimal(payload.get(f"{contract.coin}Price")),
+        "coin_price": to_decimal(payload.get("coinPrice")),
         "traffic_price": to_decimal(payload.get("trafficPrice")),
         "tick_duration": _duration(member(payload, "tickDuration", "microseconds")),
-        "coin_per_year": to_decimal(member(issuance, f"{contract.coin}ToIssuePerYear")),
+        "coin_per_year": to_decimal(member(issuance, "coinToIssuePerYear")),
         "app_share": to_decimal(member(issuance, "appRewardPercentage")),
         "development_share": to_decimal(member(issuance, "optDevelopmentFundPercentage")),
         "featured_cap": to_decimal(member(issuance, "featuredAppRewardCap")),
@@ -44,18 +48,18 @@ def read_round(contract: Contract) -> list[Values]:
     return [values | _rewards(payload.get("rewardConfig"))]
 
 
-def read_right(contract: Contract) -> list[Values]:
+def read_right(payload: Values) -> list[Values]:
     """Return the values of a featured right, none without a party or with an invalid factor."""
-    party, weight = contract.payload.get("provider"), contract.payload.get("activityWeight")
+    party, weight = payload.get("provider"), payload.get("activityWeight")
     factor = Decimal(1) if weight is None else to_decimal(weight)
     if not isinstance(party, str) or factor is None or not 0 <= factor <= MAX_FACTOR:
         return []
     return [{"party": party, "weight": factor}]
 
 
-def read_validators(contract: Contract) -> list[Values]:
+def read_validators(payload: Values) -> list[Values]:
     """Return the values of each super validator in the network's rules."""
-    pairs = contract.payload.get("svs")
+    pairs = payload.get("svs")
     return [
         {
             "party": pair[0],
@@ -69,9 +73,9 @@ def read_validators(contract: Contract) -> list[Values]:
     ]
 
 
-def read_rules(contract: Contract) -> list[Values]:
+def read_rules(payload: Values) -> list[Values]:
     """Return the values of the network's traffic and reward rules."""
-    current = member(contract.payload, "configSchedule", "initialValue")
+    current = member(payload, "configSchedule", "initialValue")
     if not isinstance(current, dict):
         return []
     fees = member(current, "decentralizedSynchronizer", "fees")
@@ -88,6 +92,29 @@ def read_rules(contract: Contract) -> list[Values]:
 def _rewards(rewards: object) -> Values:
     threshold = to_decimal(member(rewards, "appRewardCouponThreshold"))
     return {"minting_version": _text(member(rewards, "mintingVersion")), "reward_threshold": threshold}
+
+
+def decoded(text: object, coin: str) -> Any:
+    """Return a payload with neutral names of members, None if it cannot be read."""
+    if not isinstance(text, str):
+        return None
+    if coin not in ("", "coin"):
+        word = re.escape(coin)
+        text = re.sub(rf'"(\w*)({word}|{word.capitalize()})(\w*)"(\s*):', lambda match: _renamed(match, coin), text)
+    try:
+        return DECODER.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+def _renamed(match: re.Match[str], coin: str) -> str:
+    word = "coin" if match[2] == coin else "Coin"
+    return f'"{match[1]}{word}{match[3]}"{match[4]}:'
+
+
+def list_of(parties: Any) -> list[str]:
+    """Return the parties of a column of lists, none where they are missing."""
+    return [] if parties is None or isinstance(parties, float) else [str(party) for party in parties]
 
 
 def member(value: object, *names: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Groups, Integers, durations, known, microseconds, ratio
+from ledgerframes.analysis._groups import Flags, Groups, Integers, durations, is_true, known, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED
 from ledgerframes.statistics import wilson
 from ledgerframes.statistics.percentiles import group_percentiles
@@ -45,7 +45,7 @@ def latencies(rows: pd.DataFrame) -> pd.Series:
 def with_latency(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the requests with a possible verdict and its latency [microseconds]."""
     numbers = latencies(rows)
-    is_possible = (numbers >= 0).to_numpy(dtype=bool, na_value=False)
+    is_possible = is_true(numbers >= 0)
     return rows[is_possible].assign(latency=numbers[is_possible].astype("int64"))
 
 
@@ -53,9 +53,7 @@ def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
     """Return the class of each request by result and latency, missing without a verdict."""
     number = numbers.to_numpy(dtype="int64", na_value=0)
     has_latency, is_late = known(numbers), number >= LIMIT
-    is_accepted, is_rejected, is_open = (
-        (results == result).to_numpy(dtype=bool, na_value=False) for result in (ACCEPTED, REJECTED, UNSPECIFIED)
-    )
+    is_accepted, is_rejected, is_open = (is_true(results == result) for result in (ACCEPTED, REJECTED, UNSPECIFIED))
     conditions = {
         IMPOSSIBLE: number < 0,
         OPEN: is_open,
@@ -85,7 +83,7 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     classes = outcome_classes(rows["verdict_result"], numbers)
     is_of = {name: (classes == name).to_numpy(dtype=bool) for name in CLASSES}
     is_accepted = is_of[DECIDED] | is_of[LATE]
-    is_slow = is_accepted & (numbers >= SLOW_FROM).to_numpy(dtype=bool, na_value=False)
+    is_slow = is_accepted & is_true(numbers >= SLOW_FROM)
     is_doubtful = is_limit_doubtful(classes, numbers)
     accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REFUSED], is_of[TIMEOUT]))
     percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", "accepted")

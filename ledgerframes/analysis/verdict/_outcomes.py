@@ -9,16 +9,15 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, ratio
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, UNSPECIFIED, has_result, is_rejected, require_rejections
 from ledgerframes.analysis.verdict._latency_classes import TIMEOUT, latencies, outcome_classes
-from ledgerframes.analysis.verdict._rates import cluster_effect, rate_values
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import wilson
+from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
 
 OVERLAPPING = "requests of several parties are in several groups"
 ONE_GROUP = "there is no other group"
-COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "differs", "reason")
+COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "differs")
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",
@@ -98,21 +97,48 @@ def outcomes(
 def _rates(rows: pd.DataFrame, groups: Groups, is_hit: Flags, is_trial: Flags, *, has_overlap: bool) -> dict[str, Any]:
     """Return the rate of each group, and the comparison with all others where there is one."""
     effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_trial)
-    dispersion = np.full(len(groups), np.nan if effect is None else effect)
-    if not has_overlap and len(groups) > 1:
-        values = rate_values(groups, is_hit, is_trial, effect=effect)
-        names = ("rejection_rate", "low", "high", *COMPARISON)
-        reason = pd.Series(values["reason"], dtype="str").replace("", pd.NA)
-        return {**{name: values[name] for name in names}, "reason": reason, "dispersion": dispersion}
+    values = rate_values(groups, is_hit, is_trial, effect=effect)
+    values["dispersion"] = np.full(len(groups), np.nan if effect is None else effect)
+    values["reason"] = values["reason"].replace("", pd.NA)
+    if has_overlap or len(groups) <= 1:
+        values |= dict.fromkeys(COMPARISON, [None] * len(groups))
+        values["reason"] = [OVERLAPPING if has_overlap else ONE_GROUP] * len(groups)
+    return values
+
+
+def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
+    """Return the design effect of clusters of one participant in one hour, None if unknown."""
+    rows = pd.DataFrame(
+        {
+            "participant": pd.factorize(participants, use_na_sentinel=False)[0],
+            "hour": microseconds(times) // MICROSECONDS_PER_HOUR,
+            "hits": is_hit & is_trial,
+            "trials": is_trial,
+        }
+    )
+    clusters = rows.groupby(["participant", "hour"], sort=False)[["hits", "trials"]].sum().reset_index()
+    return design_effect(clusters["participant"], clusters["hits"], clusters["trials"])
+
+
+def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float | None = None) -> dict[str, Any]:
+    """Return the rate of each group, and its difference to all others together.
+
+    Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
+    """
     hits, trials = groups.count(is_hit & is_trial), groups.count(is_trial)
-    low, high = wilson(hits, trials, design_effect=effect or 1.0)
-    missing = np.full(len(groups), np.nan)
+    scale = effect or 1.0
+    low, high = wilson(hits, trials, design_effect=scale)
+    rest = (hits.sum() - hits, trials.sum() - trials)
+    difference = difference_of_rates(rest, (hits, trials), design_effect=scale)
+    comparison = compare_groups(hits, trials, design_effect=scale)
     return {
         "rejection_rate": ratio(hits, trials),
         "low": low,
         "high": high,
-        **dict.fromkeys(COMPARISON[:4], missing),
-        "differs": pd.array([pd.NA] * len(groups), dtype="boolean"),
-        "reason": [OVERLAPPING if has_overlap else ONE_GROUP] * len(groups),
-        "dispersion": dispersion,
+        "difference": difference.difference,
+        "difference_low": difference.low,
+        "difference_high": difference.high,
+        "p_holm": comparison["holm"].to_numpy(),
+        "differs": comparison["differs"],
+        "reason": comparison["reason"],
     }

@@ -10,14 +10,7 @@ import pyarrow.compute as pc
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import ratio
-from ledgerframes.analysis._requests import (
-    encode_texts,
-    list_items,
-    list_lengths,
-    positions,
-    requests,
-    take_or_missing,
-)
+from ledgerframes.analysis._requests import encode_texts, list_items, list_lengths, positions, requests, take_or_missing
 from ledgerframes.frames import Frames
 
 QUORUMS = declare.Figure(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import durations, known
+from ledgerframes.analysis._groups import durations, is_true, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, latencies
 from ledgerframes.frames import Frames
@@ -49,7 +49,7 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
     rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
     costs, numbers = rows["total_traffic_cost"], not_negative(latencies(rows))
-    is_late = (numbers >= LIMIT).fillna(value=False).to_numpy(dtype=bool)
+    is_late = is_true(numbers >= LIMIT)
     values = {
         **rows,
         "latency": durations(numbers),

@@ -92,7 +92,7 @@ def waited_for(
     require_rejections(frames, accept_survivorship, "requests that timed out")
     rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
     coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
-    rows = _decided(rows)
+    rows = with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
     is_slow = _is_slow(rows)
     names, roles = _roles(frames, rows)
     if by == "participant":
@@ -128,18 +128,13 @@ def waited_for(
     return result.sort_values(["slow_rate", *names], ascending=[False, True], ignore_index=True)
 
 
-def _decided(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the requests with a verdict and a latency."""
-    return with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
-
-
 def _is_slow(rows: pd.DataFrame) -> Flags:
     """Return which requests timed out, or took longer than 90 % of the others."""
     latencies = rows["latency"].to_numpy("int64")
     is_timeout = is_rejected(rows) & (latencies >= LIMIT)
     decided = rows["latency"][~is_timeout].astype("Int64")
     (limit,) = single_group(len(decided)).percentiles(decided, [SLOW_PERCENT])
-    is_slow: Flags = is_timeout | (latencies > (np.iinfo(np.int64).max if pd.isna(limit.iloc[0]) else int(limit.iloc[0])))
+    is_slow: Flags = is_timeout | (latencies > limit.fillna(np.iinfo(np.int64).max).iloc[0])
     return is_slow
 
 
