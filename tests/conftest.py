@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from ledgerframes import network
 from ledgerframes.api import host_rates
+from ledgerframes.loaders import buffering
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -23,6 +24,7 @@ settings.load_profile("default")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
 os.fsync = lambda descriptor: None
+SEGMENT_BYTES = buffering.SEGMENT_BYTES
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -30,6 +32,7 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and what they import stay to the end: the collector need not look through them each time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)  # worlds are many objects, without circles
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +47,12 @@ def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def usual_segments() -> None:
+    """Small segments would make every load slow, from the test on that left them behind."""
+    assert buffering.SEGMENT_BYTES == SEGMENT_BYTES, "a test before this one changed the size of segments"
 
 
 class SkippingClock(host_rates.Clock):

@@ -54,8 +54,7 @@ def views_by(
     envelopes = request_envelopes(frames, request_rows)
     has_envelopes = np.isin(np.arange(len(request_rows)), envelopes["request"])
     envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
-    owners, view_ids = list_items(envelopes["view_ids"])
-    envelope_names = _view_names(envelopes["request"], pd.Series(view_ids.to_numpy()).groupby(owners).min())  # lowest views
+    envelope_names = _lowest_views(envelopes)
     names = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_names]))
     owners = names // VIEWS_PER_REQUEST
     per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
@@ -70,6 +69,12 @@ def views_by(
     views["envelopes"] = per_view.count()
     views["total_traffic_cost"] = per_view.total(envelopes["traffic_cost"])
     return views, group_rows(frames, views, keys, every)
+
+
+def _lowest_views(envelopes: pd.DataFrame) -> Integers:
+    owners, view_ids = list_items(envelopes["view_ids"])
+    lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
+    return _view_names(envelopes["request"], lowest)
 
 
 def _informee_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
