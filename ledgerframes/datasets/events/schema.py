@@ -299,7 +299,6 @@ TRAFFIC = Table(
     columns=(
         *HEADER,
         Column("total_traffic_cost", INTEGER, "Traffic cost of the request, paid by the submitting participant.", unit="bytes"),
-        Column("free_traffic_cost", INTEGER, "Part that the base rate covers.", missing="if it is not sent", unit="bytes"),
         Column("envelope_count", SMALL, "Number of envelopes of the request.", unit="envelopes"),
         unknown_members("traffic summary"),
     ),

@@ -125,7 +125,6 @@ class TrafficSummary(Wire):
     """
 
     total_traffic_cost: int
-    free_traffic_cost: int | None = None
     envelope_traffic_summaries: list[Envelope] | None = None
     envelope_traffic_costs: list[Envelope] | None = None
 
