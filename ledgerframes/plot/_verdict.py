@@ -23,7 +23,6 @@ __all__ = [
     "verdict_head_of_line",
     "verdict_latency",
     "verdict_latency_distribution",
-    "verdict_mediators",
     "verdict_outcomes",
     "verdict_quorums",
     "verdict_rejection_rates",
@@ -290,24 +289,6 @@ def verdict_quorums(chart: Chart) -> None:
             f"Not shown: {omitted:,} others with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
         ]
     return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
-
-
-@draws("verdict.mediators", empty="No request in this window.")
-def verdict_mediators(chart: Chart) -> None:
-    """Draw the requests of each mediator group.
-
-    One bar per group. Over time: a line for each.
-
-    >>> ax = lf.plot.verdict_mediators(lf.verdict.mediators(day, by="mediator"))
-    """
-    ax, counts = chart.ax, chart.numbers("requests")
-    if chart.has_periods:
-        s.lines(chart, chart.group_table(counts, counts))
-        c.count_axis(ax.yaxis, chart.axis_title("requests"))
-    else:
-        s.bars(chart, chart.labels(), counts, [f"{count:,.0f}" for count in counts])
-        c.count_axis(ax.xaxis, chart.axis_title("requests"))
-    chart.show_titles("Requests per mediator group", r.coverage_note(chart.frame, "Verdict"))
 
 
 @draws("verdict.waited_for", empty="No request needs a party's confirmation.", column="slow_rate")

@@ -188,14 +188,6 @@ def test_quorums(sandbox_history: Frames, sql: Sql) -> None:
     assert rows_of(lf.verdict.quorums(sandbox_history), columns) == ordered(expected)
 
 
-def test_mediators(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql("""
-        SELECT mediator_group, count(*), count(*) FILTER (result LIKE '%ACCEPTED'), count(*) FILTER (result LIKE '%REJECTED')
-        FROM requests LEFT JOIN verdicts USING (update_id) GROUP BY mediator_group""")
-    columns = ["mediator_group", "requests", "accepted", "rejected"]
-    assert rows_of(lf.verdict.mediators(sandbox_history, by="mediator").astype(object), columns) == ordered(expected)
-
-
 def test_waited_for(sandbox_history: Frames, sql: Sql) -> None:
     expected = sql(f"""
         WITH decided AS (SELECT update_id, latency, {TIMEOUT} AS is_timeout FROM requests WHERE {DECIDED} AND latency >= 0),

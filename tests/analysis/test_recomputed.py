@@ -45,7 +45,6 @@ RECOMPUTED = {
     "verdict.head_of_line": OPERATIONS,
     "verdict.head_of_line_victims": "analysis/test_head_of_line.py::test_random_requests_agree_with_loops",
     "verdict.latency": f"{SQL}::test_latency",
-    "verdict.mediators": f"{SQL}::test_mediators",
     "verdict.outcomes": f"{SQL}::test_outcomes",
     "verdict.quorums": f"{SQL}::test_quorums",
     "verdict.rejections": f"{SQL}::test_rejections",

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from ledgerframes.analysis.verdict._head_of_line import head_of_line, head_of_line_victims
 from ledgerframes.analysis.verdict._latency import latency
-from ledgerframes.analysis.verdict._mediators import mediators
 from ledgerframes.analysis.verdict._outcomes import outcomes
 from ledgerframes.analysis.verdict._quorums import quorums
 from ledgerframes.analysis.verdict._rejections import rejections
 from ledgerframes.analysis.verdict._waited_for import waited_for
 
-__all__ = ["head_of_line", "head_of_line_victims", "latency", "mediators", "outcomes", "quorums", "rejections", "waited_for"]
+__all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections", "waited_for"]
