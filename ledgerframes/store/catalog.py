@@ -123,6 +123,7 @@ class Catalog:
     def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""
         try:
+            # Not opened: closing it would drop the locks that SQLite holds on it in this process.
             state = self.path.stat()
         except OSError:
             return None
