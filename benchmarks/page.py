@@ -21,10 +21,10 @@ HEAD = """\
 
 # Performance
 
-Ratios, measured in one run, each against something that was measured beside it: seconds are those of one machine, ratios
+Ratios, measured in one run, each against something that was measured in the same run: seconds are those of one machine, ratios
 mostly are not. Contestants run one after the other in each round; a ratio is taken inside a round, and a median counts.
 
-Neighbours make a shared machine slower, and not by one factor for all that runs on it. So a loop that never changes is timed
+Other programs make a shared machine slower, some code more than other code. So a loop that never changes is timed
 before and after each run, and a run waits up to a second for a calm moment. Rounds are held until enough of them were calm, or
 twice as many as count; the calmest count. Only the loop decides which these are, and the notes below say how slow it was in
 them. Memory and the large sync at the end are measured without that.
@@ -33,7 +33,7 @@ Memory is what the operating system says of fresh processes (VmHWM). Disk caches
 
 `make bench` measures all of this again and writes this page: 25 minutes on two quiet cores, 40 on busy ones, and 3 GB of disk
 below `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick`
-goes through everything in small, prints its figures, and leaves this page as it is.
+runs everything on a small scale, prints its figures, and leaves this page as it is.
 """
 
 
@@ -73,7 +73,7 @@ def _cells(figure: Figure) -> tuple[str, ...]:
 def _compared(rows: list[Row]) -> Iterator[str]:
     """What the figures compare; those that are measured together are told together."""
     for how, together in _alike(rows, lambda row: row.how):
-        notes = [f" Here: {row.figure.note}." for row in together if row.figure.note]
+        notes = dict.fromkeys(f" Here: {row.figure.note}." for row in together if row.figure.note)
         yield f"{_names(together)}: {how}{''.join(notes)}"
 
 

@@ -299,8 +299,9 @@ def described(value: Any) -> str:
 OPERATIONS_INTRODUCTION = """\
 # Operations
 
-Every operation of the three APIs, its method, and the test that calls it on a whole network.
-`lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
+Every operation that `net.ledger`, `net.wallet` and `net.history` have as a method, and the test that calls it on a whole network.
+[The facts](facts.md#history-operations) name a few that have none. `lf.operations()` is this table as a DataFrame.
+`{coin}` stands for the network's own word.
 
 The sandbox serves the operations below the first heading. The [published API descriptions](facts.md#ledger-operations) have those
 below the second heading as well; the sandbox does not, and the tests check the request.
@@ -368,7 +369,7 @@ def settings_grid() -> str:
 
 def _default(name: str, field: Any) -> str:
     if name == "store":
-        return "`store` in the user's data folder"
+        return "`store` in the user's data directory"
     if name == "vocabulary":
         return "`neutral`"
     return f"`{field.default}`" if field.default not in (None, "", ()) else ""

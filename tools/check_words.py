@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ledgerframes"
-GENERATED_PAGES = ("api.md", "cli.md", "configuration.md", "operations.md", "performance.md", "results.md", "tables.md")
+GENERATED_PAGES = ("api.md", "cli.md", "operations.md", "performance.md", "results.md", "tables.md")
 
 PARTICIPLES = re.compile(
     r"(?:^|_)(?:asked|found|given|came|said|kept|held|wanted|lost|taken|begun|gone|told|made|done|shaped|joined|chosen|named"

@@ -96,10 +96,10 @@ class Figure:
         Values of ``by=`` that would mislead, and why.
     has_periods : bool
         Whether the analysis has ``every=``.
-    fact : str
-        Fact that a row needs.
+    condition : str
+        What the rows that ``coverage`` counts have in common.
     unit : str
-        Rows that should have the fact.
+        Rows of which ``coverage`` is a share.
     has_rounds : bool
         Whether the analysis has ``every="round"``.
     like : str
@@ -112,7 +112,7 @@ class Figure:
     by: Mapping[str, Grouping] = field(default_factory=dict)
     misleading: Mapping[str, str] = field(default_factory=dict)
     has_periods: bool = False
-    fact: str = "cost"
+    condition: str = "with a known cost"
     unit: str = "requests of this row"
     has_rounds: bool = False
     like: str = ""
@@ -120,7 +120,7 @@ class Figure:
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
         """Columns that every result has at its end."""
-        coverage = f"Share of the {self.unit} with a known {self.fact}. Missing if there are none."
+        coverage = f"Share of the {self.unit} {self.condition}. Missing if there are none."
         return (ResultColumn("coverage", RATE, coverage, SHARE), *TAIL)
 
     def grouping(self, by: str | None) -> Grouping:

@@ -43,7 +43,7 @@ PRICE = declare.Figure(
         ),
         declare.amount("round_price", "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT),
     ),
-    fact="price",
+    condition="with a known price",
     unit="voters of this row",
 )
 STALE = declare.Figure(
@@ -61,7 +61,7 @@ STALE = declare.Figure(
         declare.flag("is_outlier", "Whether the score is beyond outlier=. Missing below 5 votes."),
         declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
     ),
-    fact="price",
+    condition="with a known price",
     unit="voters of this observation",
 )
 MIN_VOTES_FOR_OUTLIERS = 5

@@ -94,9 +94,10 @@ class Wallet(Client):
     def create_offer(
         self, *, receiver_party_id: str, amount: str, description: str, expires_at: int, tracking_id: str
     ) -> Request:
-        """Offer a party a transfer of coin, once and unchecked, and return the contract id.
+        """Offer a party a transfer of coin.
 
-        Call ``offer_transfer`` instead, which records the offer and resolves an unknown outcome.
+        This method sends one request without a journal and returns the contract id. Call ``offer_transfer`` instead, which
+        records the offer and resolves an unknown outcome.
 
         Parameters
         ----------

@@ -14,12 +14,12 @@ from ledgerframes.cli.options import CommandContext, option
 
 def verify(
     context: CommandContext,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of lf.grant.evidence or lf.save_frames.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of lf.grant.evidence or lf.save_frames.")],
     inputs: Annotated[bool, option("--inputs", "Compare the input files with those of the store, too.")] = False,
 ) -> None:
-    """Check all files of a folder against its manifest.
+    """Check all files of a directory against its manifest.
 
-    The folder of an evidence has its sums checked, too. Compare the digest of the manifest with the one that its author
+    For evidence, the sums are checked as well. Compare the digest of the manifest with the one that its author
     published.
     """
     from ledgerframes.frames_io import MANIFEST, digest_of, open_frames
@@ -35,7 +35,7 @@ def verify(
 
 
 def _kind(manifest: Path) -> str:
-    """Return what a folder is, empty without a manifest that can be read."""
+    """Return what a directory has, empty without a manifest that can be read."""
     try:
         return str(json.loads(manifest.read_text(encoding="utf-8")).get("kind", ""))
     except (OSError, ValueError, AttributeError):

@@ -91,7 +91,7 @@ class Estimate:
 def estimate(strata: Iterable[Stratum | tuple[int, Sequence[int]]]) -> Estimate:
     """Return an estimate of the total cost, for requests whose cost is partly unknown.
 
-    It supposes that within a stratum the unknown requests are like the known. If a stretch of time is missing, no estimate is
+    It assumes that within a stratum the unknown requests are like the known. If a stretch of time is missing, no estimate is
     possible.
 
     Parameters

@@ -56,7 +56,7 @@ def percentile_ranks(
 ) -> tuple[int | None, int | None]:
     """Return the ranks of the lower and upper end of a percentile's interval.
 
-    The interval is free of any assumption on the distribution. It supposes independent values, or values whose clusters have
+    The interval is free of any assumption on the distribution. It assumes independent values, or values whose clusters have
     the design effect.
 
     Parameters

@@ -147,6 +147,14 @@ def test_the_paid_cost_of_an_own_participant(three):
     assert column(cost.statement(three, price=PRICE, ledger=ledger), "bytes_paid") == [1_000_000, None, None]
 
 
+def test_the_paid_cost_of_a_shared_request_is_divided_as_its_cost_is(build, event):
+    sample = build([event("both", 1, 1001, parties=["alice", "bob"])])
+    ledger = testing.frames_of(network="memory", ledger_updates=[{"update_id": "both", "offset": 1, "paid_traffic_cost": 1001}])
+    for split, expected in {"equal": [501, 500], "first": [1001], "whole": [1001, 1001]}.items():
+        bill = cost.statement(sample, price=PRICE, split=split, ledger=ledger)
+        assert column(bill, "bytes") == column(bill, "bytes_paid") == expected
+
+
 def test_prices_are_never_exchanged(three):
     market, network = lf.MarketRate("0.16", "USD/coin"), RATE
     with pytest.raises(UsageError, match="rate= must be a NetworkRate, got MarketRate"):

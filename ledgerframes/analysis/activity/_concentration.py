@@ -49,7 +49,7 @@ CONCENTRATION = declare.Figure(
     has_periods=True,
     has_rounds=True,
     columns=(*HEAD, *_top_columns(TOP)),
-    fact="value",
+    condition="with a known value",
     unit="parties of this row",
 )
 LORENZ = declare.Figure(
@@ -63,7 +63,7 @@ LORENZ = declare.Figure(
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
     ),
-    fact="value",
+    condition="with a known value",
     unit="parties of this result",
 )
 

@@ -45,7 +45,7 @@ OUTCOME = declare.label("outcome", "different, only published, only computed, or
 REASON = declare.label("reason", "First reason that explains the mismatch. Missing if equal.", "", "Reason")
 PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", "bytes")
 COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", "bytes")
-FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
+CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
     rows="One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record "
@@ -62,7 +62,7 @@ RECONCILE = declare.Figure(
         OUTCOME,
         REASON,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 SUMMARY = declare.Figure(
@@ -75,7 +75,7 @@ SUMMARY = declare.Figure(
         declare.count("records", "Pairs of a request and a party.", "records"),
         declare.integer("weight", "Sum of published weights, of computed ones if only computed.", "bytes"),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 

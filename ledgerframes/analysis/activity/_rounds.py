@@ -63,7 +63,7 @@ ROUNDS = declare.Figure(
         _coin("unclaimed", "Part of it beyond the cap."),
         _coin("thresholded", "Part of it that small weights do not get."),
     ),
-    fact="reward",
+    condition="with a known reward",
     unit="rounds of this result",
 )
 

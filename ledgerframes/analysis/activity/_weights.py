@@ -34,7 +34,7 @@ WEIGHTS = declare.Figure(
         declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
     ),
-    fact="number of bytes before the factor",
+    condition="with a known number of bytes before the factor",
     unit="records of this row",
 )
 RECOMPUTE = declare.Figure(
@@ -49,7 +49,7 @@ RECOMPUTE = declare.Figure(
         declare.amount("activity_weight", "Factor of the right when the round opened."),
         declare.integer("weight", "Activity weight, rounded down.", "bytes", "Activity weight"),
     ),
-    fact="envelopes, round and state",
+    condition="with known envelopes, round and state",
     unit="accepted requests of this result",
 )
 

@@ -38,7 +38,7 @@ WHAT_IF = declare.Figure(
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
         declare.count("requests_changed", "Requests with another weight of the party."),
     ),
-    fact="envelopes, round and state",
+    condition="with known envelopes, round and state",
     unit="accepted requests of the frames",
 )
 

@@ -31,7 +31,7 @@ ESTIMATE = declare.Figure(
         declare.rate("ratio_p95", "95th percentile of actual over estimated cost. Missing without one."),
         declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10 %."),
     ),
-    fact="estimate and cost",
+    condition="with a known estimate and a known cost",
 )
 
 

@@ -39,7 +39,7 @@ OVERHEAD = declare.Figure(
         declare.cost("same_confirmers_cost", "Cost of these envelopes. Missing without views."),
     ),
     has_periods=True,
-    fact="cost that has envelopes",
+    condition="with a known cost and with envelopes",
 )
 
 

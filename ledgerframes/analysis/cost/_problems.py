@@ -21,7 +21,7 @@ PROBLEMS = declare.Figure(
         declare.count("rows", "Rows with such a value.", "rows"),
         declare.text("first_update_id", "Update of the first of them. Missing without any."),
     ),
-    fact="value that figures can use",
+    condition="with a value that figures can use",
     unit="rows of the table",
 )
 NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"

@@ -150,7 +150,7 @@ def runway(
 ) -> pd.DataFrame:
     """Return the traffic balance of a participant in each hour to come.
 
-    It supposes that the coming weeks are like the last.
+    It assumes that the coming weeks are like the last.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_on
 from ledgerframes.statistics import printing
 
 SPLITS = ("equal", "first", "whole")
+COSTS = ("total_traffic_cost", "paid")
 MIN_COVERAGE = 0.99
 STATEMENT = declare.Figure(
     "cost.statement",
@@ -33,7 +34,7 @@ STATEMENT = declare.Figure(
     columns=(
         declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
         declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
-        declare.cost("bytes_paid", "Cost that own participants paid for these requests. Missing without ledger=."),
+        declare.cost("bytes_paid", "Cost that own participants paid, divided like the bytes. Missing without ledger=."),
         declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
         declare.amount("currency", "Rounded amount. The lines of a period add up to their rounded total.", "currency", "Amount"),
         declare.amount("rounding_difference", "Rounded less exact amount.", "currency"),
@@ -112,11 +113,11 @@ def statement(
     unit = _rounding_unit(rounding)
     rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
     _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
+    rows["paid"] = _paid(rows["update_id"], ledger)
     if by == "party":
         rows = _split(per_party(rows), "party", split)
     elif by == "label":
         rows = _split(_per_label(per_party(rows), groups_by_id(labels)), "label", split)
-    rows["paid"] = _paid(rows["update_id"], ledger)
     groups = grouping.group_rows(frames, rows, keys, every)
     costs = rows["total_traffic_cost"]
     total = groups.total(costs).rename("bytes")
@@ -183,7 +184,7 @@ def _per_label(parties: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
 
 
 def _split(rows: pd.DataFrame, key: str, split: str | None) -> pd.DataFrame:
-    """Return each request once per party or label, with its part of the cost."""
+    """Return each request once per party or label, with its part of the costs."""
     is_shared = rows["request"].duplicated(keep=False)
     if is_shared.any() and split is None:
         number, noun = rows.loc[is_shared, "request"].nunique(), {"party": "parties", "label": "labels"}[key]
@@ -194,8 +195,7 @@ def _split(rows: pd.DataFrame, key: str, split: str | None) -> pd.DataFrame:
     rank, count = rows.groupby("request").cumcount(), rows.groupby("request")["request"].transform("size")
     if split == "first":
         return rows[rank == 0].reset_index(drop=True)
-    costs = rows["total_traffic_cost"]
-    return rows.assign(total_traffic_cost=costs // count + (rank < costs % count).astype("Int64"))
+    return rows.assign(**{name: rows[name] // count + (rank < rows[name] % count).astype("Int64") for name in COSTS})
 
 
 def _paid(update_ids: pd.Series, ledger: Frames | None) -> pd.Series:

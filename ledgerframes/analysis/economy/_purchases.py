@@ -41,7 +41,7 @@ PURCHASES = declare.Figure(
         declare.count("price_differs", "Purchases at another price than that of their round.", "purchases"),
     ),
     has_periods=True,
-    fact="price of the round",
+    condition="with a known price of the round",
     unit="purchases of this row",
 )
 NAMES = declare.Figure(
@@ -61,7 +61,7 @@ NAMES = declare.Figure(
         declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames have all history."),
     ),
     has_periods=True,
-    fact="contract",
+    condition="with a known contract",
     unit="events of this row",
 )
 

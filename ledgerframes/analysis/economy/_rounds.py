@@ -32,7 +32,7 @@ NET = (
     _coin("net", "Coins created less coins archived, by their initial amounts."),
     _coin("unexplained", "Net less minted, plus burned and fees. It is 0 if every flow is known."),
 )
-FACT, UNIT = "amount", "flows of coin in this row"
+CONDITION, UNIT = "with a known amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
     rows="One row per round or period, or one for all; sorted by round or time.",
@@ -58,7 +58,7 @@ ROUNDS = declare.Figure(
         *NET,
         declare.amount("coin_price", "Price of the round. Missing by period.", "USD per coin"),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
     has_periods=True,
     has_rounds=True,
@@ -74,7 +74,7 @@ BURN_MINT = declare.Figure(
         declare.amount("traffic_part", "Part of the burned coin that traffic has. Missing without burned coin."),
         *NET,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
     has_periods=True,
 )

@@ -52,7 +52,7 @@ LEADERBOARD = declare.Figure(
         declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
     ),
     has_periods=True,
-    fact="amount",
+    condition="with a known amount",
     unit="coupons, transfers or purchases of this row",
 )
 SPLIT = declare.Figure(
@@ -69,7 +69,7 @@ SPLIT = declare.Figure(
         declare.amount("difference", "Actual less expected, where one that is missing is 0.", "coin"),
         declare.label("outcome", "Whether the part is as configured, or why not."),
     ),
-    fact="coupon amount",
+    condition="with a known coupon amount",
     unit="rows of this result",
 )
 

@@ -38,7 +38,7 @@ COUNTS = (
     declare.cost("app_bytes", "Part that the app's parties burn. Missing without parties of the app or the network's state."),
     REJECTED,
 )
-FACT, UNIT = "submitting party and cost", "accepted requests of the app"
+CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"
 EVIDENCE = declare.Figure(
     "grant.evidence",
     rows="One row per day of the window; sorted by day.",
@@ -52,7 +52,7 @@ EVIDENCE = declare.Figure(
         declare.count("new_namespaces", "Keys of outside parties that occur for the first time.", "namespaces"),
         declare.count("namespaces_cumulative", "Keys of outside parties until the end of the day.", "namespaces"),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 TOTALS = declare.Figure(
@@ -67,7 +67,7 @@ TOTALS = declare.Figure(
         declare.count("namespaces", "Keys of outside parties. Several ids can have one key.", "namespaces"),
         declare.count("excluded_requests", "Accepted requests of the app that excluded parties alone submitted."),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 

@@ -34,7 +34,7 @@ VERIFY = declare.Figure(
         declare.text("expected", "Digest in the manifest, or sum of the requests."),
         declare.text("value", "Digest of the file, or sum of the days."),
     ),
-    fact="check that passed",
+    condition="that passed",
     unit="checks",
 )
 

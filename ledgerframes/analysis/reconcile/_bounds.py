@@ -21,7 +21,7 @@ BOUNDS = declare.Figure(
         declare.label("status", "final, provisional or gap."),
         declare.text("participant_id", "Participant whose ledger it is. Missing without an update."),
     ),
-    fact="update page",
+    condition="with a known update page",
     unit="offsets of this row",
 )
 

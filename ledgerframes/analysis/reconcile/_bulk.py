@@ -22,7 +22,7 @@ KEYS = {"updates": "update_id", "reassignments": "update_id", "tree_events": "ev
 HEAD = ["update_id", "record_time"]
 OF_THE_HOST = "host_offset"  # not comparable between hosts
 IMPORT = "canton-network-acs-import-"
-FACT, UNIT = "row in both sources", "rows of either source"
+CONDITION, UNIT = "that both sources have", "rows of either source"
 
 BULK = declare.Figure(
     "reconcile.bulk",
@@ -31,12 +31,12 @@ BULK = declare.Figure(
     columns=(
         declare.label("table", "Table of the row: updates, reassignments or tree_events."),
         declare.text("update_id", "Update of the row."),
-        declare.text("event_id", "Node of the tree. Missing if the row is no node."),
+        declare.text("event_id", "Node of the tree. Missing if the row is not a node."),
         declare.time("record_time", "Sequencing time."),
         declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
         declare.text("first_path", "Column, and place in its payload, of the first difference. Missing if there is none."),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 COUNTS = (
@@ -52,7 +52,7 @@ TOTALS = declare.Figure(
     like="reconcile.bulk",
     columns=(declare.label("kind", "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
-    fact="update in both sources",
+    condition="that both sources have",
     unit="updates of either source",
 )
 

@@ -31,7 +31,7 @@ DIGESTS = declare.Figure(
         declare.text("dissenters", "Nodes with another digest. Missing if there are none."),
         declare.text("missing_at", "Nodes without the object. Missing if there are none."),
     ),
-    fact="digest",
+    condition="with a known digest",
     unit="nodes of this row",
 )
 

@@ -64,7 +64,7 @@ NODES = declare.Figure(
         _latency("latency_low", "Low end of its 95 % interval. {}"),
         _latency("latency_high", "High end of its 95 % interval. {}"),
     ),
-    fact="fact at both nodes",
+    condition="with a known fact at both nodes",
     unit="updates of either node",
     has_periods=True,
 )

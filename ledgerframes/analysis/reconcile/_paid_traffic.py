@@ -45,7 +45,7 @@ PAID_TRAFFIC = declare.Figure(
         *COST_COLUMNS,
         *KEYS,
     ),
-    fact="cost in both sources",
+    condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
 )
 TOTALS = declare.Figure(
@@ -53,7 +53,7 @@ TOTALS = declare.Figure(
     rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
     like="reconcile.paid_traffic",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
-    fact="cost in both sources",
+    condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
 )
 

@@ -39,7 +39,7 @@ CONTRACTS = declare.Figure(
         declare.text("first_contract_id", "First contract by id that is not equal. Missing if there is none."),
         declare.text("first_path", "Column, and place in its payload, where it differs. Missing if it does not."),
     ),
-    fact="contract in both",
+    condition="that are in both",
     unit="contracts of this row",
 )
 
@@ -62,7 +62,7 @@ SUPPLY = declare.Figure(
         _coin("locked", "Part of the closing that is locked."),
         _coin("owned_by_dso", "Part of the closing that the network's own party owns."),
     ),
-    fact="amount",
+    condition="with a known amount",
     unit="flows of coin between start and end",
 )
 

@@ -46,7 +46,7 @@ LIFETIME = (
     declare.text("contract_id", "The contract."),
     declare.label("source", "history, snapshot, or given."),
 )
-FACT, UNIT = "payload", "contracts of this result"
+CONDITION, UNIT = "with a known payload", "contracts of this result"
 
 
 def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn:
@@ -70,7 +70,7 @@ ROUNDS = declare.Figure(
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 FEATURED = declare.Figure(
@@ -82,7 +82,7 @@ FEATURED = declare.Figure(
         declare.amount("weight", "Factor of the right, 1 by default. Missing if it cannot be read."),
         *LIFETIME,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 SUPER_VALIDATORS = declare.Figure(
@@ -97,7 +97,7 @@ SUPER_VALIDATORS = declare.Figure(
         declare.integer("joined_round", "Round of joining. Missing if it is not sent."),
         *LIFETIME,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 CONFIG = declare.Figure(
@@ -113,7 +113,7 @@ CONFIG = declare.Figure(
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 PROBLEMS = declare.Figure(
@@ -128,7 +128,7 @@ PROBLEMS = declare.Figure(
         declare.label("reason", "Why the contract does not count, or not fully."),
         declare.label("source", "history or snapshot."),
     ),
-    fact=FACT,
+    condition=CONDITION,
     unit=UNIT,
 )
 

@@ -47,7 +47,7 @@ CULPRITS = declare.Figure(
         declare.duration("added", "Time that the victims waited in sum.", "Added latency"),
         declare.count("parties_in_common", "Confirming parties that it shares with victims.", "parties"),
     ),
-    fact="verdict",
+    condition="with a known verdict",
     unit="requests of these frames",
 )
 VICTIMS = declare.Figure(
@@ -63,7 +63,7 @@ VICTIMS = declare.Figure(
         declare.duration("baseline", "Median latency of requests of its size."),
         declare.duration("added", "Latency above the baseline, while the other request was open.", "Added latency"),
     ),
-    fact="verdict",
+    condition="with a known verdict",
     unit="requests of these frames",
 )
 

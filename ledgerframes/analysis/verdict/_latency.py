@@ -67,7 +67,7 @@ LATENCY = declare.Figure(
         declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
-    fact="verdict",
+    condition="with a known verdict",
 )
 OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_high")
 

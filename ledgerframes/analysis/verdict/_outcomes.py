@@ -56,7 +56,7 @@ OUTCOMES = declare.Figure(
         ),
     ),
     has_periods=True,
-    fact="verdict",
+    condition="with a known verdict",
 )
 
 

@@ -27,7 +27,7 @@ QUORUMS = declare.Figure(
         declare.share("Share of all quorums."),
     ),
     has_periods=True,
-    fact="verdict",
+    condition="with a known verdict",
     unit="requests of these frames",
 )
 

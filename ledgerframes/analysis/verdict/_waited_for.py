@@ -45,7 +45,7 @@ WAITED_FOR = declare.Figure(
         declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
         declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
     ),
-    fact="verdict",
+    condition="with a known verdict",
     unit="requests of these frames",
 )
 
