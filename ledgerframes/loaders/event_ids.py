@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -127,12 +128,14 @@ def _fetch_ids(
     net: Network, id_source: str, cutoff: int, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
 ) -> Iterator[ChunkResult]:
     """Yield the events with these ids, then raise the first error of an event or a lookup."""
-    with ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
-        lookups = {update_id: pool.submit(_fetch_event, net, update_id) for update_id in chunk}
+    history, stop = net.history, threading.Event()  # one client, which several threads would each create
+    with net.waits.session(lambda text: None, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         try:
+            lookups = {update_id: pool.submit(_fetch_event, history, update_id) for update_id in chunk}
             for _ in as_completed(lookups.values(), NO_TIMEOUT):
                 context.advance(1)
         except KeyboardInterrupt:
+            stop.set()  # the pool waits for its lookups, which may wait long for a host
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     results = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
@@ -164,10 +167,10 @@ def _decode_event(response: Response, update_id: str) -> Event:
     return event
 
 
-def _fetch_event(net: Network, update_id: str) -> Response | None:
+def _fetch_event(history: History, update_id: str) -> Response | None:
     """Return the response with an event, or None if the service does not know the id."""
     try:
-        return net.history.event_response(update_id)
+        return history.event_response(update_id)
     except NotFoundError as error:
         if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail == WEB_PAGE:
             raise

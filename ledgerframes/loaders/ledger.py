@@ -252,7 +252,7 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
 def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
+    with ledger.net.waits.session(lambda text: None, stop), ThreadPoolExecutor(1) as pool:
         try:
             reached = pool.submit(
                 follow, ledger.net, ledger.ledger_filter, ledger.offsets.stop, poll_seconds, stop, ledger.on_bad_item

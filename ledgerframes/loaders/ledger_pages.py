@@ -14,7 +14,15 @@ from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.errors import DecodeError, InvalidPageTokenError, InvalidRequestError, PrunedOffsetError, UsageError
+from ledgerframes.errors import (
+    DecodeError,
+    InvalidPageTokenError,
+    InvalidRequestError,
+    PrunedOffsetError,
+    ServiceError,
+    TransportError,
+    UsageError,
+)
 from ledgerframes.extents import ExtentRange, OffsetRange
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.additions import Additions
@@ -193,6 +201,10 @@ def follow(
             token, request = None, ledger_filter.request(buffer.known.stop, page_size)  # the token has expired
             stop.wait(poll_seconds)
             continue
+        except (ServiceError, TransportError):
+            if stop.is_set():  # which ends the wait for a host that is busy
+                break
+            raise
         page, tables, bad_items = decode_updates(response, ledger_filter)
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:

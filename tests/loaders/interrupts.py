@@ -1,4 +1,4 @@
-"""Runs in a process of its own, and presses Ctrl-C there: `python interrupts.py follow|load FOLDER`.
+"""Runs in a process of its own, and presses Ctrl-C there: `python interrupts.py NAME FOLDER`.
 
 A pytest worker is no place to press it: what is pressed once too often ends the worker.
 """
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 
 import ledgerframes as lf
@@ -67,6 +68,38 @@ def load(folder: Path) -> None:
     lf.load_events(net, **WHOLE)
 
 
+class Busy(httpx.BaseTransport):
+    """A network that is too busy for one operation, and presses Ctrl-C a second after its first request."""
+
+    def __init__(self, app: Any, path_end: str) -> None:
+        self.app, self.path_end, self.timer = in_process(app), path_end, threading.Timer(1, press)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith(self.path_end):
+            return self.app.handle_request(request)
+        if not self.timer.ident:
+            self.timer.start()
+        return httpx.Response(429, headers={"Retry-After": "600"})
+
+
+def busy(folder: Path, path_end: str) -> lf.Network:
+    box = Sandbox(**LEDGER)
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url}
+    return lf.connect("sandbox", transport=Busy(box.app, path_end), **urls, requests_per_second=0, store=folder / "store")
+
+
+def follow_busy(folder: Path) -> None:
+    """Follow a ledger that is busy after its end was read, and save what came before Ctrl-C."""
+    lf.load_updates(busy(folder, "no such operation"))
+    lf.save_frames(lf.load_updates(busy(folder, "get-updates-page"), follow=True), folder / "followed")
+
+
+def lookup_busy(folder: Path) -> None:
+    """Look up the event of an id, and press Ctrl-C while the host is busy."""
+    lf.load_events(busy(folder, "1220aa"), update_ids=["1220aa"])
+
+
 if __name__ == "__main__":
     signal.siginterrupt(signal.SIGINT, False)  # as event loops leave it: a wait without end then never hears of it
-    {"follow": follow, "load": load}[sys.argv[1]](Path(sys.argv[2]))
+    scenarios = {each.__name__: each for each in (follow, load, follow_busy, lookup_busy)}
+    scenarios[sys.argv[1]](Path(sys.argv[2]))

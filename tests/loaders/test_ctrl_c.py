@@ -29,6 +29,19 @@ def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert_equal(every_table(followed), every_table(at_once))
 
 
+def test_an_interrupt_ends_following_a_busy_ledger(tmp_path: Path) -> None:
+    done = pressed("follow_busy", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    at_once = lf.load_updates(lf.connect("sandbox", **LEDGER, store=tmp_path / "other"))
+    assert_equal(every_table(lf.open_frames(tmp_path / "followed")), every_table(at_once))
+
+
+def test_an_interrupt_ends_lookups_at_a_busy_host(tmp_path: Path) -> None:
+    done = pressed("lookup_busy", tmp_path)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.endswith("KeyboardInterrupt\n")
+
+
 def test_an_interrupt_before_following_has_begun_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *arguments: Any, **options: Any) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,16 @@ def test_one_id_that_fails_does_not_lose_the_others(
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=whole_ids)
     assert lf.load_events(net, update_ids=whole_ids, plan=True)["update_id"].tolist() == [whole_ids[2]]
+
+
+def test_the_client_is_created_before_the_threads_that_use_it(
+    tmp_path: Path, whole_ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, threads = connect(tmp_path), list[threading.Thread]()
+    history = net.history
+    monkeypatch.setattr(lf.Network, "history", property(lambda _: threads.append(threading.current_thread()) or history))
+    lf.load_events(net, update_ids=whole_ids)
+    assert set(threads) == {threading.main_thread()}
 
 
 def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:
