@@ -227,7 +227,7 @@ class BulkKeyLoader(BulkLoader):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
-        stored_keys = self.net.store.committed_keys(self.dataset)
+        stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=accept_provisional)
         return {key.key: _plan_row(key.key, key) for key in self.keys if key.key not in stored_keys}
 
     def count_text(self, count: int) -> str:

@@ -73,7 +73,7 @@ class EventIdLoader(Loader[Ids]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing ids."""
-        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids, provisional=accept_provisional)
+        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids, accept_provisional=accept_provisional)
         return {update_id: {"update_id": update_id} for update_id in missing}
 
     def count_text(self, count: int) -> str:

@@ -55,7 +55,8 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing offset ranges."""
-        return {str(missing): missing.coverage() for missing in self.net.store.missing_offsets(LEDGER, self.offsets)}
+        missing = self.net.store.missing_offsets(LEDGER, self.offsets, accept_provisional=accept_provisional)
+        return {str(each): each.coverage() for each in missing}
 
     def count_text(self, count: int) -> str:
         """Return the number of missing offset ranges."""

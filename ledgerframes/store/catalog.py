@@ -245,10 +245,12 @@ def _window_values(dataset: Dataset, window: Window) -> list[Any]:
     return [dataset.name, dataset.schema_fingerprint, microseconds(window.until), microseconds(window.since)]
 
 
-def stored_keys(connection: sqlite3.Connection, dataset: Dataset) -> frozenset[str]:
-    """Return every update id or object key of the final segments of a dataset."""
-    query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE status != 'provisional' AND {OF_DATASET}"  # noqa: S608
-    return frozenset(key for (key,) in connection.execute(query, [dataset.name, dataset.schema_fingerprint]))
+def stored_keys(connection: sqlite3.Connection, dataset: Dataset, accept_provisional: bool) -> frozenset[str]:
+    """Return the update ids or object keys of the final segments of a dataset, or of all."""
+    where = f"(status != 'provisional' OR ?) AND {OF_DATASET}"
+    query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE {where}"  # noqa: S608  (constant text)
+    values = [accept_provisional, dataset.name, dataset.schema_fingerprint]
+    return frozenset(key for (key,) in connection.execute(query, values))
 
 
 def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: dict[str, SegmentFile]) -> Segment:

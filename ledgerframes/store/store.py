@@ -108,17 +108,19 @@ class Store:
         migrations, covered = self.catalog.read(records.covered, dataset, window)
         return bool(migrations) and not plan_missing(window, migrations, covered)
 
-    def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
-        """Return the ids to look up, with those of provisional rows unless `provisional` is True."""
+    def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, accept_provisional: bool = False) -> list[str]:
+        """Return the ids to look up, with those of provisional rows unless they are accepted."""
         ids = IdSet(frozenset(update_ids))
-        covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]
+        covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or accept_provisional]
         missing = {update_id for part in ids.difference(covered) for update_id in part.update_ids}
         return [update_id for update_id in dict.fromkeys(update_ids) if update_id in missing]
 
-    def missing_offsets(self, dataset: Dataset, offset_range: OffsetRange) -> list[OffsetRange]:
+    def missing_offsets(
+        self, dataset: Dataset, offset_range: OffsetRange, *, accept_provisional: bool = False
+    ) -> list[OffsetRange]:
         """Return what to fetch of a participant's ledger, read through one filter."""
         segments = self.segments(dataset, offset_range)
-        return offset_range.difference(segment.extent for segment in segments if segment.final)
+        return offset_range.difference(segment.extent for segment in segments if segment.final or accept_provisional)
 
     def participant(self) -> str | None:
         """Return the participant whose ledger is stored, or None."""
@@ -191,9 +193,9 @@ class Store:
                 self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
                 records.add_segment(connection, part, dataset.schema_fingerprint)
 
-    def committed_keys(self, dataset: Dataset) -> frozenset[str]:
-        """Return every update id or object key that a dataset has as final."""
-        return self.catalog.read(records.stored_keys, dataset)
+    def committed_keys(self, dataset: Dataset, *, accept_provisional: bool = False) -> frozenset[str]:
+        """Return the update ids or object keys of final segments, or also of provisional ones."""
+        return self.catalog.read(records.stored_keys, dataset, accept_provisional)
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""

@@ -196,6 +196,8 @@ def test_a_bad_update_does_not_lose_the_others(kind: str, descending: bool, page
     [missing] = lf.load_updates(net, plan=True).to_dict("records")
     assert missing["after"] < 6 <= missing["through"]
     assert missing["through"] - missing["after"] <= (3 if kind == "no update" else 1)
+    offline = lf.connect("sandbox", ledger_url="http://one.invalid", store=tmp_path / "store", offline=True)
+    assert lf.load_updates(offline).ledger_updates["offset"].tolist() == good
     with pytest.raises(DecodeError, match="Item 0 of a page from POST /v2/updates") as caught:
         lf.load_updates(net)
     assert caught.value.update_id == ("" if kind == "no update" else "u6")

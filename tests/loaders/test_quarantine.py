@@ -122,6 +122,8 @@ def test_a_line_does_not_lose_its_object(kind: str, position: int, objects: Path
     expected = lf.load_bulk(lf.connect("sandbox", store=tmp_path / "whole"), paths=[whole]).updates
     assert frames.updates["update_id"].tolist() == [each for each in expected["update_id"] if each != lost]
     assert lf.load_bulk(net, paths=[spoiled], plan=True)["object_key"].notna().all(), "the next load reads it again"
+    offline = lf.connect("sandbox", store=tmp_path / "store", offline=True)
+    assert lf.load_bulk(offline, object_keys=frames.bulk_objects["object_key"]).updates.equals(frames.updates)
     well = lf.load_bulk(net, paths=[whole])
     assert well.updates.equals(expected)
     assert lf.load_bulk(net, paths=[whole], plan=True).empty

@@ -128,7 +128,7 @@ def test_provisional_ids_are_replaced_and_the_others_stay(tmp_path: Path) -> Non
     frame = Frames(store.snapshot(EVENTS_BY_ID, IdSet(frozenset(asked))), ["traffic"], update_ids=asked).traffic
     assert frame["total_traffic_cost"].tolist() == [10, 21, 30]
     assert store.missing_ids(EVENTS_BY_ID, asked) == ["id1", "id9"]
-    assert store.missing_ids(EVENTS_BY_ID, asked, provisional=True) == ["id9"]
+    assert store.missing_ids(EVENTS_BY_ID, asked, accept_provisional=True) == ["id9"]
 
 
 def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:
