@@ -35,7 +35,8 @@ __all__ = ["RecheckResult", "recheck"]
 
 HOUR = 3_600_000_000  # microseconds
 OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
-OWN_COLUMNS = frozenset({"fetched_at", "id_source"})  # of this store, so that the service does not decide them
+# About the fetch. Objects with the same bytes have the same digest, which is compared.
+OWN_COLUMNS = frozenset({"fetched_at", "id_source", "source", "digest_status"})
 UPSTREAM = "changed upstream"
 
 Change = tuple[str, str, str, str, str | None, int]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.history import History
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.recheck import recheck
@@ -105,6 +106,15 @@ def test_what_cannot_be_rechecked(net: lf.Network) -> None:
         recheck(net, datasets=["nothing"])
     with pytest.raises(CoverageError, match="offline"):
         recheck(lf.connect("sandbox", store=net.settings.store, offline=True, **WORLD))
+
+
+def test_objects_from_another_host_that_lists_no_digests_are_equal(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    lf.load_bulk(net, **DAY)
+    download = History.bulk_download
+    monkeypatch.setattr(History, "bulk_download", lambda *given: replace(download(*given), host="other.invalid"))
+    monkeypatch.setattr(History, "bulk_checksums", lambda *_: [])
+    result = recheck(net, sample=1000, seed=1, datasets=["bulk"])
+    assert result.segments > 0 and result.changes.empty
 
 
 def test_ledger_rows_of_an_unknown_filter_are_skipped(tmp_path: Path) -> None:
