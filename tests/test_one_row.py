@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes import export
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.loaders.repair import repair
 from ledgerframes.store.compact import compact
+from ledgerframes.store.verify import verify
 
 WINDOW: Any = {"since": "2026-11-01T00:00:00Z", "until": "2026-11-01T00:10:00Z"}
 Item = dict[str, Any]
@@ -202,6 +205,14 @@ def test_problems_are_shown_and_saved(split: lf.Network, tmp_path: Path) -> None
     opened = lf.open_frames(tmp_path / "saved")
     pd.testing.assert_frame_equal(opened.problems, frames.problems)
     assert_equal(every_table(opened), every_table(frames))
+
+
+def test_a_repaired_segment_has_as_many_rows_as_before(split: lf.Network) -> None:
+    segment = split.store.segments(EVENTS)[0]
+    assert "dropped_rows" in segment.files
+    (split.local_dir / segment.files["traffic"].path).write_bytes(b"damaged")
+    (done,) = repair(split, verify(split.store))
+    assert (done.outcome, done.note) == ("fetched again", "")
 
 
 def test_frames_without_problems_say_nothing(tmp_path: Path) -> None:

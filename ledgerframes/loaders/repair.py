@@ -271,4 +271,4 @@ def _count_rows(net: Network, segment: Segment) -> int:
     snapshot = net.store.snapshot(dataset, extent)
     if isinstance(extent, ObjectSet):
         return sum(each.rows for each in snapshot.segments)
-    return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in dataset.tables)
+    return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in dataset.all_tables)

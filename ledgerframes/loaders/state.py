@@ -59,12 +59,12 @@ def _load_state(
         return plan_frame(table.name, [extent])
     ledger, items = ParticipantLists(net, on_bad_item), []
     subject = f"{table.name.replace('_', ' ')} ({net.name})"
-    with Progress(subject, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
+    with Progress(subject, None, "items", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
         for item in fetch(ledger):
             items.append(item)
             bar.advance(1)
-            bar.count(rows=1)
         rows = build(items, ledger.participant_id())
+        bar.count(rows=len(rows))
     ledger.additions.note({table.name: rows})
     ledger.additions.log(net.name)
     return table.to_pandas(rows)

@@ -80,6 +80,13 @@ def test_a_cell_has_one_output_with_the_rows_of_the_load(at_once: None, cell: li
     assert re.fullmatch(re.escape(f"Fetched events ({net.name}): {rows:,} rows in ") + r"\d+ chunks, 0 s\.", cell[-1])
 
 
+def test_a_state_counts_the_rows_of_its_table(at_once: None, cell: list[str], tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    packages = lf.load_packages(net)
+    assert packages["package_id"].duplicated().any(), "a package can have a row for each synchronizer"
+    assert cell[-1] == f"Fetched packages ({net.name}): {len(packages):,} rows, 0 s."
+
+
 def test_a_load_of_less_than_a_second_shows_nothing(cell: list[str], tmp_path: Path) -> None:
     with Progress("events (mainnet)", 24, "h", None) as bar:
         bar.advance(24)
