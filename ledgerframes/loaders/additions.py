@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import DecodeError
 from ledgerframes.frames import Frames
 
@@ -66,10 +66,9 @@ def additions_of(frames: Frames) -> Additions:
     """Return what the rows of frames have."""
     additions = Additions()
     for name in frames.tables:
-        rows = frames.scan(name)
-        if EXTRA in rows.schema.names:
-            additions.note({name: rows.to_table(columns=[EXTRA], filter=ds.field(EXTRA).is_valid())})
-        additions.note({name: rows.to_table(columns=list(_closed_sets(name)))})
+        columns = [column for column in table_spec(name).column_names if column == EXTRA or column in _closed_sets(name)]
+        for batch in frames.iter_batches(name, columns):
+            additions.note({name: pa.Table.from_batches([batch])})
     return additions
 
 

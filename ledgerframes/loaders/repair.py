@@ -27,6 +27,7 @@ from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.prune import QUARANTINE
+from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.verify import DamagedFile
 from ledgerframes.windows import Window
 
@@ -271,4 +272,8 @@ def _count_rows(net: Network, segment: Segment) -> int:
     snapshot = net.store.snapshot(dataset, extent)
     if isinstance(extent, ObjectSet):
         return sum(each.rows for each in snapshot.segments)
-    return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in dataset.all_tables)
+    count = 0
+    for table in dataset.all_tables:
+        with damage_as_store_error(table.name, snapshot.location):
+            count += snapshot.scan(table.name).filter(extent.filter()).count_rows()
+    return count

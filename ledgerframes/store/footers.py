@@ -12,13 +12,12 @@ import pyarrow.fs as fs
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
-from ledgerframes.store.scan import LOST_FILE_STEP, damaged_file_error
+from ledgerframes.store.scan import DAMAGED_SUFFIX, LOST_FILE_STEP, damaged_file_error
 from ledgerframes.store.segments import SegmentFile, read_footer_digest
 
 # Root, path, size, time of change and digest of each file that this process has compared.
 _INTACT: set[tuple[str, str, int, int, str]] = set()
 MAX_REMEMBERED = 1_000_000
-DAMAGED_SUFFIX = " (damaged)"
 
 
 def paths_to_open(location: Location, files: Sequence[SegmentFile], *, allow_damage: bool) -> list[str]:

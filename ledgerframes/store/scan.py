@@ -15,6 +15,7 @@ from ledgerframes.store.location import Location
 # Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
+DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
 
 
@@ -59,6 +60,10 @@ def damage_as_store_error(table: str, location: Location | None) -> Iterator[Non
         with location.translate_errors() if location else nullcontext():
             yield
     except FileNotFoundError as error:
+        before, suffix, _ = str(error).partition(DAMAGED_SUFFIX)
+        if suffix:
+            path = before.rpartition("'")[2]
+            raise damaged_file_error(source, f"{path} is not the file in the catalog") from error
         raise StoreError(f"A file of table {source} was pruned or lost: {error}. {LOST_FILE_STEP}") from error
     except READ_ERRORS as error:
         raise damaged_file_error(source, error) from error

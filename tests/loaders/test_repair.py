@@ -19,6 +19,7 @@ from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, ServiceUnavailableError, StoreError
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
@@ -35,13 +36,13 @@ def connect(store: Path, **overrides: Any) -> Network:
     return lf.connect("sandbox", store=store, **WORLD, **overrides)
 
 
-def damage(net: Network, dataset: Dataset, table: str, number: int = 0) -> Path:
-    """Flip a bit in one file of a segment."""
+def damage(net: Network, dataset: Dataset, table: str, number: int = 0, place: int | None = None) -> Path:
+    """Flip a bit in one file of a segment, by default in its middle."""
     holding = [segment for segment in net.store.segments(dataset) if table in segment.files]
     assert net.store.location.local_path
     path = net.store.location.local_path / holding[number].files[table].path
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[len(content) // 2 if place is None else place] ^= 1
     path.write_bytes(content)
     return path
 
@@ -295,6 +296,28 @@ def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1" + path.read_bytes()[4:-8] + b"no foot!")
     with pytest.raises(StoreError, match=r"Run `ledgerframes store verify --repair` to fetch it again"):
         frames.read("traffic")
+
+
+def test_a_damaged_footer_is_told_from_a_lost_file(tmp_path: Path) -> None:
+    """Whatever scans the file says that it is damaged, and where it is."""
+    net = connect(tmp_path)
+    update_ids = lf.load_bulk(net, **DAY, download_dir=tmp_path / "files").updates["update_id"].head(3).tolist()
+    damage(net, BULK, "updates", place=-20)
+    frames = lf.load_bulk(net, **DAY)
+    scans: list[Callable[[], object]] = [
+        lambda: lf.load_events(net, update_ids=update_ids),
+        lambda: frames.history_start,
+        lambda: additions_of(frames),
+    ]
+    file = next((tmp_path / "files").iterdir())
+    lf.load_bulk(net, paths=[file])
+    damage(net, BULK_BY_KEY, "bulk_objects", place=-20)
+    scans.append(lambda: lf.load_bulk(net, paths=[file.rename(tmp_path / "unnamed.zstd")]))
+    for scan in scans:
+        with pytest.raises(
+            StoreError, match=r"is damaged \(.+\.parquet is not the (file|one) in the catalog\)\. Run .+ --repair"
+        ):
+            scan()
 
 
 def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
