@@ -69,7 +69,8 @@ def prune(
     min_age : timedelta, default 1 hour
         Retain younger files, because another process may be about to commit them.
     include_quarantine : bool, default False
-        Also delete files that a repair has put into quarantine.
+        Also delete the files in quarantine: damaged files, old catalogs, and items of ``on_bad_item="quarantine"``. The items
+        of a store in an object store are on this machine, and stay.
     dry_run : bool, default False
         Delete nothing and return what would be deleted.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ledgerframes.errors import DecodeError, IntegrityError, UsageError
 from ledgerframes.loaders import state
 from ledgerframes.loaders.ledger_filter import open_ledger
 from ledgerframes.loaders.ledger_pages import follow
+from ledgerframes.store.prune import prune
 
 Item = dict[str, Any]
 
@@ -72,6 +74,7 @@ def test_an_event_by_id_does_not_lose_the_others(kind: str, tmp_path: Path) -> N
     assert sorted(frames.verdicts["update_id"]) == ["id0", "id1", "id2", "id4"]
     assert frames.unknown_ids == ("id5",)
     assert quarantined(net) == [bad]
+    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True, dry_run=True).deleted_files) == 1
     assert lf.load_events(net, update_ids=["id3"], plan=True)["update_id"].tolist() == ["id3"]
     with pytest.raises(DecodeError) as caught:
         lf.load_events(net, update_ids=IDS)
