@@ -161,7 +161,10 @@ class LocalCopy:
         lease.upload(path)
         lease.require()
         if self._live_version() != version:
-            raise _lease_lost_error(self.location)
+            raise StoreError(
+                f"Nothing was committed to {self.location}: its catalog was replaced or deleted during the commit. Run again.",
+                path=str(self.location),
+            )
         try:
             self.location.copy(lease.path(UPLOAD), CATALOG)
         except BaseException:
