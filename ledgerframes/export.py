@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._schema import TEXT
-from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.bulk.extent import missing_windows
 from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.errors import CoverageError, StoreError, UsageError
-from ledgerframes.extents import MigrationWindow, plan_missing
+from ledgerframes.extents import plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store, StoreSnapshot
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
@@ -125,10 +125,7 @@ def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: W
         missing = plan_missing(time_window, migrations, extents)
         return tuple(str(part) for part in missing) if migrations else (str(time_window),)
     if dataset == BULK.name:
-        folders = [
-            MigrationWindow(0, each.start, each.stop) for each in extents if isinstance(each, ObjectSet) and each.is_folder
-        ]
-        return tuple(str(part.window) for part in MigrationWindow.of(0, time_window).difference(folders))
+        return tuple(map(str, missing_windows(time_window, extents)))
     return None
 
 

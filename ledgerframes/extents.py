@@ -15,7 +15,7 @@ from ledgerframes.windows import MICROSECOND, Window, iso, uncovered
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")
-Position = tuple[str, int, int]  # partition, start and stop, as the catalog stores them
+CatalogRange = tuple[str, int, int]  # partition, start and stop, as the catalog stores them
 
 
 class Extent:
@@ -26,7 +26,7 @@ class Extent:
     refetchable: ClassVar[bool] = True  # whether its rows can be fetched again
 
     @property
-    def position(self) -> Position | None:
+    def catalog_range(self) -> CatalogRange | None:
         """Partition, start and stop, or None for a set of ids."""
         return None
 
@@ -41,14 +41,14 @@ class Extent:
         return None
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> Extent:
-        """Return the extent that a catalog stores as a position, as keys, or as both."""
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> Extent:
+        """Return the extent that a catalog stores as a range, as keys, or as both."""
         raise NotImplementedError
 
     @classmethod
     def end_times(cls, extents: Sequence[Extent]) -> list[int | None]:
         """Return the time when each of these extents ends, or None for those without times."""
-        return [each.position[2] if cls.has_times and each.position else None for each in extents]
+        return [each.catalog_range[2] if cls.has_times and each.catalog_range else None for each in extents]
 
     def difference(self, others: Iterable[Extent]) -> list[Self]:
         """Return the parts that none of the others covers, in order."""
@@ -96,7 +96,7 @@ class ExtentRange(Extent):
         raise NotImplementedError
 
     @property
-    def position(self) -> Position:
+    def catalog_range(self) -> CatalogRange:
         """Partition, start and stop."""
         return self.partition, self.start, self.stop
 
@@ -140,10 +140,10 @@ class MigrationWindow(ExtentRange):
         return cls(migration_id, microseconds(window.since), microseconds(window.until))
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> MigrationWindow:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> MigrationWindow:
         """Return the window that a catalog stores."""
-        assert position is not None
-        return cls(int(position[0]), *position[1:])
+        assert catalog_range is not None
+        return cls(int(catalog_range[0]), *catalog_range[1:])
 
     @property
     def partition(self) -> str:
@@ -186,10 +186,10 @@ class OffsetRange(ExtentRange):
     stop: int
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> OffsetRange:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> OffsetRange:
         """Return the offset range that a catalog stores."""
-        assert position is not None
-        return cls(*position)
+        assert catalog_range is not None
+        return cls(*catalog_range)
 
     @property
     def partition(self) -> str:
@@ -228,10 +228,10 @@ class Observation(ExtentRange):
         return cls(microseconds(time), microseconds(time) + 1)
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> Observation:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> Observation:
         """Return the observation that a catalog stores."""
-        assert position is not None
-        return cls(*position[1:])
+        assert catalog_range is not None
+        return cls(*catalog_range[1:])
 
     @property
     def partition(self) -> str:
@@ -262,7 +262,7 @@ class IdSet(Extent):
     is_sorted: ClassVar[bool] = False  # the rows of a lookup are in the order of the ids requested
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> IdSet:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> IdSet:
         """Return the ids that a catalog stores."""
         return cls(keys)
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet, missing_windows
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError, TransportError
-from ledgerframes.extents import MigrationWindow, microseconds
+from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import BulkFolder
@@ -155,16 +155,13 @@ class BulkWindowLoader(FolderLoader):
 
     def is_stored(self) -> bool:
         """Return whether complete folders cover the window."""
-        return not self._missing_windows()
-
-    def _missing_windows(self) -> list[Window]:
-        complete = [MigrationWindow(0, extent.start, extent.stop) for extent in self.stored_objects() if extent.is_folder]
-        return [missing.window for missing in MigrationWindow.of(0, self.window).difference(complete)]
+        return not missing_windows(self.window, self.stored_objects())
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the windows without a complete folder."""
         if self.net.offline:
-            return {str(window): {"since": window.since, "until": window.until} for window in self._missing_windows()}
+            missing = missing_windows(self.window, self.stored_objects())
+            return {str(window): {"since": window.since, "until": window.until} for window in missing}
         return super().missing()
 
     def frames(self) -> Frames:

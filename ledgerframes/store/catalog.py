@@ -230,7 +230,7 @@ def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) ->
     """Return the known migrations, and the extents of final segments that overlap a window."""
     query = f"SELECT partition, start, stop FROM segments WHERE status != 'provisional' AND {IN_WINDOW}"  # noqa: S608
     rows = connection.execute(query, _window_values(dataset, window))
-    return migrations(connection), [dataset.extent_type.from_catalog(position, frozenset()) for position in rows]
+    return migrations(connection), [dataset.extent_type.from_catalog(row, frozenset()) for row in rows]
 
 
 def end_of_rows(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> int | None:
@@ -276,9 +276,9 @@ def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: s
 
 def _row(segment: Segment) -> tuple[Any, ...]:
     """Return the values of the columns of a segment."""
-    position = segment.extent.position or (None, None, None)
+    catalog_range = segment.extent.catalog_range or (None, None, None)
     facts = (segment.status, segment.source, segment.fetched_at, segment.written_by)
-    return (segment.segment_id, segment.dataset, *position, *facts)
+    return (segment.segment_id, segment.dataset, *catalog_range, *facts)
 
 
 def _checksum(row: Sequence[Any], keys: Collection[str], files: Iterable[SegmentFile]) -> int:

@@ -53,8 +53,8 @@ def read_segments(
 
 
 def _segment(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], files: dict[str, SegmentFile]) -> Segment:
-    position = None if identity["partition"] is None else (identity["partition"], identity["start"], identity["stop"])
-    extent = datasets[identity["dataset"]].extent_type.from_catalog(position, frozenset(identity["keys"]))
+    catalog_range = None if identity["partition"] is None else (identity["partition"], identity["start"], identity["stop"])
+    extent = datasets[identity["dataset"]].extent_type.from_catalog(catalog_range, frozenset(identity["keys"]))
     names = ("segment_id", "dataset", "status", "source", "fetched_at", "written_by")
     return Segment(extent=extent, files=files, **{name: identity[name] for name in names})
 

@@ -173,8 +173,8 @@ class Store:
         self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
     ) -> Segment:
         """Write the files of a segment in any process, before :meth:`add_segment` shows it."""
-        if extent.position and extent.position[1] >= extent.position[2]:
-            raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
+        if extent.catalog_range and extent.catalog_range[1] >= extent.catalog_range[2]:
+            raise ValueError(f"an empty extent cannot be committed: {extent.catalog_range[1:]}")
         status = "gap" if gap else "final" if final else "provisional"
         return write_segment_files(self.location, dataset, new_segment(dataset, extent, status=status, source=source), [tables])
 

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.extents import Extent, Position, from_microseconds, record_time_filter, time_label
+from ledgerframes.extents import CatalogRange, Extent, from_microseconds, microseconds, record_time_filter, time_label
+from ledgerframes.windows import Window, uncovered
 
-__all__ = ["ANY_MIGRATION", "ObjectSet"]
+__all__ = ["ANY_MIGRATION", "ObjectSet", "missing_windows"]
 
 ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
 
@@ -38,11 +39,11 @@ class ObjectSet(Extent):
     has_times: ClassVar[bool] = True
 
     @classmethod
-    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> ObjectSet:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> ObjectSet:
         """Return the objects that a catalog stores."""
-        assert position is not None
-        first, _, last = position[0].partition("~")
-        return cls(keys, (int(first), int(last)), *position[1:])
+        assert catalog_range is not None
+        first, _, last = catalog_range[0].partition("~")
+        return cls(keys, (int(first), int(last)), *catalog_range[1:])
 
     @classmethod
     def end_times(cls, extents: Sequence[Extent]) -> list[int | None]:
@@ -55,7 +56,7 @@ class ObjectSet(Extent):
         return [max([extent.stop, *(folder_ends.get(folder, extent.stop) for folder in extent.folders)]) for extent in objects]
 
     @property
-    def position(self) -> Position:
+    def catalog_range(self) -> CatalogRange:
         """The migrations, padded so that they sort as text, and the record times."""
         return "~".join(f"{migration_id:09}" for migration_id in self.migrations), self.start, self.stop
 
@@ -132,6 +133,13 @@ class ObjectSet(Extent):
     def __str__(self) -> str:
         others = len(self.object_keys) - 1
         return f"{min(self.object_keys)} and {others} more" if others else min(self.object_keys)
+
+
+def missing_windows(window: Window, extents: Iterable[Extent]) -> list[Window]:
+    """Return the parts of a window that no complete folder covers."""
+    folders = [(each.start, each.stop) for each in extents if isinstance(each, ObjectSet) and each.is_folder]
+    parts = uncovered(microseconds(window.since), microseconds(window.until), folders)
+    return [Window(from_microseconds(start), from_microseconds(stop)) for start, stop in parts]
 
 
 @functools.lru_cache(maxsize=100_000)  # merging compares the objects of a folder many times
