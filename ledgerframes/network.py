@@ -170,7 +170,7 @@ class Network:
     def mean_interval(self, url: str) -> float:
         """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.
 
-        Earlier loads count, too.
+        Earlier loads count, too. A host that is not used for a day may be forgotten.
         """
         return self._rates.of(host_of(url), self.settings.limits.requests_per_second).mean_interval
 

@@ -153,7 +153,7 @@ class _ObjectDownload:
         while True:
             before = self._bytes
             try:
-                self._transport.retried(self._url, self._fetch, is_last=is_last, also=_has_other_object)
+                self._transport.retry_on_host(self._url, self._fetch, is_last=is_last, also=_has_other_object)
                 return Download(self._bytes, self._digest.hexdigest(), host_of(self._url))
             except TransportError as error:
                 if self._bytes <= before or not error.retryable:

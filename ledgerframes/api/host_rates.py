@@ -27,7 +27,7 @@ FORGET_AFTER = 600.0  # seconds without a request, after which refusals say noth
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
 MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
-MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that they are true for ever
+MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that a state that is cleared keeps them
 
 
 class Clock:
@@ -265,7 +265,7 @@ def is_retryable(error: Exception) -> bool:
     return isinstance(error, ServiceError | TransportError) and error.retryable
 
 
-def retried(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
+def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
     """Return what a function returns, and retry it after errors of which `on` is true."""
     for failures in range(1, attempts):
         try:

@@ -128,7 +128,7 @@ class Transport:
 
         if not retry:
             return self._noting_refusals(self.urls[0], lambda: send(self.urls[0]))
-        return self.with_failover(lambda url, is_last: self.retried(url, lambda: send(url), is_last=is_last))
+        return self.with_failover(lambda url, is_last: self.retry_on_host(url, lambda: send(url), is_last=is_last))
 
     @contextmanager
     def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
@@ -164,7 +164,7 @@ class Transport:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")
 
-    def retried(
+    def retry_on_host(
         self, url: str, call: Callable[[], T], *, is_last: bool, also: Callable[[Exception], bool] = lambda error: False
     ) -> T:
         """Call a function that sends requests to one host, until it returns.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ledgerframes.api.host_rates import is_retryable, retried
+from ledgerframes.api.host_rates import is_retryable, retry
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.datasets.offers.wire import (
     AcceptedOffer,
@@ -43,7 +43,7 @@ class Wallet(Client):
             (docs/facts.md#offer-status-lag).
         """
         attempts = self.transport.limits.retries + 1
-        return retried(lambda: self.offer_status_once(tracking_id), attempts, is_retryable, self.transport.waits)
+        return retry(lambda: self.offer_status_once(tracking_id), attempts, is_retryable, self.transport.waits)
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:

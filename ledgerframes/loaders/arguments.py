@@ -22,7 +22,8 @@ on_bad_item : {{"raise", "quarantine"}}
 EXECUTOR = """\
 executor : concurrent.futures.Executor, optional
     Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-    must reach the network and the store, each within its own limits; the caller commits.
+    must reach the network and the store; the caller commits. Those of one machine share the request
+    rate of a host, and each has its own other limits.
     By default {default}.
 """
 PLAN = """\
@@ -36,7 +37,7 @@ progress : bool, optional
 """
 
 
-def loader(*, bad_item: str = "", default_executor: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+def check_arguments(*, bad_item: str = "", default_executor: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check and document the arguments that loaders share.
 
     Parameters

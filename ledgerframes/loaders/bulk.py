@@ -11,7 +11,7 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.bulk_loader import BulkFileLoader, BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
 from ledgerframes.loaders.bulk_object import BulkKind, ObjectOptions
@@ -43,7 +43,7 @@ class BulkOptions(TypedDict, total=False):
 def load_bulk(net: Network, *, plan: Literal[False] = ..., **options: Unpack[BulkOptions]) -> Frames: ...
 @overload
 def load_bulk(net: Network, *, plan: Literal[True], **options: Unpack[BulkOptions]) -> pd.DataFrame: ...
-@loader(default_executor="a process for each core, or this process for the embedded sandbox and for a single object")
+@check_arguments(default_executor="a process for each core, or this process for the embedded sandbox and for a single object")
 def load_bulk(
     net: Network,
     *,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
@@ -42,7 +42,7 @@ def load_events(net: Network, *, plan: Literal[False] = ..., **options: Unpack[E
 def load_events(net: Network, *, plan: Literal[True], **options: Unpack[EventOptions]) -> pd.DataFrame: ...
 @overload
 def load_events(net: Network, *, plan: bool, **options: Unpack[EventOptions]) -> Frames | pd.DataFrame: ...
-@loader(default_executor="threads of this process")
+@check_arguments(default_executor="threads of this process")
 def load_events(
     net: Network,
     *,

@@ -16,7 +16,7 @@ from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import PrunedOffsetError, UsageError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
@@ -127,7 +127,7 @@ class UpdateOptions(TypedDict, total=False):
 def load_updates(net: Network, *, plan: Literal[False] = ..., **options: Unpack[UpdateOptions]) -> Frames: ...
 @overload
 def load_updates(net: Network, *, plan: Literal[True], **options: Unpack[UpdateOptions]) -> pd.DataFrame: ...
-@loader(default_executor="threads of this process")
+@check_arguments(default_executor="threads of this process")
 def load_updates(
     net: Network,
     *,

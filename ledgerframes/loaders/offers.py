@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
@@ -14,7 +14,7 @@ from ledgerframes.wallet import Journal
 __all__ = ["load_transfer_offers"]
 
 
-@loader()
+@check_arguments()
 def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
     """Load the journal of transfer offers created from this store, with their status.
 

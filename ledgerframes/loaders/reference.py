@@ -16,7 +16,7 @@ from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.errors import DecodeError
 from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
@@ -24,7 +24,7 @@ from ledgerframes.network import Network
 __all__ = ["load_name_rules", "load_price_votes"]
 
 
-@loader()
+@check_arguments()
 def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
     """Load the votes on the coin price, and store the current ones.
 
@@ -55,7 +55,7 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     return _load_observations(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, plan, progress)
 
 
-@loader()
+@check_arguments()
 def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
     """Load the rules of the name service, and store the current ones.
 

@@ -26,7 +26,7 @@ from ledgerframes.datasets.state.build import (
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, VettedPackages
 from ledgerframes.errors import DecodeError, UnsupportedOperationError
-from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
 from ledgerframes.loaders.participant_lists import ParticipantLists
@@ -70,7 +70,7 @@ def _load_state(
     return table.to_pandas(rows)
 
 
-@loader(bad_item="a contract")
+@check_arguments(bad_item="a contract")
 def load_active_contracts(
     net: Network,
     *,
@@ -146,7 +146,7 @@ def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offs
             return
 
 
-@loader(bad_item="a completion")
+@check_arguments(bad_item="a completion")
 def load_completions(
     net: Network,
     *,
@@ -219,7 +219,7 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
         reached = content.offset
 
 
-@loader(bad_item="a party")
+@check_arguments(bad_item="a party")
 def load_parties(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -248,7 +248,7 @@ def load_parties(
     return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
-@loader(bad_item="a package or its vetting")
+@check_arguments(bad_item="a package or its vetting")
 def load_packages(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -290,7 +290,7 @@ def load_packages(
     return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
-@loader(bad_item="a synchronizer")
+@check_arguments(bad_item="a synchronizer")
 def load_synchronizers(
     net: Network,
     *,

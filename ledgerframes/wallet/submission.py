@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.host_rates import is_retryable, retried
+from ledgerframes.api.host_rates import is_retryable, retry
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -76,7 +76,7 @@ class Submission:
         if existing is not None:
             return existing
         transport = self._wallet.transport
-        return retried(self._send, transport.limits.retries + 1, _is_resendable, transport.waits)
+        return retry(self._send, transport.limits.retries + 1, _is_resendable, transport.waits)
 
     def _send(self) -> TransferOffer:
         """Send the offer once, and look it up if the outcome is open."""
@@ -150,7 +150,7 @@ class Submission:
             raise
 
     def _fetch_offer(self) -> TransferOffer:
-        return retried(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits)
+        return retry(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits)
 
     def _fetch_offer_once(self) -> TransferOffer:
         status = self._wallet.offer_status_once(self._tracking_id)
