@@ -128,9 +128,8 @@ def leaderboard(
 
 
 def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, int | None]]:
-    known = Rounds(trees)
     if of == "issued":
-        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, known) if flow.kind == KINDS[by]]
+        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, Rounds(trees)) if flow.kind == KINDS[by]]
     if of == "minted":
         flows = (flow for pair in counted_summaries(trees) for flow in summary_flows(*pair, None))
         return [(flow.time, flow.party, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
