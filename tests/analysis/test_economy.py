@@ -475,8 +475,13 @@ def test_wrong_arguments() -> None:
     frames = frames_of([network_rules()])
     with pytest.raises(UsageError, match="of= must be"):
         lf.economy.leaderboard(frames, of="mined")
-    with pytest.raises(UsageError, match="by=None"):
+    with pytest.raises(UsageError, match=r"by=None\. Choose from 'provider', 'validator'"):
         lf.economy.leaderboard(frames, by=None)
+    with pytest.raises(UsageError, match=r"by='x'\. Choose from 'provider', 'validator'"):
+        lf.economy.leaderboard(frames, by="x")
+    for time in ("soon", None):
+        with pytest.raises(UsageError, match=f"configured= must have times in valid_from, got {time!r}"):
+            lf.economy.reward_split(frames, configured=plan(x="1.0").assign(valid_from=time))
     with pytest.raises(UsageError, match="top= must be"):
         lf.economy.leaderboard(frames, top=0)
     with pytest.raises(UsageError, match="by="):
