@@ -94,6 +94,8 @@ class Figure:
         Values of ``by=``.
     misleading : mapping of str to str
         Values of ``by=`` that would mislead, and why.
+    is_grouped : bool
+        Whether ``by=None`` is refused.
     has_periods : bool
         Whether the analysis has ``every=``.
     condition : str
@@ -111,6 +113,7 @@ class Figure:
     columns: tuple[ResultColumn, ...]
     by: Mapping[str, Grouping] = field(default_factory=dict)
     misleading: Mapping[str, str] = field(default_factory=dict)
+    is_grouped: bool = False
     has_periods: bool = False
     condition: str = "with a known cost"
     unit: str = "requests of this row"
@@ -148,11 +151,11 @@ class Figure:
             If `frames` is not Frames, or `by` is not a grouping of this figure.
         """
         require_frames(frames, self.name)
-        if by is None or by in self.by:
+        choices = list(self.by) if self.is_grouped else [None, *self.by]
+        if by in choices:
             return self.grouping(by)
-        choices = ", ".join(repr(choice) for choice in (None, *self.by))
-        reason = f" because {self.misleading[by]}" if by in self.misleading else ""
-        raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {choices}.")
+        reason = f" because {self.misleading[by]}" if by is not None and by in self.misleading else ""
+        raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {', '.join(map(repr, choices))}.")
 
     def build(
         self,

@@ -103,7 +103,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     >>> lf.labels.apply(pd.DataFrame({"party": ["bank::1220aa", "x::1220bb"]}), labels)["party_name"].tolist()
     ['Bank', nan]
     """
-    _require_labels(labels)
+    require_labels(labels)
     by_id = labels.set_index("id")
     labeled = result.copy()
     columns = [name for name in result if _is_text(result[name]) and result[name].isin(by_id.index).any()]
@@ -116,14 +116,15 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     return labeled
 
 
-def _require_labels(labels: object) -> None:
+def require_labels(labels: object) -> None:
+    """Raise a UsageError unless an argument is a table of labels."""
     if not isinstance(labels, pd.DataFrame) or list(labels.columns) != COLUMNS:
         raise UsageError("labels= must be a result of lf.labels.read(path).")
 
 
 def groups_by_id(labels: pd.DataFrame | None) -> pd.Series:
     """Return the group of each id, or its name if it has no group."""
-    _require_labels(labels)
+    require_labels(labels)
     assert labels is not None
     return labels.set_index("id")["group"].fillna(labels.set_index("id")["name"])
 

@@ -133,10 +133,10 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
     Examples
     --------
     >>> from ledgerframes.statistics import printing
-    >>> printing.interval(0.09339, 0.13301)
-    '9.3 to 13.4 %'
+    >>> printing.interval(0.09339, 0.13301), printing.interval(0.0004, 0.5)
+    ('9.3 to 13.4 %', '< 0.1 to 50.0 %')
     """
-    return f"{_end(low, decimals, math.floor)} to {_end(high, decimals, math.ceil)} %"
+    return f"{interval_end(low, 'low', decimals)} to {interval_end(high, 'high', decimals)} %"
 
 
 def interval_end(value: Fraction | float | None, end: str, decimals: int = 1) -> str:

@@ -46,13 +46,13 @@ def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
 
 
 def largest_remainder(values: Iterable[Fraction]) -> list[int]:
-    """Return integers that add up to the sum of the values, which is an integer.
+    """Return integers that add up to the sum of the values, rounded half to even.
 
     Each value is rounded down. The largest remainders get the units that are missing, earlier values first.
     """
     exact = [Fraction(value) for value in values]
     floors = [math.floor(value) for value in exact]
-    missing = int(sum(exact)) - sum(floors)
+    missing = round(sum(exact)) - sum(floors)
     order = sorted(range(len(exact)), key=lambda position: floors[position] - exact[position])
     for position in order[:missing]:
         floors[position] += 1

@@ -115,7 +115,7 @@ def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int =
         return Runway(None, None, None, None, len(weeks), SHORT_HISTORY)
     factor = _band_factor(weeks)
     paths = _paths(weeks, factor, balance, start, free_per_hour, top_up)
-    hours = {name: path.hours_until_dry() for name, path in paths.items()}
+    hours = {name: _hours_until_dry(path) for name, path in paths.items()}
     return Runway(hours.get("high"), hours["middle"], hours.get("low"), factor, len(weeks))
 
 
@@ -152,7 +152,7 @@ def balances(
     if len(weeks) < MIN_WEEKS:
         return {}
     paths = _paths(weeks, _band_factor(weeks), balance, start, free_per_hour, top_up)
-    return {name: list(islice(path.balances(), hours)) for name, path in paths.items()}
+    return {name: list(islice(path, hours)) for name, path in paths.items()}
 
 
 def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: float = 1.0, free_per_hour: int = 0) -> int:
@@ -263,33 +263,28 @@ def _band_factor(weeks: list[list[int]]) -> float | None:
 
 def _paths(
     weeks: list[list[int]], factor: float | None, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
-) -> dict[str, _Path]:
+) -> dict[str, Iterator[int]]:
     """Return the paths from the high burn to the low one, or without a factor one."""
     factors = {"middle": Fraction(1)}
     if factor is not None:
         factors = {"high": Fraction(factor), "middle": Fraction(1), "low": 1 / Fraction(factor)}
-    return {name: _Path(weeks, each, balance, start, free_per_hour, top_up) for name, each in factors.items()}
+    return {name: _path(weeks, each, balance, start, free_per_hour, top_up) for name, each in factors.items()}
 
 
-class _Path:
-    """Balances at one level of burn, exact with all bytes times `scale`."""
+def _path(
+    weeks: list[list[int]], factor: Fraction, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
+) -> Iterator[int]:
+    """Yield the balance at the end of each hour, before purchases, rounded down."""
+    scale = len(weeks) * factor.denominator  # all bytes times this are integers
+    sums = [sum(hours) for hours in zip(*weeks, strict=True)]
+    burns = [max(0, each * factor.numerator - free_per_hour * scale) for each in sums]
+    scaled_balance = balance * scale
+    for hour in count(start):
+        scaled_balance -= burns[hour % HOURS_PER_WEEK]
+        yield scaled_balance // scale
+        scaled_balance = top_up.apply(scaled_balance, scale) if top_up else scaled_balance
 
-    def __init__(
-        self, weeks: list[list[int]], factor: Fraction, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
-    ) -> None:
-        self.scale = len(weeks) * factor.denominator
-        sums = [sum(hours) for hours in zip(*weeks, strict=True)]
-        self.burns = [max(0, each * factor.numerator - free_per_hour * self.scale) for each in sums]
-        self.balance, self.start, self.top_up = balance, start, top_up
 
-    def balances(self) -> Iterator[int]:
-        """Yield the balance at the end of each hour, before purchases, rounded down."""
-        balance = self.balance * self.scale
-        for hour in count(self.start):
-            balance -= self.burns[hour % HOURS_PER_WEEK]
-            yield balance // self.scale
-            balance = self.top_up.apply(balance, self.scale) if self.top_up else balance
-
-    def hours_until_dry(self) -> int | None:
-        """Return the first hour at whose end the balance is below 0, counted from 0."""
-        return next((hour for hour, balance in enumerate(islice(self.balances(), MAX_HOURS)) if balance < 0), None)
+def _hours_until_dry(path: Iterator[int]) -> int | None:
+    """Return the first hour at whose end the balance is below 0, counted from 0."""
+    return next((hour for hour, balance in enumerate(islice(path, MAX_HOURS)) if balance < 0), None)

@@ -110,6 +110,8 @@ def test_weights_of_the_caller_can_be_compared() -> None:
     ]
     with pytest.raises(UsageError, match="computed= must have the columns update_id, party and weight, got list"):
         lf.activity.reconcile(world.frames(), computed=[1])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"each update and party once, got \('u', 'A'\) several times"):
+        lf.activity.reconcile(world.frames(), computed=pd.concat([mine, mine]))
 
 
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,8 +144,18 @@ def test_concentration_of_amounts() -> None:
     rows = lf.activity.concentration(frames, of="amount", every="round").set_index("round_number")
     assert (rows.loc[1, "total"], rows.loc[1, "top_1"]) == (9000, 0.75)
     assert rows.loc[2, "coverage"] == 0
-    assert lf.activity.concentration(frames, of="amount")["total"].iloc[0] == 9000
-    assert lf.activity.lorenz(frames, of="amount")["party"].tolist() == ["B", "A"]
+    whole = lf.activity.concentration(frames, of="amount").iloc[0]
+    assert (whole["total"], whole["coverage"]) == (9000, 0.75)
+    curve = lf.activity.lorenz(frames, of="amount")
+    assert (curve["party"].tolist(), curve["coverage"].tolist()) == (["B", "A"], [0.75, 0.75])
+
+
+def test_concentration_of_amounts_by_label_sums_the_known_ones_too() -> None:
+    """Rewards of rounds 0 and 1 are known and that of the open round 2 is not, with labels as without."""
+    frames = closed_round([("A", 9_000_000), ("B", 3_000_000)])
+    labels = pd.DataFrame({"id": ["A", "B"], "name": ["A", "B"], "group": ["us", "us"]})
+    whole = lf.activity.concentration(frames, of="amount", labels=labels).iloc[0]
+    assert (whole["parties"], whole["total"], whole["coverage"]) == (1, 9000, 0.75)
 
 
 def test_given_rounds_need_no_history() -> None:

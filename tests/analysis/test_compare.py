@@ -177,7 +177,7 @@ def test_what_cannot_be_compared_is_refused(side):
         cost.compare(frames, testing.frames_of(network="devnet", verdicts=[], updates=[], traffic=[], tree_events=[]))
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.cost\.compare"):
         cost.compare(frames, pd.DataFrame())
-    with pytest.raises(UsageError, match="Choose from None, 'template', 'version'"):
+    with pytest.raises(UsageError, match=r"by='party'\. Choose from 'template', 'version'"):
         cost.compare(frames, frames, by="party")
-    with pytest.raises(UsageError, match="by=None"):
+    with pytest.raises(UsageError, match=r"by=None\. Choose from 'template', 'version'"):
         cost.compare(frames, frames, by=None)

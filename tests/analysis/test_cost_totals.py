@@ -53,6 +53,16 @@ def test_an_estimate_takes_unknown_costs_for_those_of_the_same_kind_and_verdict(
     assert column(results, "estimated_traffic_cost") == [4_000, None]  # 10 known costs are fewer than 30
 
 
+def test_an_estimate_by_view_counts_a_view_in_the_envelope_of_a_lower_one_as_0(build, event):
+    """View 1 has the cost 30 in 20 requests and 0 in 40, so the unknown one is likely 600 / 60 = 10."""
+    views = [(["x"], [(1, ["x"])]), (["x"], [(1, ["x"])])]
+    rows = [event(f"s{number}", 1, 100, envelopes=[(100, [0, 1])], views=views) for number in range(40)]
+    rows += [event(f"d{number}", 2, 130, envelopes=[(100, [0]), (30, [1])], views=views) for number in range(20)]
+    result = cost.spend(build([*rows, event("u", 3, None, views=views)]), by="view").set_index("view_id")
+    assert column(result, "total_traffic_cost") == [6_000, 600]
+    assert column(result, "estimated_traffic_cost") == [6_100, 610]
+
+
 @pytest.mark.parametrize(("known", "unknown"), [(40, 0), (29, 5)])
 def test_no_estimate_without_unknown_costs_or_with_too_few_known(build, event, known, unknown):
     rows = [event(f"{number}", 1, 100 if number < known else None) for number in range(known + unknown)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,7 @@ from trees_by_hand import (
 
 import ledgerframes as lf
 from ledgerframes import analysis
+from ledgerframes.analysis.economy._nodes import units
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.sandbox import Sandbox
@@ -71,6 +72,31 @@ def test_rounds_are_those_of_the_summary() -> None:
     assert rows.loc[7, "coin_price"] == amount("0.16")
     assert rows.loc[7, "closed_at"] == pd.Timestamp(DAY) + pd.Timedelta("2h")
     assert pd.isna(rows.loc[8, "closed_at"])
+
+
+def test_the_first_round_is_a_round_like_any_other() -> None:
+    """Round 0 is open with the rounds after it, and a coupon of it has the issuance of round 0."""
+    number = {"number": "0"}
+    issuing = create("Splice.Round:IssuingMiningRound", "i", dso=DSO, round=number, issuancePerUnfeaturedAppRewardCoupon="2.0")
+    old = create("Splice.Coin:AppRewardCoupon", "k", dso=DSO, provider=APP, amount="3.0", round=number)
+    paid = {**summary(0, App="10.0"), "coinPaid": "1.5"}
+    transfer = rules_choice("CoinRules_Transfer", coin("c", APP, "10.0"), argument={"transfer": {"sender": APP}}, result=paid)
+    renewal = exercise("Splice.CoinRules:TransferPreapproval", "p", "TransferPreapproval_Renew", result={"coinPaid": "1.5"})
+    rules = [network_rules(), *(open_round(each) for each in range(4))]
+    ends = [[archive(open_round(each))] for each in range(2)]
+    rows = lf.economy.rounds(frames_of(rules, [issuing, old], *ends, [transfer, renewal])).set_index("round_number")
+    assert rows["issued_app"].to_dict() == {0: 6, 1: 0, 2: 0, 3: 0}
+    assert rows["minted_app"].to_dict() == {0: 10, 1: 0, 2: 0, 3: 0}
+    assert rows["burned_preapproval"].to_dict() == {0: amount("1.5"), 1: 0, 2: 0, 3: 0}
+
+
+def test_amounts_are_exact_in_any_decimal_context() -> None:
+    with localcontext(prec=9):
+        assert units("1234567890123456789.0123456789") == 12345678901234567890123456789
+        frames = frames_of([network_rules(), open_round(7)], [purchase("t", "30000000000", "11250000.0000000001", "1800000.0")])
+        rows = lf.economy.purchases(frames)
+    assert rows["coin_spent"].tolist() == [amount("11250000.0000000001")]
+    assert (rows["usd_per_mb"].tolist(), rows["coin_price"].tolist()) == ([60], [amount("0.1600000000")])
 
 
 def purchase(
@@ -449,8 +475,13 @@ def test_wrong_arguments() -> None:
     frames = frames_of([network_rules()])
     with pytest.raises(UsageError, match="of= must be"):
         lf.economy.leaderboard(frames, of="mined")
-    with pytest.raises(UsageError, match="by=None"):
+    with pytest.raises(UsageError, match=r"by=None\. Choose from 'provider', 'validator'"):
         lf.economy.leaderboard(frames, by=None)
+    with pytest.raises(UsageError, match=r"by='x'\. Choose from 'provider', 'validator'"):
+        lf.economy.leaderboard(frames, by="x")
+    for time in ("soon", None):
+        with pytest.raises(UsageError, match=f"configured= must have times in valid_from, got {time!r}"):
+            lf.economy.reward_split(frames, configured=plan(x="1.0").assign(valid_from=time))
     with pytest.raises(UsageError, match="top= must be"):
         lf.economy.leaderboard(frames, top=0)
     with pytest.raises(UsageError, match="by="):

@@ -47,7 +47,7 @@ def test_outside_requests_have_an_outside_party(use: Frames) -> None:
     assert row[["requests", "bytes", "new_parties", "parties_cumulative"]].tolist() == [2, 300, 1, 1]
     assert pd.isna(row["app_bytes"])
     totals = lf.grant.evidence_totals(use, app=APP, exclude=["own::1220b"], **DAY).iloc[0]
-    assert totals[["requests", "bytes", "rejected", "parties", "excluded_requests"]].tolist() == [2, 300, 0, 1, 1]
+    assert totals[["requests", "bytes", "parties", "excluded_requests"]].tolist() == [2, 300, 1, 1]
 
 
 def test_private_and_rejected_requests_show_by_their_confirmers(use: Frames) -> None:
@@ -55,6 +55,18 @@ def test_private_and_rejected_requests_show_by_their_confirmers(use: Frames) -> 
     row = evidence(use, app=app, by_confirmer=True).iloc[0]
     assert row[["requests", "bytes", "rejected"]].tolist() == [3, 370, 1]
     assert row[["parties_cumulative", "namespaces_cumulative"]].tolist() == [2, 1]  # x and z have one key
+    totals = lf.grant.evidence_totals(use, app=app, exclude=["own::1220b"], by_confirmer=True, **DAY)
+    assert totals["rejected"].tolist() == [1]
+
+
+@pytest.mark.parametrize("by_confirmer", [False, True])
+@pytest.mark.parametrize("parties", [[], ["app::1220c"]])
+def test_rejected_requests_are_missing_unless_confirmers_show_them(use: Frames, by_confirmer: bool, parties: list[str]) -> None:
+    """A rejected request has no node, so without the app's parties their number would be 0 by construction."""
+    named = {"app": {"packages": ["pkg"], "parties": parties}, "by_confirmer": by_confirmer}
+    totals = lf.grant.evidence_totals(use, exclude=["own::1220b"], **named, **DAY)
+    for rejected in (evidence(use, **named)["rejected"], totals["rejected"]):
+        assert rejected.notna().all() == (by_confirmer and bool(parties))
 
 
 def test_a_template_of_another_package_is_not_the_app(build: Callable[..., Frames], event: Any) -> None:
@@ -77,6 +89,7 @@ def test_groups_of_labels_are_excluded(use: Frames) -> None:
         ({"app": {"packages": ["pkk"]}}, "Choose from 'pkg'"),
         ({"app": {"package": ["pkg"]}}, "must be a dict with packages"),
         ({"app": {"packages": "pkg"}}, "must have a list"),
+        ({"labels": "labels.csv"}, "must be a result of lf.labels.read"),
     ],
 )
 def test_wrong_arguments(use: Frames, named: dict[str, Any], message: str) -> None:
@@ -88,10 +101,12 @@ def test_too_little_coverage_is_refused(build: Callable[..., Frames], event: Any
     events = [event(f"u{number}", 1 + number / 100, 10, parties=["x::1"]) for number in range(99)]
     unknown = [event("none", 3, None, parties=["x::1"])]
     assert evidence(build([*events, *unknown]))["requests"].tolist() == [100]
-    with pytest.raises(CoverageError, match=r"98\.99% of the app's requests"):
+    with pytest.raises(CoverageError, match=r"98\.99 % of the app's requests"):
         evidence(build([*events[1:], *unknown]))
-    with pytest.raises(CoverageError, match=r"0\.00% of the window"):
+    with pytest.raises(CoverageError, match=r"0 % of the window"):
         evidence(build(events, window=None))
+    with pytest.raises(CoverageError, match=r"at least 99\.90 %, but 99\.00 %"):
+        evidence(build([*events, *unknown]), min_coverage=0.999)
     with pytest.raises(CoverageError, match="of the window is final"):
         evidence(build(events), until="2026-11-10")
 

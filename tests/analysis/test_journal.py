@@ -88,6 +88,23 @@ def test_a_posting_without_a_party_is_an_entry(bill):
     assert without_party["memo"].str.contains("unknown party").tolist() == [True, True]
 
 
+def test_one_time_is_one_entry_in_any_zone(bill):
+    first, second = (
+        journal(bill(), postings=pd.DataFrame([{**POSTING, "date": date}]))
+        for date in ("2026-11-09T00:30+02:00", pd.Timestamp("2026-11-08T22:30Z"))
+    )
+    pd.testing.assert_frame_equal(first, second)
+    assert first.loc[first["kind"] == "rewards", "memo"].str.startswith("rewards 2026-11-08/").all()
+
+
+def test_entries_have_the_covered_share_of_their_own_period(bill):
+    statement = bill(by=None)
+    lines = pd.concat([statement, statement.assign(period_end=statement["period_end"] + pd.Timedelta("24h"))], ignore_index=True)
+    entries = journal(lines.assign(coverage_time=[0.25, 1.0]), postings=pd.DataFrame([POSTING]))
+    assert entries.loc[entries["kind"] == "traffic", "coverage_time"].tolist() == [0.25, 0.25, 1, 1]
+    assert entries.loc[entries["kind"] == "rewards", "coverage_time"].isna().all()
+
+
 def test_a_posting_of_less_than_half_a_cent_is_no_entry(bill):
     posting = {**POSTING, "quantity": Decimal("0.03125")}  # exactly half a cent, which rounds to the even 0
     assert "rewards" not in set(journal(bill(), postings=pd.DataFrame([posting]))["kind"])
@@ -103,6 +120,8 @@ def test_a_posting_of_less_than_half_a_cent_is_no_entry(bill):
         ({"rate": Decimal("0.00000000001")}, "must have a rate of at least 0 as Decimal or int with at most 10 places"),
         ({"rate": -1}, "must have a rate of at least 0"),
         ({"date": datetime(2026, 11, 8)}, "dates with a time zone"),
+        ({"date": "2026-13-01"}, "dates with a time zone, such as 2026-11-08T17:00Z, got '2026-13-01'"),
+        ({"date": None}, "dates with a time zone, such as 2026-11-08T17:00Z, got None"),
         ({"kind": "fees"}, "accounts= must have a pair of different accounts for 'fees', got None"),
     ],
 )

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled, sum_if_known
+from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis._groups import Groups, group_by, known, ratio
+from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import weights
 from ledgerframes.analysis.labels import groups_by_id
@@ -49,8 +51,8 @@ CONCENTRATION = declare.Figure(
     has_periods=True,
     has_rounds=True,
     columns=(*HEAD, *_top_columns(TOP)),
-    condition="with a known value",
-    unit="parties of this row",
+    condition="that are known",
+    unit="values of this row",
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
@@ -63,8 +65,8 @@ LORENZ = declare.Figure(
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
     ),
-    condition="with a known value",
-    unit="parties of this result",
+    condition="that are known",
+    unit="values of this result",
 )
 
 
@@ -98,27 +100,23 @@ def concentration(
     CoverageError
         If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
 
-    Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. The
-    values are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
+    Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. A
+    party has the sum of its known values, and `coverage` counts one value per party, or amounts per party and round. The
+    figures are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
 
     >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
     True
     """
     sizes = _sizes(top)
-    rows = _by_label(_values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds), labels)
+    rows = _by_party(_values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds), labels)
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
-    records = rows[rows["has_record"]]
-    groups = (
-        {key: values.tolist() for key, values in records.groupby(times[0])["value"]} if times else {0: records["value"].tolist()}
-    )
-    keys = periods[times[0]] if times else [0]
-    summaries = [_summary([value for value in groups.get(key, []) if value is not None], sizes) for key in keys]
+    groups = Groups(periods, positions(rows[times[0]], periods[times[0]]) if times else np.zeros(len(rows), dtype=np.int64))
+    summaries = [_summary(part["value"].dropna().tolist(), sizes) for part in groups.split(rows)]
     values: dict[str, Any] = {**periods, **{name: [each[name] for each in summaries] for name in _summary([], sizes)}}
     values["total"] = from_scaled(values["total"])
-    known = [[value is not None for value in groups.get(key, [])] for key in keys]
-    values["coverage"] = [float(np.mean(flags)) if flags else None for flags in known]
+    values["coverage"] = ratio(groups.total(rows["known_count"]), groups.total(rows["value_count"]))
     return figure.build(frames, values, every=every)
 
 
@@ -139,9 +137,8 @@ def lorenz(
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """
-    rows = _by_label(_values(frames, LORENZ.name, of, None, featured, sv_participants, rounds), labels)
-    rows = rows[rows["has_record"]]
-    known = float(rows["value"].notna().mean()) if len(rows) else None
+    rows = _by_party(_values(frames, LORENZ.name, of, None, featured, sv_participants, rounds), labels)
+    (known_share,) = ratio([rows["known_count"].sum()], [rows["value_count"].sum()])
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
     points = lorenz_points(rows["value"]).iloc[1:].reset_index(drop=True)  # the curve starts at (0, 0)
@@ -151,7 +148,7 @@ def lorenz(
         "value": from_scaled(rows["value"]),
         "cumulative_parties": points["cumulative_members"],
         "cumulative_share": points["cumulative_share"],
-        "coverage": pd.Series(known, rows.index, "float64"),
+        "coverage": pd.Series(known_share, rows.index, "float64"),
     }
     return LORENZ.build(frames, values)
 
@@ -172,7 +169,10 @@ def _values(
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
 ) -> pd.DataFrame:
-    """Return the values of each party in units of 10^-10, None if unknown."""
+    """Return the values of each party in units of 10^-10, None if unknown.
+
+    A period without records has a row without one.
+    """
     require_frames(frames, name)
     if of not in OF:
         raise UsageError(f"Unknown of={of!r}. Choose from {', '.join(map(repr, OF))}.")
@@ -184,21 +184,25 @@ def _values(
         raise UsageError(f"every= must be 'round' or None for of='amount', got {every!r}.")
     rows = reward_rounds(frames, by="party", rounds=rounds)
     rows["value"] = pd.Series(scaled(rows["amount"]), rows.index, "object")
-    if every is None:
-        rows = rows.loc[rows["value"].notna(), ["party", "value"]].groupby("party", as_index=False).sum()
-    return rows.assign(has_record=True)
+    return (rows if every else rows[["party", "value"]]).assign(has_record=True)
 
 
-def _by_label(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the values of each group of labels, and of each party without one."""
-    if labels is None:
-        return rows
-    rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
+def _by_party(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the sum of the known values of each party or group of labels.
+
+    The result has the number of values and of known ones, too.
+    """
+    if labels is not None:
+        rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
     names = ("round_number", "period_start", "period_end", "is_partial", "coverage_time", "party")
-    groups = rows.groupby([name for name in names if name in rows], dropna=False, observed=True)
-    sums = pd.Series({key: sum_if_known(values.tolist()) for key, values in groups["value"]}, dtype="object")
-    keys = groups["has_record"].any().reset_index()
-    return keys.assign(value=sums.to_numpy())
+    groups = group_by(rows, [name for name in names if name in rows])
+    sums: list[int | None] = [None] * len(groups)
+    for group, value in zip(groups.codes, rows["value"], strict=True):
+        if value is not None:
+            sums[group] = (sums[group] or 0) + value
+    has_record = rows["has_record"].to_numpy(dtype=bool)
+    counts = {"value_count": groups.count(has_record), "known_count": groups.count(has_record & known(rows["value"]))}
+    return groups.keys.assign(value=pd.Series(sums, dtype="object"), **counts)
 
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:

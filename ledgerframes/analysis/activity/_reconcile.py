@@ -163,6 +163,9 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
 def _require_weights(computed: object) -> pd.DataFrame:
     if not isinstance(computed, pd.DataFrame) or not {*KEYS, "weight"} <= set(computed.columns):
         raise UsageError(f"computed= must have the columns update_id, party and weight, got {type(computed).__name__}.")
+    repeated = computed.loc[computed.duplicated(KEYS), KEYS]
+    if len(repeated):
+        raise UsageError(f"computed= must have each update and party once, got {tuple(repeated.iloc[0])!r} several times.")
     return computed
 
 

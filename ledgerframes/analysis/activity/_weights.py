@@ -134,7 +134,7 @@ def recompute(
 
 
 def published(frames: Frames) -> pd.DataFrame:
-    """Return the published records with a weight that can be one."""
+    """Return the published records whose weight is not negative."""
     rows = frames.read("activity_records", [*HEAD, "round_number", "party", "weight"])
     rows = rows[rows["weight"] >= 0].reset_index(drop=True)
     if rows["weight"].sum() != sum(rows["weight"].tolist()):

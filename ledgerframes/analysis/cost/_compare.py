@@ -35,6 +35,7 @@ COMPARE = declare.Figure(
     "cost.compare",
     rows="One row per kind of request; sorted by the size of its change in total cost, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
+    is_grouped=True,
     columns=(
         declare.text("package_ids_before", "Packages before, separated by commas. Missing without any."),
         declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
@@ -111,7 +112,7 @@ def compare(
     """
     COMPARE.check(before, by)
     COMPARE.check(after, by)
-    _check(before, after, by, min_requests)
+    _check(before, after, min_requests)
     kinds = grouping.TEMPLATE.key_names
     sides = [_rows(frames, kinds) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
@@ -130,9 +131,7 @@ def compare(
     return result.loc[ordered.index].reset_index(drop=True)
 
 
-def _check(before: Frames, after: Frames, by: str | None, min_requests: int) -> None:
-    if by is None:
-        raise UsageError("lf.cost.compare cannot group by=None. Choose from 'template', 'version'.")
+def _check(before: Frames, after: Frames, min_requests: int) -> None:
     if min_requests < LEAST_COUNT:
         raise UsageError(f"min_requests= must be at least {LEAST_COUNT}, got {min_requests!r}.")
     declare.require_one_network(COMPARE.name, before, after)

@@ -164,7 +164,7 @@ def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str
             unit="bytes",
             rate=line["price"],
             rate_source="list price",
-            **{name: line[name] for name in ("source_ids_sha256", "coverage")},
+            **{name: line[name] for name in ("source_ids_sha256", "coverage", "coverage_time")},
         )
 
 
@@ -179,7 +179,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
     for posting in postings.to_dict("records"):
         quantity, rate = (_decimal(posting[name], name) for name in ("quantity", "rate"))
         _require_posting(posting)
-        date = pd.Timestamp(posting["date"])
+        date = _day(posting["date"])
         with localcontext(prec=2 * decimals.PRECISION):
             amount = (quantity * rate * (Decimal("1e-6") if posting["unit"] == "bytes" else 1)).quantize(CENT, ROUND_HALF_EVEN)
         if amount:
@@ -187,7 +187,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
             yield _entry(
                 statement,
                 f"{date:%Y-%m-%d}/{source_id}",
-                date=date.tz_convert("UTC").normalize(),
+                date=date,
                 party=None if pd.isna(posting["party"]) else posting["party"],
                 amount=amount,
                 currency_code=currency,
@@ -195,6 +195,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
                 rate=rate,
                 source_ids_sha256=hashlib.sha256(f"{source_id}\n".encode()).hexdigest(),
                 coverage=1.0,
+                coverage_time=np.nan,
                 **{name: posting[name] for name in ("kind", "unit", "rate_source")},
             )
 
@@ -204,8 +205,17 @@ def _require_posting(posting: Mapping[Any, Any]) -> None:
         raise UsageError(f"postings= must be of kind {', '.join(KINDS[1:])}, got {posting['kind']!r}.")
     if posting["unit"] not in ("bytes", "coin"):
         raise UsageError(f"postings= must have unit 'bytes' or 'coin', got {posting['unit']!r}.")
-    if pd.Timestamp(posting["date"]).tzinfo is None:
-        raise UsageError(f"postings= must have dates with a time zone, got {posting['date']!r}.")
+
+
+def _day(value: Any) -> pd.Timestamp:
+    """Return the day of a time in UTC, so that one time has one day in any zone."""
+    try:
+        time: pd.Timestamp | None = pd.Timestamp(value)
+    except (TypeError, ValueError):
+        time = None
+    if time is None or time.tzinfo is None:
+        raise UsageError(f"postings= must have dates with a time zone, such as 2026-11-08T17:00Z, got {value!r}.")
+    return time.tz_convert("UTC").normalize()
 
 
 def _decimal(value: object, name: str) -> Decimal:
@@ -238,14 +248,13 @@ def _build(
         for each in entries
         for side, account in zip(("debit", "credit"), accounts[each["kind"]], strict=True)
     ]
-    rows = pd.DataFrame(sides, columns=[*(column.name for column in JOURNAL.columns), "coverage"])
+    rows = pd.DataFrame(sides, columns=[*(column.name for column in JOURNAL.columns), "coverage", "coverage_time"])
     first_line = np.full(len(rows), 0 if len(statement) else -1)
     values: dict[str, Any] = {
         **rows,
         "date": pd.Series(rows["date"], dtype=declare.TIME),
         "kind": pd.Categorical(rows["kind"], categories=list(KINDS)),
         "unit": pd.Categorical(rows["unit"], categories=["bytes", "coin"]),
-        "coverage_time": np.full(len(rows), float(statement["coverage_time"].min())),
         **{name: statement[name].array.take(first_line, allow_fill=True) for name in ("population", "network")},
     }
     for name in ("debit", "credit", "quantity", "rate"):

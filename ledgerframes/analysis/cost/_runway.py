@@ -37,6 +37,7 @@ LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, an
 MIN_COVERAGE = 0.9
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
+NO_END = "Missing if not within a year, or without a band."
 RUNWAY = declare.Figure(
     "cost.runway",
     rows="One row per hour; sorted by time.",
@@ -50,15 +51,15 @@ RUNWAY = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
-    rows="One row per call; sorted in no order.",
+    rows="One row.",
     like="cost.runway",
     columns=(
         declare.text("participant", "Participant that pays."),
         declare.time("balance_at", "Time of the balance."),
         declare.cost("balance", "Balance at that time.", "Traffic balance"),
-        declare.time("runs_dry_first", "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year."),
+        declare.time("runs_dry_first", f"Earliest end of the band: of 10 ends, 9 are later. {NO_END}"),
         declare.time("runs_dry_middle", "End at mean burn. Missing if not within a year."),
-        declare.time("runs_dry_last", "Latest end of the band. Missing if not within a year."),
+        declare.time("runs_dry_last", f"Latest end of the band: of 10 ends, 9 are earlier. {NO_END}"),
         declare.integer("safe_interval", "Longest interval during which one purchase suffices. Missing without topup=.", "hours"),
         declare.integer("silent_minutes", "Minutes of the history below 0 with this balance and rule.", "minutes"),
         declare.ResultColumn("weeks_of_history", declare.COUNT, "Whole weeks that the paths rest on.", "weeks"),
@@ -178,7 +179,8 @@ def runway(
     -----
     The three paths are mean burn per hour of the week, and a high and a low burn that differ from it by one factor. They
     cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
-    (docs/facts.md#survivorship). Balances are at the end of an hour, before purchases.
+    (docs/facts.md#survivorship). Unknown costs, of at most a tenth of the requests of a week, count as no burn, so with a
+    `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour, before purchases.
 
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
@@ -218,7 +220,8 @@ def runway_summary(
     Notes
     -----
     A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
-    are between the first and the last (docs/facts.md#free-base-rate).
+    are between the first and the last (docs/facts.md#free-base-rate). Unknown costs count as no burn, so with a `coverage`
+    below 1 the ends are too late.
 
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)

@@ -160,7 +160,8 @@ def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_kno
     has_estimate = (groups.count(~is_known) > 0) & (groups.count(is_known) >= MIN_KNOWN)
     estimates: list[int | None] = [None] * len(groups)
     if has_estimate.any():
-        rows = (rows if "kind" in rows else grouping.with_keys(frames, rows, ["kind"])).assign(group=groups.codes)
+        rows = rows if "kind" in rows else grouping.with_keys(frames, rows, ["kind"])
+        rows = rows.assign(group=groups.codes, is_known=is_known)
         for group, part in rows[has_estimate[groups.codes]].groupby("group"):
             estimates[int(str(group))] = estimate(_strata(part)).estimate
     return as_integers(estimates, "estimated_traffic_cost")
@@ -168,5 +169,6 @@ def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_kno
 
 def _strata(rows: pd.DataFrame) -> Iterator[Stratum]:
     for (_, result), part in rows.groupby(["kind", "verdict_result"], dropna=False, observed=True):
-        costs = part["total_traffic_cost"].dropna().tolist()
+        # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
+        costs = part.loc[part["is_known"], "total_traffic_cost"].fillna(0).tolist()
         yield Stratum.from_costs(len(part), costs, str(result))

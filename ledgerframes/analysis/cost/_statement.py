@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,6 +21,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.rounding import largest_remainder
 
 SPLITS = ("equal", "first", "whole")
 COSTS = ("total_traffic_cost", "paid")
@@ -213,21 +212,9 @@ def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) ->
     lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
     for _, part in lines[exact.notna().to_numpy()].groupby("period"):
         exact_units = [Fraction(each) / Fraction(unit) for each in part["amount"]]
-        for position, units in zip(part.index, _units(exact_units), strict=True):
+        for position, units in zip(part.index, largest_remainder(exact_units), strict=True):
             rounded[position] = units * unit
     return amounts(rounded)
-
-
-def _units(amounts: Sequence[Fraction]) -> list[int]:
-    """Return whole numbers with the sum of the amounts, rounded half to even.
-
-    Each amount is rounded down. The largest remainders get the units that are missing, earlier amounts first.
-    """
-    units = [math.floor(amount) for amount in amounts]
-    missing = round(sum(amounts, start=Fraction(0))) - sum(units)
-    for position in sorted(range(len(amounts)), key=lambda each: units[each] - amounts[each])[:missing]:
-        units[position] += 1
-    return units
 
 
 def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:

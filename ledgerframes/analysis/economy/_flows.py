@@ -135,11 +135,13 @@ def flows_of(trees: Trees, rounds: Rounds) -> Iterator[Flow]:
     for node, _ in summaries:
         rounds_of_updates.setdefault(node.update_id, round_of(node.result))
     for node, summary in summaries:
-        yield from summary_flows(node, summary, round_of(node.result) or rounds.lowest_at(node.time))
+        number = round_of(node.result)
+        yield from summary_flows(node, summary, rounds.lowest_at(node.time) if number is None else number)
     archived = {(node.update_id, node.contract_id) for node in trees.nodes if node.consuming}
     for node in trees.nodes:
         if node.is_own:
-            number = rounds_of_updates.get(node.update_id) or rounds.lowest_at(node.time)
+            number = rounds_of_updates.get(node.update_id)
+            number = rounds.lowest_at(node.time) if number is None else number
             yield from _burn_flows(node, number, trees, archived)
             yield from _net_flows(node, number, trees)
 
@@ -251,7 +253,7 @@ def coupon_units(coupon: Node, rounds: Rounds) -> int | None:
     if name == "AppRewardCoupon" and payload.get("featured") is True:
         issuance_name = "issuancePerFeaturedAppRewardCoupon"
     weight = to_decimal(payload.get(weight_name)) if weight_name else to_decimal(1)
-    issuance = to_decimal(rounds.issuing.get(round_of(payload) or -1, {}).get(issuance_name))
+    issuance = to_decimal(rounds.issuing.get(round_of(payload), {}).get(issuance_name))
     return None if weight is None or issuance is None else units(multiply(weight, issuance))
 
 

@@ -18,6 +18,7 @@ from ledgerframes.analysis._amounts import SCALE, to_decimal
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import GOVERNANCE, OPEN_ROUND, RULES, decoded, list_of
+from ledgerframes.decimals import EXACT
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
@@ -149,12 +150,7 @@ def own_contracts(snapshot: pd.DataFrame, trees: Trees) -> list[Node]:
 def units(value: object) -> int | None:
     """Return an amount in units of 10^-10, None if it is none."""
     amount = to_decimal(value)
-    return None if amount is None else int(amount * SCALE)
-
-
-def from_units(value: int) -> Decimal:
-    """Return the amount of some units of 10^-10."""
-    return Decimal(value).scaleb(-10)
+    return None if amount is None else int(EXACT.multiply(amount, Decimal(SCALE)))
 
 
 # -- reading ------------------------------------------------------------------------------------------------------------

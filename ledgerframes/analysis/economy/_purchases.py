@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
+from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
 from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
-from ledgerframes.analysis.economy._nodes import Node, Trees, from_units, read_trees, require_all_updates, units
+from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.state._payloads import RULES, member, whole
 from ledgerframes.frames import Frames
 
@@ -92,8 +93,8 @@ def purchases(frames: Frames, *, by: str | None = None, every: str | None = None
     PURCHASES.check(frames, by)
     require_all_updates(frames, PURCHASES.name)
     trees = read_trees(frames, base)
-    known = Rounds(trees)
-    rows = pd.DataFrame([_purchase(node, known) for node in bought(trees)], columns=list(_PURCHASE))
+    rounds = Rounds(trees)
+    rows = pd.DataFrame([_purchase(node, rounds) for node in bought(trees)], columns=list(_PURCHASE))
     if by is None and every is None:
         groups = Groups(rows[[]], np.arange(len(rows)))
     else:
@@ -118,24 +119,24 @@ def buyer_of(node: Node) -> str | None:
     return next((sender for sender in senders if isinstance(sender, str)), None)
 
 
-def _purchase(node: Node, known: Rounds) -> tuple[Any, ...]:
+def _purchase(node: Node, rounds: Rounds) -> tuple[Any, ...]:
     payload, buyer = node.payload, buyer_of(node)
     member_id = payload.get("memberId")
     is_own = isinstance(member_id, str) and member_id.partition("::")[2] == buyer
     byte_count, coin, usd = whole(payload.get("totalPurchased")), units(payload.get("coinSpent")), units(payload.get("usdSpent"))
-    return node.time, buyer, member_id, "own" if is_own else "other", byte_count, coin, usd, _differs(node, known)
+    return node.time, buyer, member_id, "own" if is_own else "other", byte_count, coin, usd, _differs(node, rounds)
 
 
-def _differs(node: Node, known: Rounds) -> bool | None:
+def _differs(node: Node, rounds: Rounds) -> bool | None:
     """Return whether a purchase differs from the price of its round, None if unknown."""
     number = next((number for above in node.ancestors() if (number := round_of(above.result)) is not None), None)
-    number = known.lowest_at(node.time) if number is None else number
-    traffic_price, coin_price = known.price(number, "trafficPrice"), known.price(number)
+    number = rounds.lowest_at(node.time) if number is None else number
+    traffic_price, coin_price = rounds.price(number, "trafficPrice"), rounds.price(number)
     byte_count, usd = whole(node.payload.get("totalPurchased")), to_decimal(node.payload.get("usdSpent"))
     coin = to_decimal(node.payload.get("coinSpent"))
     if not coin_price or traffic_price is None or byte_count is None or usd is None:
         return None
-    return usd != multiply(Decimal(byte_count) / MEGABYTE, traffic_price) or coin != divide(usd, coin_price)
+    return usd != multiply(divide(Decimal(byte_count), MEGABYTE), traffic_price) or coin != divide(usd, coin_price)
 
 
 def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
@@ -144,16 +145,16 @@ def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dic
     values: dict[str, Any] = {**groups.keys}
     for name in ("buyer", "member_id", "for_whom"):
         values[name] = groups.keys[name] if name == by else [_only(part[name]) for part in members]
-    prices = zip(sums["usd"], sums["bytes"], sums["coin"], strict=True)
-    per_unit = [(_quotient(usd, byte_count, MEGABYTE), _quotient(usd, coin, Decimal(10**10))) for usd, byte_count, coin in prices]
+    byte_counts = pd.Series(pd.array(sums["bytes"], "Int64"))
+    coin_spent, usd_spent = from_scaled(sums["coin"]), from_scaled(sums["usd"])
     return values | {
         "record_time": from_microseconds([None if part.empty else part["time"].min() for part in members]),
         "purchases": [len(part) for part in members],
-        "bytes": pd.array(sums["bytes"], "Int64"),
-        "coin_spent": from_scaled(sums["coin"]),
-        "usd_spent": from_scaled(sums["usd"]),
-        "usd_per_mb": amounts(price for price, _ in per_unit),
-        "coin_price": amounts(price for _, price in per_unit),
+        "bytes": byte_counts,
+        "coin_spent": coin_spent,
+        "usd_spent": usd_spent,
+        "usd_per_mb": decimals.divide(decimals.multiply(usd_spent, MEGABYTE), byte_counts, name="usd_per_mb"),
+        "coin_price": decimals.divide(usd_spent, coin_spent, name="coin_price"),
         "price_differs": [sum(value is True for value in part["differs"]) for part in members],
         "coverage": [float(part["differs"].notna().mean()) if len(part) else np.nan for part in members],
     }
@@ -163,10 +164,6 @@ def _total(values: pd.Series) -> int | None:
     """Return an exact sum, None without values or with an unknown one."""
     numbers = values.tolist()
     return None if not numbers or any(pd.isna(number) for number in numbers) else sum(int(number) for number in numbers)
-
-
-def _quotient(usd: int | None, below: int | None, scale: Decimal) -> Decimal | None:
-    return None if usd is None or not below else half_even(from_units(usd) * scale / Decimal(below))
 
 
 def _only(values: pd.Series) -> Any:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, divide, from_scaled, sum_if_known
+from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
@@ -93,17 +94,17 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     ROUNDS.check(frames)
     require_all_updates(frames, ROUNDS.name)
     trees = read_trees(frames, base)
-    known = Rounds(trees)
-    flows = [*flows_of(trees, known), *issued_flows(trees, known)]
+    rounds = Rounds(trees)
+    flows = [*flows_of(trees, rounds), *issued_flows(trees, rounds)]
     if every == "round":
-        values, numbers = _by_round(frames, flows, known)
+        values, numbers = _by_round(frames, flows, rounds)
     else:
         values = _by_period(frames, flows, every)
         numbers = [None] * len(values["coverage"])
-    opened = [known.opened[number].payload.get("opensAt") if number in known.opened else None for number in numbers]
+    opened = [rounds.opened[number].payload.get("opensAt") if number in rounds.opened else None for number in numbers]
     values["opened_at"] = pd.to_datetime(pd.Series(opened, dtype="object"), utc=True, format="ISO8601").dt.as_unit("us")
-    values["closed_at"] = from_microseconds([known.ended.get(number) for number in numbers])
-    values["coin_price"] = amounts(known.price(number) for number in numbers)
+    values["closed_at"] = from_microseconds([rounds.ended.get(number) for number in numbers])
+    values["coin_price"] = amounts(rounds.price(number) for number in numbers)
     return ROUNDS.build(frames, values, every=every)
 
 
@@ -120,40 +121,34 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     require_all_updates(frames, BURN_MINT.name)
     trees = read_trees(frames, base)
     values = _by_period(frames, list(flows_of(trees, Rounds(trees))), every)
-    values["ratio"] = _quotients(values["burned"], values["minted"])
-    values["traffic_part"] = _quotients(values["burned_traffic"], values["burned"])
+    values["ratio"] = decimals.divide(values["burned"], values["minted"])
+    values["traffic_part"] = decimals.divide(values["burned_traffic"], values["burned"])
     return BURN_MINT.build(frames, values, every=every)
-
-
-def _quotients(above: pd.Series, below: pd.Series) -> pd.Series:
-    """Return quotients, missing where either is missing or the divisor is 0."""
-    pairs = zip(above, below, strict=True)
-    return amounts(None if pd.isna(part) or pd.isna(whole) or not whole else divide(part, whole) for part, whole in pairs)
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
-def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> tuple[dict[str, Any], list[int | None]]:
+def _by_round(frames: Frames, flows: list[Flow], rounds: Rounds) -> tuple[dict[str, Any], list[int | None]]:
     """Return the sums and the number of each round, None for flows before the first known one."""
     of_flows = [flow.round_number for flow in flows]
-    numbers = sorted({number for number in of_flows if number is not None} | set(known.opened))
+    numbers = sorted({number for number in of_flows if number is not None} | set(rounds.opened))
     rows: list[int | None] = [*numbers, *([None] if None in of_flows else [])]
     keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
-    keys["coverage_time"] = _covered_shares(frames, rows, known)
+    keys["coverage_time"] = _covered_shares(frames, rows, rounds)
     assert frames.window is not None
     since = microseconds(frames.window.since)
-    is_whole = [number in known.ended and number in known.opened and known.opened[number].time >= since for number in rows]
+    is_whole = [number in rounds.ended and number in rounds.opened and rounds.opened[number].time >= since for number in rows]
     keys["is_partial"] = pd.array(~np.array(is_whole, dtype=bool) | (keys["coverage_time"] < 1), "boolean")
     return _sums(keys, rows, flows, of_flows), rows
 
 
-def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds) -> Rates:
+def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> Rates:
     """Return the covered share of the time in which each round is the lowest open one.
 
     It is missing if the start or the end is unknown.
     """
-    spans = np.array([[-1 if time is None else time for time in known.span(number)] for number in numbers], dtype=np.int64)
+    spans = np.array([[-1 if time is None else time for time in rounds.span(number)] for number in numbers], dtype=np.int64)
     starts, ends = spans.reshape(-1, 2).T
     return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
 

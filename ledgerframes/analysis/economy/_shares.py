@@ -43,6 +43,7 @@ LEADERBOARD = declare.Figure(
     rows="One row per period and party, periods without a party included; sorted by period, rank and party.",
     like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
+    is_grouped=True,
     columns=(
         declare.integer("rank", "Rank in the period, the same for equal amounts. Missing in a period without a party."),
         declare.text("party", "The party. Missing in a period without one."),
@@ -98,7 +99,7 @@ def leaderboard(
     Raises
     ------
     UsageError
-        If `of` or `top` is invalid, or `by` is None.
+        If `of` or `top` is invalid.
 
     Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
 
@@ -106,7 +107,7 @@ def leaderboard(
     [1]
     """
     LEADERBOARD.check(frames, by)
-    if of not in RANKINGS or by is None or (of != "issued" and by != "provider"):
+    if of not in RANKINGS or (of != "issued" and by != "provider"):
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
     require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
@@ -128,9 +129,8 @@ def leaderboard(
 
 
 def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, int | None]]:
-    known = Rounds(trees)
     if of == "issued":
-        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, known) if flow.kind == KINDS[by]]
+        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, Rounds(trees)) if flow.kind == KINDS[by]]
     if of == "minted":
         flows = (flow for pair in counted_summaries(trees) for flow in summary_flows(*pair, None))
         return [(flow.time, flow.party, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
@@ -216,7 +216,11 @@ def _plans(configured: pd.DataFrame | None) -> Plans:
     needed = ["provider", "beneficiary", "percentage", "valid_from"]
     if not isinstance(configured, pd.DataFrame) or not set(needed) <= set(configured.columns):
         raise UsageError(f"configured= must be a DataFrame with the columns {', '.join(needed)}.")
-    times = microseconds(pd.to_datetime(configured["valid_from"], utc=True).dt.as_unit("us"))
+    valid_from = pd.to_datetime(configured["valid_from"], utc=True, errors="coerce", format="mixed")
+    unreadable = configured["valid_from"][valid_from.isna()]
+    if len(unreadable):
+        raise UsageError(f"configured= must have times in valid_from, got {unreadable.iloc[0]!r}.")
+    times = microseconds(valid_from.dt.as_unit("us"))
     plans: defaultdict[tuple[str, int], dict[str, Decimal]] = defaultdict(dict)
     for provider, party, percentage, time in zip(*(configured[name] for name in needed[:3]), times, strict=True):
         share = to_decimal(str(percentage))

@@ -26,11 +26,14 @@ from ledgerframes.analysis.grant._requests import (
 )
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import printing
 from ledgerframes.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
 REJECTED = declare.integer(
-    "rejected", "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
+    "rejected",
+    "Rejected requests of outside parties. Missing without by_confirmer=True and parties of the app, or of committed updates.",
+    "requests",
 )
 COUNTS = (
     declare.count("requests", "Accepted requests of the app that outside parties submitted."),
@@ -100,7 +103,6 @@ def evidence(
         Half-open window of record times, UTC.
     folder : path, optional
         New or empty directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
-        Otherwise a UsageError.
     by_confirmer : bool, default False
         Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
     labels : DataFrame, optional
@@ -111,7 +113,7 @@ def evidence(
     Raises
     ------
     UsageError
-        If a package, template or excluded party is unknown.
+        If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
     CoverageError
         If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
@@ -182,6 +184,7 @@ class Use:
     excluded: set[str]
     rows: pd.DataFrame  # as :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``
     coverage: float  # share of the accepted requests whose submitting parties and cost are known
+    has_rejected: bool  # whether rejected requests can be among the rows: they have no node, so only confirmers show them
 
     @property
     def accepted(self) -> pd.DataFrame:
@@ -190,8 +193,8 @@ class Use:
 
     @property
     def rejected(self) -> pd.DataFrame | None:
-        """The rejected requests of outside parties, None if they cannot be in the frames."""
-        if self.frames.population == "committed":
+        """The rejected requests of outside parties, None if they cannot be among the rows."""
+        if not self.has_rejected:
             return None
         return self.rows[self.rows["is_outside"] & is_rejected(self.rows)].reset_index(drop=True)
 
@@ -221,13 +224,15 @@ def _use_of(
     _require_coverage(
         "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
     )
-    return Use(part, window, excluded, rows, coverage)
+    has_rejected = by_confirmer and bool(members["parties"]) and part.population != "committed"
+    return Use(part, window, excluded, rows, coverage, has_rejected)
 
 
 def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
     if share < min_coverage:
         raise CoverageError(
-            f"lf.grant.evidence needs at least {min_coverage:.0%}, but {share:.2%} {fact}. Load the whole window, or another.",
+            f"lf.grant.evidence needs at least {printing.share(min_coverage, 2)}, but {printing.share(share, 2)} {fact}. "
+            "Load the whole window, or another.",
             missing=(fact,),
         )
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ledgerframes.analysis._groups import group_by, known
 from ledgerframes.analysis._requests import ACCEPTED, has_result, list_items, positions, requests, take_or_missing
 from ledgerframes.analysis.activity._weights import recompute
+from ledgerframes.analysis.labels import require_labels
 from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -92,6 +93,8 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
     """
     if isinstance(exclude, str) or not isinstance(exclude, Sequence):
         raise UsageError(f"exclude= must be a list of parties and groups, got {exclude!r}.")
+    if labels is not None:
+        require_labels(labels)
     by_group = {} if labels is None else {str(group): set(rows["id"]) for group, rows in labels.groupby("group")}
     _, texts = list_items(frames.read("verdicts", ["submitting_parties"])["submitting_parties"])
     parties = set(texts.unique().to_pylist())
