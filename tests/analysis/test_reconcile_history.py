@@ -82,6 +82,18 @@ def test_imports_and_reassignments_are_apart() -> None:
     assert lf.reconcile.bulk_totals(listing, listing, every=None).set_index("kind").loc["reassignment", "equal"] == 1
 
 
+def test_windows_without_nodes_or_updates_are_compared() -> None:
+    update = {"update_id": "a", "record_time": START, "kind": "reassignment"}
+    without_nodes = testing.frames_of(window=WINDOW, updates=[update])
+    rows = lf.reconcile.bulk(without_nodes, without_nodes)
+    assert rows[["update_id", "outcome"]].astype(str).values.tolist() == [["a", "equal"]]
+    quiet = testing.frames_of(window=WINDOW)
+    assert_declared(lf.reconcile.bulk(quiet, quiet), "reconcile.bulk")
+    totals = lf.reconcile.bulk_totals(quiet, quiet)
+    assert_declared(totals, "reconcile.bulk_totals", has_periods=True)
+    assert totals[["equal", "different", "only_listing", "only_bulk"]].sum().tolist() == [0, 0, 0, 0]
+
+
 def test_a_part_of_the_window_is_refused() -> None:
     whole = history_of({"a": "{}"})
     part = testing.frames_of(window=WINDOW, coverage=[{"since": START, "until": START + timedelta(hours=9), "status": "final"}])
