@@ -276,6 +276,15 @@ def test_each_day_of_a_calendar_has_a_status() -> None:
     assert whole["status"].tolist() == ["missing"]
 
 
+@pytest.mark.parametrize("damaged", [[0], [1], [2], [0, 1, 2]])
+def test_a_day_whose_bulk_object_could_not_be_read_is_a_gap(damaged: list[int]) -> None:
+    frames = days_of([1, 1, 1], status=dict.fromkeys(damaged, "missing"))
+    folders = [f"{START + timedelta(days=day):%FT%TZ}~{START + timedelta(days=day + 1):%FT%TZ}" for day in damaged]
+    frames._failed = {f"{folder}/updates_compact_json_0.zstd": "damaged" for folder in folders}
+    rows = lf.reconcile.coverage(frames)
+    assert rows["status"].iloc[1:4].tolist() == ["gap" if day in damaged else "ok" for day in range(3)]
+
+
 @pytest.mark.parametrize(
     ("count", "cost", "reason"),
     [

@@ -151,6 +151,14 @@ def test_a_hole_after_the_start_is_refused() -> None:
     assert caught.value.missing == (str(Window(at(60), at(90))),)
 
 
+def test_the_pause_between_two_migrations_of_a_listing_is_no_hole() -> None:
+    coverage = [{**FINAL[0], "migration_id": 3, "until": at(60)}, {**FINAL[0], "migration_id": 4, "since": at(90)}]
+    listing = usual_world().frames(coverage=coverage)
+    listing._tables = tuple(name for name in listing.tables if name != "bulk_objects")
+    rounds = lf.state.rounds(usual_world().frames())
+    pd.testing.assert_frame_equal(lf.state.rounds(listing), rounds)
+
+
 def snapshot(world: World, minutes: float) -> pd.DataFrame:
     names = ["contract_id", "template_name", "package_name", "signatories", "create_arguments", "created_at"]
     nodes = [{name: node[name] for name in names} for node in world.rows["tree_events"]]

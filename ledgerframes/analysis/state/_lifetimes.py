@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._coverage import windows_of
+from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
@@ -155,11 +155,11 @@ def _start_error(frames: Frames) -> CoverageError:
 
 
 def _holes(frames: Frames, since: pd.Timestamp) -> Iterator[str]:
-    """Yield the windows after the start that no segment covers."""
+    """Yield the windows after the start that the frames do not cover."""
     coverage = frames.coverage
     if frames.window is None or coverage.empty or coverage["since"].isna().all():
         return
     until = min(frames.window.until, coverage["until"].max().to_pydatetime())
     if since.to_pydatetime() < until:
         needed = Window(since.to_pydatetime(), until)
-        yield from (str(part) for part in needed.difference(windows_of(coverage)))
+        yield from map(str, incomplete_windows(frames, needed)[0])
