@@ -220,17 +220,17 @@ def _within_years(edges: Integers, every: str) -> Integers:
 
 def period_length(text: object, argument: str) -> int:
     """Return a length of time, such as ``"20min"`` but not in months, in seconds."""
-    number, unit = _parse_period(text, argument)
+    number, unit = _parse_period(text, argument, "'1d' or '1w'")
     if unit == "mo":
         raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")
     return number * SECONDS[unit]
 
 
-def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
+def _parse_period(every: object, argument: str = "every", longest: str = "'1d', '1w' or '1mo'") -> tuple[int, str]:
     """Return number and unit of a period. Those of pandas change between its versions."""
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
-        raise UsageError(f"{argument}= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")
+        raise UsageError(f"{argument}= must be a period such as '15min', '1h', {longest}, got {every!r}.")
     return int(match[1]), match[2]
 
 

@@ -57,8 +57,10 @@ def test_victims_of_one_timeout(example):
 
 def test_a_longer_least_delay_leaves_out_short_ones(example):
     assert verdict.head_of_line(example, min_delay="2s")["victims"].tolist() == [1]
-    with pytest.raises(UsageError, match="min_delay= must be"):
+    with pytest.raises(UsageError, match="min_delay= must be a period such as '15min', '1h', '1d' or '1w', got 'a bit'"):
         verdict.head_of_line(example, min_delay="a bit")
+    with pytest.raises(UsageError, match="min_delay= must not be in months"):
+        verdict.head_of_line(example, min_delay="1mo")
 
 
 def test_a_common_confirming_party_links_two_participants(build, event):

@@ -235,6 +235,9 @@ def test_the_supply_of_the_sandbox_is_explained(net: lf.Network, history: Frames
     assert row["unexplained"] < 0 or len(lost) == len(second.active_contracts)
     with pytest.raises(CoverageError):
         lf.reconcile.supply(history.between("2026-11-08", "2026-11-09"), base=first, until="2026-11-09")
+    for until in (first, "2026-11-07"):
+        with pytest.raises(UsageError, match="base= must be from before 2026-11-07T00:00:00Z, got a snapshot of 2026-11-08"):
+            lf.reconcile.supply(history, base=second, until=until)
     with pytest.raises(UsageError, match="unfiltered"):
         lf.reconcile.supply(history.where("updates", kind="transaction"), base=None, until="2026-11-08")
 
