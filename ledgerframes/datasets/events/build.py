@@ -57,8 +57,6 @@ class EventTableBuilder:
     def add(self, items: Sequence[Any]) -> None:
         """Add a batch of items in any order.
 
-        `EventWithoutUpdateBody` is enough for `VERDICT_TABLES`.
-
         Raises
         ------
         DecodeError
