@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.extents import Extent, Position, from_microseconds, record_time_filter, time_label
 
-__all__ = ["ANY_MIGRATION", "ObjectSet"]
-
 ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
 
 
