@@ -36,7 +36,7 @@ from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.bulk.expand import BATCH_BYTES
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder
-from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody
+from ledgerframes.datasets.events.wire import Event
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
@@ -79,22 +79,17 @@ def decoded_only(path: Path) -> None:
 
 def all_tables(path: Path) -> list[dict[str, pa.Table]]:
     """What `load_events` does with what it read."""
-    return _segments(path, Event, functools.partial(EventTableBuilder, "listing"))
-
-
-def verdict_side(path: Path) -> list[dict[str, pa.Table]]:
-    """Traffic, verdicts and activity, without the trees."""
-    return _segments(path, EventWithoutUpdateBody, functools.partial(EventTableBuilder, "listing", VERDICT_TABLES))
+    return _segments(path, functools.partial(EventTableBuilder, "listing"))
 
 
 def prototyped(path: Path) -> list[dict[str, pa.Table]]:
     """The same structs, with nothing checked and no unknown member kept."""
-    return _segments(path, Event, Prototype)
+    return _segments(path, Prototype)
 
 
-def _segments(path: Path, kind: type[Any], builder: Callable[[], Builder]) -> list[dict[str, pa.Table]]:
+def _segments(path: Path, builder: Callable[[], Builder]) -> list[dict[str, pa.Table]]:
     with pause_gc():
-        return list(segments((decode_lines(block, kind, path.name) for block in blocks(path)), builder))
+        return list(segments((decode_lines(block, Event, path.name) for block in blocks(path)), builder))
 
 
 def segments(blocks: Iterable[Sequence[Any]], builder: Callable[[], Builder]) -> Iterator[dict[str, pa.Table]]:
@@ -124,7 +119,6 @@ CONTESTANTS: dict[str, Callable[[Path], object]] = {
     "decoded only": decoded_only,
     "all tables": all_tables,
     "prototype": prototyped,
-    "verdict side": verdict_side,
     "DuckDB": rivals.queried,
     "orjson": walked,
     "pandas": normalized,
@@ -197,7 +191,6 @@ def measure(lines_path: Path, rounds: int = 10) -> list[Figure]:
         Figure("all nine tables, to DuckDB on one thread", ratio(taken, "DuckDB", ours), 1.5, 1.15),
         Figure("all nine tables, to orjson and a row walk", ratio(taken, "orjson", ours), 3, 2.3),
         Figure("all nine tables, to pandas.json_normalize", ratio(with_slowest, SLOWEST, ours), 14, 10),
-        Figure("traffic and verdict side only, to all nine tables", ratio(taken, ours, "verdict side"), 1.9, 1.5),
     ]
 
 
@@ -266,8 +259,6 @@ def check_same_tables(path: Path) -> None:
     nodes = by_pandas["tree_events"]
     places = ours["tree_events"].select(["event_id", *PLACES]).to_pandas().set_index("event_id").loc[nodes["event_id"]]
     assert places.fillna("").equals(nodes.set_index("event_id")[PLACES].astype(places.dtypes).fillna(""))
-    for name, table in _together(verdict_side(path)).items():
-        assert table.equals(ours[name]), name
 
 
 def _together(segments: list[dict[str, pa.Table]]) -> dict[str, pa.Table]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._figures import Grouping
@@ -127,11 +128,27 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
 
 def periods_of(frames: Frames, times: pd.Series, every: str) -> Groups:
     """Return all periods of the window, each with the share of its time that the frames cover."""
-    groups = group_by_period(frames, times, every)
+    groups = group_by_period(times, every, *bounds_of(frames, times))
     starts, ends = microseconds(groups.keys["period_start"]), microseconds(groups.keys["period_end"])
     covered = covered_time(frames)
     facts = {"is_partial": covered.is_partial(starts, ends), "coverage_time": covered.share(starts, ends)}
     return Groups(groups.keys.assign(**facts), groups.codes)
+
+
+def bounds_of(frames: Frames, times: pd.Series) -> tuple[int, int]:
+    """Return the edges of the window in microseconds since 1970, or without one of the rows.
+
+    A window that starts before all history starts with the time that the frames cover, so that all tables have the same periods.
+    Both edges are 0 without a window and rows.
+    """
+    numbers = microseconds(times)
+    if frames.window is None:
+        return (int(numbers.min()), int(numbers.max()) + 1) if len(numbers) else (0, 0)
+    since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
+    if frames.window.since.year < 1970:
+        starts = covered_time(frames, accept_provisional=True).starts
+        since = int(np.concatenate([starts[starts > since], numbers]).min(initial=until - 1))
+    return since, until
 
 
 def _kinds(frames: Frames, update_ids: pd.Series) -> pd.Series:

@@ -15,7 +15,6 @@ import pandas as pd
 from ledgerframes import extents
 from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
-from ledgerframes.frames import Frames
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -176,9 +175,9 @@ def group_by_hour_of_day(times: pd.Series) -> Groups:
     return Groups(pd.DataFrame({"hour": np.arange(24)}), hours.astype(np.int64))
 
 
-def group_by_period(frames: Frames, times: pd.Series, every: str) -> Groups:
-    """Return all periods of the window, or without one from the first row to the last."""
-    edges = _period_edges(frames, times, every)
+def group_by_period(times: pd.Series, every: str, since: int, until: int) -> Groups:
+    """Return all periods between two times in microseconds since 1970, with no row outside."""
+    edges = _period_edges(since, until, every)
     keys = pd.DataFrame({"period_start": _times(edges[:-1]), "period_end": _times(edges[1:])})
     return Groups(keys, np.searchsorted(edges, microseconds(times), side="right").astype(np.int64) - 1)
 
@@ -195,16 +194,9 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
     return Groups(crossed, periods.codes * len(keys) + groups.codes)
 
 
-def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
+def _period_edges(since: int, until: int, every: str) -> Integers:
     number, unit = _parse_period(every)
-    if frames.window is not None:
-        until = extents.microseconds(frames.window.until)
-        since = extents.microseconds(frames.window.since)
-        if frames.window.since.year < 1970:  # before all history, so the periods start with the first row
-            since = int(microseconds(times).min()) if len(times) else until - 1
-    elif len(times):
-        since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
-    else:
+    if since >= until:
         return np.array([ORIGIN], dtype=np.int64)
     if unit == "mo":
         first, last = (np.datetime64(time, "us").astype("datetime64[M]").astype(int) // number for time in (since, until - 1))
@@ -228,17 +220,17 @@ def _within_years(edges: Integers, every: str) -> Integers:
 
 def period_length(text: object, argument: str) -> int:
     """Return a length of time, such as ``"20min"`` but not in months, in seconds."""
-    number, unit = _parse_period(text, argument)
+    number, unit = _parse_period(text, argument, "'1d' or '1w'")
     if unit == "mo":
         raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")
     return number * SECONDS[unit]
 
 
-def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
+def _parse_period(every: object, argument: str = "every", longest: str = "'1d', '1w' or '1mo'") -> tuple[int, str]:
     """Return number and unit of a period. Those of pandas change between its versions."""
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
-        raise UsageError(f"{argument}= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")
+        raise UsageError(f"{argument}= must be a period such as '15min', '1h', {longest}, got {every!r}.")
     return int(match[1]), match[2]
 
 

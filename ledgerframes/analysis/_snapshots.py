@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import pandas as pd
 
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.windows import iso
 
 Snapshot = Frames | pd.DataFrame
 
@@ -29,3 +31,9 @@ def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = tupl
         values = ", ".join(map(str, times.head(3))) or "none"
         raise UsageError(f"{argument}= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
     return rows[names]
+
+
+def require_before(since: datetime, until: datetime) -> None:
+    """Raise a UsageError unless the snapshot of ``base=`` is from before the end."""
+    if since >= until:
+        raise UsageError(f"base= must be from before {iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")

@@ -54,17 +54,17 @@ def views_by(
     envelopes = request_envelopes(frames, request_rows)
     has_envelopes = np.isin(np.arange(len(request_rows)), envelopes["request"])
     envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
-    envelope_names = _lowest_views(envelopes)
-    names = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_names]))
-    owners = names // VIEWS_PER_REQUEST
-    per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
+    envelope_numbers = _lowest_views(envelopes)
+    numbers = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_numbers]))
+    owners = numbers // VIEWS_PER_REQUEST
+    per_view = Groups(pd.DataFrame(index=range(len(numbers))), np.searchsorted(numbers, envelope_numbers))
     views = with_keys(frames, request_rows, keys)
     views["is_known"] = known(views["total_traffic_cost"]) & has_envelopes
     views = views.iloc[owners].reset_index(drop=True)
-    views["view_id"] = names % VIEWS_PER_REQUEST
-    views["informees"] = informees.reindex(names).array
+    views["view_id"] = numbers % VIEWS_PER_REQUEST
+    views["informees"] = informees.reindex(numbers).array
     views["confirmers"] = (
-        _confirmer_counts(frames, request_rows).reindex(names).fillna(0).where(informees.reindex(names).notna()).array
+        _confirmer_counts(frames, request_rows).reindex(numbers).fillna(0).where(informees.reindex(numbers).notna()).array
     )
     views["envelopes"] = per_view.count()
     views["total_traffic_cost"] = per_view.total(envelopes["traffic_cost"])
@@ -74,17 +74,17 @@ def views_by(
 def _lowest_views(envelopes: pd.DataFrame) -> Integers:
     owners, view_ids = list_items(envelopes["view_ids"])
     lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
-    return _view_names(envelopes["request"], lowest)
+    return _view_numbers(envelopes["request"], lowest)
 
 
 def _informee_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     views = _children(frames, "views", ["view_id", "informees"], rows)
-    return pd.Series(list_lengths(views["informees"]), index=_view_names(views["request"], views["view_id"]), dtype="Int64")
+    return pd.Series(list_lengths(views["informees"]), index=_view_numbers(views["request"], views["view_id"]), dtype="Int64")
 
 
 def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
-    return distinct_per_owner(_view_names(quorums["request"], quorums["view_id"]), quorums["parties"])
+    return distinct_per_owner(_view_numbers(quorums["request"], quorums["view_id"]), quorums["parties"])
 
 
 def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
@@ -98,18 +98,18 @@ def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) 
     The columns are ``confirmer_set`` and ``confirmers``, the number of parties. They are missing without a known confirmer.
     """
     owners, view_ids = list_items(envelopes["view_ids"])
-    view_names = _view_names(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
+    view_numbers = _view_numbers(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
-    quorum_names = _view_names(quorums["request"], quorums["view_id"])
+    quorum_numbers = _view_numbers(quorums["request"], quorums["view_id"])
     quorum_owners, texts = list_items(quorums["parties"])
     codes, _ = encode_texts(texts)
-    of_views = pd.DataFrame({"view": quorum_names[quorum_owners], "party": codes}).drop_duplicates()
-    of_envelopes = pd.DataFrame({"envelope": owners, "view": view_names}).merge(of_views, on="view")
+    of_views = pd.DataFrame({"view": quorum_numbers[quorum_owners], "party": codes}).drop_duplicates()
+    of_envelopes = pd.DataFrame({"envelope": owners, "view": view_numbers}).merge(of_views, on="view")
     parties = of_envelopes[["envelope", "party"]].drop_duplicates().sort_values(["envelope", "party"])
     sets = parties.groupby("envelope")["party"].agg(tuple)
-    numbers = pd.Series(pd.factorize(sets)[0], index=sets.index, dtype="Int64")
+    set_numbers = pd.Series(pd.factorize(sets)[0], index=sets.index, dtype="Int64")
     counts = sets.map(len).astype("Int64")
-    return pd.DataFrame({"confirmer_set": numbers.reindex(envelopes.index), "confirmers": counts.reindex(envelopes.index)})
+    return pd.DataFrame({"confirmer_set": set_numbers.reindex(envelopes.index), "confirmers": counts.reindex(envelopes.index)})
 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
@@ -122,6 +122,6 @@ def _with_requests(children: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return children[children["request"] >= 0].reset_index(drop=True)
 
 
-def _view_names(requests_of: pd.Series, view_ids: pd.Series) -> Integers:
-    names: Integers = requests_of.to_numpy("int64") * VIEWS_PER_REQUEST + view_ids.to_numpy("int64")
-    return names
+def _view_numbers(requests_of: pd.Series, view_ids: pd.Series) -> Integers:
+    numbers: Integers = requests_of.to_numpy("int64") * VIEWS_PER_REQUEST + view_ids.to_numpy("int64")
+    return numbers

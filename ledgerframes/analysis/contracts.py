@@ -16,12 +16,12 @@ import pyarrow.dataset as ds
 
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._figures import require_frames
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
+from ledgerframes.analysis._snapshots import Snapshot, require_before, snapshot_rows
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import record_time_filter
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, Window, instant, iso
+from ledgerframes.windows import Time, Window, instant
 
 __all__ = ["active_at"]
 
@@ -121,8 +121,7 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
                 'Pass the result of load_bulk(kind="acs"), or of this function.'
             )
     since: datetime = base["snapshot_time"].iloc[0].to_pydatetime().astimezone(UTC)
-    if since >= until:
-        raise UsageError(f"base= must be from before time={iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
+    require_before(since, until)
     return since
 
 

@@ -89,7 +89,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If no column has a known id, or `labels` is not from :func:`read`.
+        If no column has a known id, the result has names or groups already, or `labels` is not from :func:`read`.
 
     Notes
     -----
@@ -109,6 +109,10 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     columns = [name for name in result if _is_text(result[name]) and result[name].isin(by_id.index).any()]
     if not columns and len(result):
         raise UsageError("No column of the result has an id of the labels. Check the ids in the file.")
+    added = [f"{name}_{label}" for name in columns for label in ("name", "group")]
+    present = [name for name in added if name in result]
+    if present:
+        raise UsageError(f"The result has the column {present[0]} already. Drop it, or pass the result without labels.")
     for name in columns:
         position = list(map(str, labeled)).index(str(name)) + 1
         for offset, label in enumerate(("name", "group")):

@@ -57,8 +57,12 @@ STALE = declare.Figure(
         declare.duration("age", "Time since the vote.", "Age of the vote"),
         declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention."),
         declare.amount("deviation", "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"),
-        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
-        declare.flag("is_outlier", "Whether the score is beyond outlier=. Missing below 5 votes."),
+        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention."),
+        declare.flag(
+            "is_outlier",
+            "Whether the score is beyond outlier=, or the price is not that of most votes. "
+            "Missing below 5 votes, and for an abstention.",
+        ),
         declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
     ),
     condition="with a known price",
@@ -155,7 +159,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     days : float, optional
         Age in days above which a vote counts as stale (default: 30).
     outlier : float, optional
-        Score above which a vote counts as an outlier (default: 3).
+        Score above which a vote counts as an outlier (default: 3). If most votes have one price, any other price is one.
 
     Raises
     ------
@@ -206,12 +210,19 @@ def _deviations(votes: pd.DataFrame, outlier: float) -> dict[str, list[Any]]:
     deviations = [None if value is None or median is None else EXACT.subtract(value, median) for value in values]
     scores = [float(each) / (DEVIATIONS_PER_MAD * float(mad)) if each is not None and mad else np.nan for each in deviations]
     is_judged = len(prices) >= MIN_VOTES_FOR_OUTLIERS
+    pairs = zip(deviations, scores, strict=True)
     return {
         "deviation": deviations,
         "score": scores,
-        "is_outlier": [abs(each) > outlier if is_judged and not np.isnan(each) else None for each in scores],
+        "is_outlier": [_is_outlier(*each, outlier) if is_judged else None for each in pairs],
         "median_without": [_median(_without(prices, value)) for value in values],
     }
+
+
+def _is_outlier(deviation: Decimal | None, score: float, outlier: float) -> bool | None:
+    if deviation is None:
+        return None
+    return deviation != 0 if np.isnan(score) else abs(score) > outlier
 
 
 def _without(prices: Sequence[Decimal], value: Decimal | None) -> list[Decimal]:

@@ -19,7 +19,7 @@ CHECK_VERSION = "Run `ledgerframes doctor` to check the service's version."
 
 
 @contextmanager
-def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str = "$") -> Iterator[None]:
+def decode_boundary(endpoint: str = "", *, update_id: str = "") -> Iterator[None]:
     """Raise every error of a body as a `DecodeError`, with all facts that are known."""
     try:
         yield
@@ -28,7 +28,7 @@ def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str =
         error.update_id = error.update_id or update_id
         raise
     except DATA_ERRORS as error:
-        raise decode_error(error, endpoint, update_id=update_id, json_path=json_path) from error
+        raise decode_error(error, endpoint, update_id=update_id) from error
 
 
 def decode_error(

@@ -84,6 +84,27 @@ def test_the_first_bulk_object_covers_the_time_from_the_first_update_on():
     assert 0 < cost.spend(frames)["coverage_time"].iloc[0] < 1e-6
 
 
+def test_periods_of_all_history_do_not_depend_on_the_rows():
+    """The first update is of November 1, and the first cost of November 4."""
+    window = Window(instant("0001-01-01"), instant("2026-11-06"))
+    costs = [{"update_id": f"{day}", "record_time": instant(f"2026-11-0{day}T05:00Z")} for day in (4, 5)]
+    frames = testing.frames_of(
+        window=window,
+        updates=[{"update_id": "1", "record_time": instant("2026-11-01T05:00Z")}],
+        traffic=[{**row, "total_traffic_cost": 300 + number * 100} for number, row in enumerate(costs)],
+        envelopes=[{**row, "traffic_cost": 300 + number * 100, "view_ids": []} for number, row in enumerate(costs)],
+    )
+    days = cost.spend(frames, every="1d")
+    assert days["period_start"].dt.day.tolist() == [1, 2, 3, 4, 5]
+    assert column(days, "overhead_traffic_cost") == [None, None, None, 300, 400]
+    assert column(days, "total_traffic_cost") == [None, None, None, 300, 400]
+    calendar = lf.reconcile.coverage(frames)
+    assert calendar["period_start"].dt.day.tolist() == [1, 2, 3, 4, 5]
+    assert column(calendar, "with_cost") == [0, 0, 0, 1, 1]
+    pd.testing.assert_frame_equal(cost.spend(frames.between("2026-11-01", "2026-11-06"), every="1d"), days)
+    assert len(cost.spend(testing.frames_of(window=window), every="1d")) == 1
+
+
 def test_frames_by_id_cover_no_time(build, event):
     frames = build([event("a", 1, 10), event("b", 2, 10)], window=None)
     assert column(cost.spend(frames), "coverage_time") == [None]

@@ -10,6 +10,7 @@ import pytest
 
 from ledgerframes.analysis import verdict
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.windows import Window, instant
 
 SECOND = 1 / 3600
 TEN = 10.0
@@ -56,8 +57,10 @@ def test_victims_of_one_timeout(example):
 
 def test_a_longer_least_delay_leaves_out_short_ones(example):
     assert verdict.head_of_line(example, min_delay="2s")["victims"].tolist() == [1]
-    with pytest.raises(UsageError, match="min_delay= must be"):
+    with pytest.raises(UsageError, match="min_delay= must be a period such as '15min', '1h', '1d' or '1w', got 'a bit'"):
         verdict.head_of_line(example, min_delay="a bit")
+    with pytest.raises(UsageError, match="min_delay= must not be in months"):
+        verdict.head_of_line(example, min_delay="1mo")
 
 
 def test_a_common_confirming_party_links_two_participants(build, event):
@@ -152,3 +155,21 @@ def test_frames_without_all_requests_are_refused(build, event, population):
     for figure in (verdict.head_of_line, verdict.head_of_line_victims):
         with pytest.raises(CoverageError, match="do not hold all requests of a window"):
             figure(build([event("a")], population=population))
+
+
+def test_filtered_frames_are_refused(example):
+    """A victim of another participant would be missing, and the coverage would not tell."""
+    for figure in (verdict.head_of_line, verdict.head_of_line_victims):
+        with pytest.raises(CoverageError, match="do not filter it"):
+            figure(example.where("verdicts", participant="val-a"))
+
+
+def test_the_time_before_all_history_has_no_expected_victims(build, event):
+    """Of the ten other hours, those before the first event do not count."""
+    events = [event("quiet", 0, 100), event("culprit", 2.0, 100, "REJECTED", seconds=30.0)]
+    events += [event("slow", 1 + SECOND, 100, seconds=40.0), event("last", 2.0 + SECOND, 100, seconds=1.0)]
+    until = build([]).window.until
+    first, all_history = build(events), build(events, window=Window(instant("0001-01-01"), until))
+    expected = verdict.head_of_line(first)["expected_victims"]
+    assert expected.item() > 0
+    assert verdict.head_of_line(all_history)["expected_victims"].tolist() == expected.tolist()

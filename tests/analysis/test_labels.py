@@ -58,6 +58,13 @@ def test_labels_that_match_nothing(tmp_path: Path) -> None:
         lf.labels.apply(pd.DataFrame(), pd.DataFrame({"id": []}))
 
 
+def test_a_result_has_its_labels_once(tmp_path: Path) -> None:
+    labels = lf.labels.read(write(tmp_path, LABELS))
+    labeled = lf.labels.apply(pd.DataFrame({"party": labels["id"]}), labels)
+    with pytest.raises(UsageError, match="has the column party_name already"):
+        lf.labels.apply(labeled, labels)
+
+
 @given(st.lists(st.tuples(st.sampled_from(["bank", "x"]), st.text("01ab", min_size=1, max_size=9)), unique=True))
 def test_short_names_are_distinct(parts: list[tuple[str, str]]) -> None:
     ids = [f"{hint}::{fingerprint}" for hint, fingerprint in parts]

@@ -186,6 +186,17 @@ def test_nodes_that_tell_different_histories() -> None:
     assert lf.reconcile.nodes(first, first)["comparable_from"].iloc[0] == pd.Timestamp(DAY.replace(hour=1))
 
 
+def test_a_period_is_as_partial_as_at_the_node_that_covers_less() -> None:
+    window = Window(DAY, DAY + timedelta(days=2))
+    first = frames_of(window=window, updates=[{"update_id": "1", "record_time": DAY + timedelta(hours=25)}])
+    second = frames_of(window=window, coverage=[{"since": DAY, "until": DAY + timedelta(days=1), "status": "final"}])
+    for a, b in ((first, second), (second, first)):
+        days = lf.reconcile.nodes(a, b, every="1d").drop_duplicates("period_start")
+        assert days["coverage_time"].tolist() == [1, 0]
+        assert days["is_partial"].tolist() == [False, True]
+        assert set(lf.reconcile.nodes(a, b)["coverage_time"]) == {0.5}
+
+
 def test_medians_of_two_nodes_are_compared_and_single_times_are_not() -> None:
     def node(count: int, milliseconds: int) -> Frames:
         heads = [{"update_id": f"{number}", "record_time": at(number)} for number in range(count)]

@@ -82,6 +82,18 @@ def test_imports_and_reassignments_are_apart() -> None:
     assert lf.reconcile.bulk_totals(listing, listing, every=None).set_index("kind").loc["reassignment", "equal"] == 1
 
 
+def test_windows_without_nodes_or_updates_are_compared() -> None:
+    update = {"update_id": "a", "record_time": START, "kind": "reassignment"}
+    without_nodes = testing.frames_of(window=WINDOW, updates=[update])
+    rows = lf.reconcile.bulk(without_nodes, without_nodes)
+    assert rows[["update_id", "outcome"]].astype(str).values.tolist() == [["a", "equal"]]
+    quiet = testing.frames_of(window=WINDOW)
+    assert_declared(lf.reconcile.bulk(quiet, quiet), "reconcile.bulk")
+    totals = lf.reconcile.bulk_totals(quiet, quiet)
+    assert_declared(totals, "reconcile.bulk_totals", has_periods=True)
+    assert totals[["equal", "different", "only_listing", "only_bulk"]].sum().tolist() == [0, 0, 0, 0]
+
+
 def test_a_part_of_the_window_is_refused() -> None:
     whole = history_of({"a": "{}"})
     part = testing.frames_of(window=WINDOW, coverage=[{"since": START, "until": START + timedelta(hours=9), "status": "final"}])
@@ -223,6 +235,9 @@ def test_the_supply_of_the_sandbox_is_explained(net: lf.Network, history: Frames
     assert row["unexplained"] < 0 or len(lost) == len(second.active_contracts)
     with pytest.raises(CoverageError):
         lf.reconcile.supply(history.between("2026-11-08", "2026-11-09"), base=first, until="2026-11-09")
+    for until in (first, "2026-11-07"):
+        with pytest.raises(UsageError, match="base= must be from before 2026-11-07T00:00:00Z, got a snapshot of 2026-11-08"):
+            lf.reconcile.supply(history, base=second, until=until)
     with pytest.raises(UsageError, match="unfiltered"):
         lf.reconcile.supply(history.where("updates", kind="transaction"), base=None, until="2026-11-08")
 
@@ -262,6 +277,15 @@ def test_each_day_of_a_calendar_has_a_status() -> None:
     whole = lf.reconcile.coverage(frames, every=None)
     assert_declared(whole, "reconcile.coverage")
     assert whole["status"].tolist() == ["missing"]
+
+
+@pytest.mark.parametrize("damaged", [[0], [1], [2], [0, 1, 2]])
+def test_a_day_whose_bulk_object_could_not_be_read_is_a_gap(damaged: list[int]) -> None:
+    frames = days_of([1, 1, 1], status=dict.fromkeys(damaged, "missing"))
+    folders = [f"{START + timedelta(days=day):%FT%TZ}~{START + timedelta(days=day + 1):%FT%TZ}" for day in damaged]
+    frames._failed = {f"{folder}/updates_compact_json_0.zstd": "damaged" for folder in folders}
+    rows = lf.reconcile.coverage(frames)
+    assert rows["status"].iloc[1:4].tolist() == ["gap" if day in damaged else "ok" for day in range(3)]
 
 
 @pytest.mark.parametrize(

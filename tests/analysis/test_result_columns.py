@@ -102,6 +102,15 @@ def test_every_result_ends_with_its_coverage(loaded, name):
         assert ((result["coverage_time"] == 0) != is_full).all()
 
 
+@pytest.mark.parametrize(("name", "by"), PERIODS)
+def test_periods_of_all_history_start_with_the_history(sandbox_history, name, by):
+    first = sandbox_history.coverage["since"].min().to_pydatetime()
+    since_then = sandbox_history.between(first, sandbox_history.window.until)
+    periods, expected = (compute(name, frames, by, every="1h") for frames in (sandbox_history, since_then))
+    assert periods["period_start"].iloc[0] == pd.Timestamp(first).floor("h")
+    pd.testing.assert_frame_equal(periods, expected)
+
+
 @pytest.mark.parametrize("name", [name for name in FROM_FRAMES if FIGURES[name].has_periods])
 def test_periods_without_final_data_are_partial(loaded, name):
     window, frames = loaded

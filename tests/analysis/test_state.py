@@ -133,6 +133,7 @@ def test_a_window_alone_does_not_hold_the_state() -> None:
     world = World().right("A").round(1, 0, 1)
     with pytest.raises(CoverageError, match="before 2026-11-08T00:00:00Z is unknown") as caught:
         lf.state.featured(world.frames())
+    assert str(caught.value).endswith('pass base= of load_bulk(kind="acs") to the functions of lf.state.')
     assert caught.value.missing == ("history before 2026-11-08T00:00:00Z",)
 
 
@@ -149,6 +150,15 @@ def test_a_hole_after_the_start_is_refused() -> None:
     with pytest.raises(CoverageError) as caught:
         lf.state.rounds(usual_world().frames(coverage=coverage))
     assert caught.value.missing == (str(Window(at(60), at(90))),)
+    assert "Load it, or pass base=" in str(caught.value)
+
+
+def test_the_pause_between_two_migrations_of_a_listing_is_no_hole() -> None:
+    coverage = [{**FINAL[0], "migration_id": 3, "until": at(60)}, {**FINAL[0], "migration_id": 4, "since": at(90)}]
+    listing = usual_world().frames(coverage=coverage)
+    listing._tables = tuple(name for name in listing.tables if name != "bulk_objects")
+    rounds = lf.state.rounds(usual_world().frames())
+    pd.testing.assert_frame_equal(lf.state.rounds(listing), rounds)
 
 
 def snapshot(world: World, minutes: float) -> pd.DataFrame:

@@ -82,11 +82,14 @@ def test_an_outlier():
     assert lf.votes.stale(votes("0.15", "0.15", "0.16", "0.16", "0.30"), outlier=9.5)["is_outlier"].sum() == 0
 
 
-def test_few_or_equal_votes_have_no_outlier():
+def test_few_votes_have_no_outlier():
     assert lf.votes.stale(votes("0.15", "0.16", "0.17", "0.30"))["is_outlier"].isna().all()
-    equal = lf.votes.stale(votes(*["0.15"] * 5, "0.30"))
-    assert equal["score"].isna().all()
-    assert equal["is_outlier"].isna().all()
+
+
+def test_a_vote_unlike_most_is_an_outlier_without_a_score():
+    rows = lf.votes.stale(votes(*["0.15"] * 5, "0.30", None)).set_index("sv").sort_index()
+    assert rows["score"].isna().all()
+    assert column(rows, "is_outlier") == [False] * 5 + [True, None]
 
 
 def test_old_votes_are_stale_but_not_at_the_limit():

@@ -1,4 +1,4 @@
-"""Tables of events from blocks of items: any cut, any order, some tables only, other structs."""
+"""Tables of events from blocks of items: any cut, any order, some tables only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder, event_tables
-from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, Update
+from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.errors import DecodeError
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.sandbox import Sandbox
@@ -102,13 +102,6 @@ def test_only_the_tables_asked_for_are_built(lines: bytes, built: dict[str, pa.T
     some = event_tables(decode_lines(lines, Event, "x"), "bulk", tables)
     assert set(some) == set(tables)
     assert all(rows.equals(built[name]) for name, rows in some.items())
-
-
-def test_the_verdict_side_needs_no_trees(lines: bytes, built: dict[str, pa.Table]) -> None:
-    items = decode_lines(lines, EventWithoutUpdateBody, "x")
-    side = built_in_blocks([items], VERDICT_TABLES)
-    assert tuple(side) == VERDICT_TABLES
-    assert all(rows.equals(built[name]) for name, rows in side.items())
 
 
 def test_updates_alone_give_the_tables_of_updates(lines: bytes, built: dict[str, pa.Table]) -> None:

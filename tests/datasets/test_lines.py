@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerframes.datasets.bulk.lines import decode_lines
-from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventWithoutUpdateBody, Update, header_of
+from ledgerframes.datasets.events.wire import ActivityRecord, Event, Update, header_of
 from ledgerframes.errors import DecodeError
 
 VERDICT = {
@@ -96,16 +96,6 @@ def test_lines_of_bulk_objects_are_updates() -> None:
 
 
 @pytest.mark.parametrize("update", [None, TRANSACTION, REASSIGNMENT])
-def test_the_verdict_side_stands_where_the_whole_event_does(update: dict[str, object] | None) -> None:
-    line = json.dumps({"update": update, "verdict": VERDICT, "weather": 1}).encode() + b"\n"
-    [whole], [side] = decode_lines(line, Event, "x"), decode_lines(line, EventWithoutUpdateBody, "x")
-    assert header_of(side) == header_of(whole)
-    assert side.verdict == whole.verdict
-    assert bytes(side.extra) == b'{"weather":1}'
-    assert (side.update is None) == (update is None)
-
-
-def test_the_verdict_side_refuses_what_is_no_update_either() -> None:
-    line = json.dumps({"update": {"update_id": "a", "record_time": "t", "migration_id": 4, "events_by_id": None}}).encode()
-    with pytest.raises(DecodeError, match="neither a transaction"):
-        header_of(decode_lines(line, EventWithoutUpdateBody, "x")[0])
+def test_an_event_has_the_position_of_its_update_or_verdict(update: dict[str, object] | None) -> None:
+    [event] = decode_lines(json.dumps({"update": update, "verdict": VERDICT}).encode(), Event, "x")
+    assert header_of(event) == (4, VERDICT["record_time"], "a")

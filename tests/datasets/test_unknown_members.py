@@ -22,8 +22,8 @@ from ledgerframes.datasets._structs import Wire
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import ActiveContract
-from ledgerframes.datasets.events.build import VERDICT_TABLES, EventTableBuilder, event_tables
-from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventWithoutUpdateBody, Update, Verdict
+from ledgerframes.datasets.events.build import EventTableBuilder, event_tables
+from ledgerframes.datasets.events.wire import ActivityRecord, Event, Update, Verdict
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, UpdateItem
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
@@ -121,11 +121,6 @@ def active_contracts(contracts: list[ActiveContract]) -> pa.Table:
 Tables = Callable[[Any], list[pa.Table]]
 FAMILIES: dict[str, tuple[Any, Any, Tables]] = {
     "events": (EVENTS, list[Event], lambda items: [*event_tables(items, "listing").values()]),
-    "verdict tables": (
-        [{"verdict": VERDICT}],
-        list[EventWithoutUpdateBody],
-        lambda items: [*event_tables(items, "listing", VERDICT_TABLES).values()],
-    ),
     "updates": (
         [item["update"] for item in EVENTS if "update" in item],
         list[Update],

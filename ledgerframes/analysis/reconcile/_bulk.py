@@ -11,6 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, ratio
+from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_tables
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
@@ -85,7 +86,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     ['equal']
     """
     rows = _compare(listing, bulk, BULK.name)
-    rows["number"] = rows["event_id"].str.rpartition(":")[2].astype("Int64")
+    rows["number"] = rows["event_id"].str.extract(r":(\d+)$", expand=False).astype("Int64")
     order = ["outcome", "record_time", "update_id", "table", "number"]
     rows = rows.sort_values(order, na_position="first", ignore_index=True)
     is_in_both = rows["outcome"].to_numpy() >= DIFFERENT
@@ -116,8 +117,8 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     [['transaction', 0, 0, 0], ['reassignment', 0, 0, 0], ['import', 0, 0, 0]]
     """
     rows = _compare(listing, bulk, TOTALS.name)
-    updates = _worst_of_updates(rows).join(_kinds(listing, bulk), on="update_id")
-    codes = pd.Categorical(updates["kind"], KINDS).codes.astype(np.int64)
+    updates = _worst_of_updates(rows)
+    codes = pd.Categorical(_kinds(listing, bulk, updates["update_id"]), KINDS).codes.astype(np.int64)
     groups = Groups(pd.DataFrame({"kind": pd.Categorical(KINDS, KINDS)}), codes)
     if every is not None:
         groups = cross(periods_of(listing, updates["record_time"], every), groups, every)
@@ -165,12 +166,12 @@ def _require_totals(counts: dict[str, Any], listing_count: int, bulk_count: int)
         raise IntegrityError("The outcomes do not add up to the updates of both sources. Run `ledgerframes store verify`.")
 
 
-def _kinds(listing: Frames, bulk: Frames) -> pd.Series:
-    """Return the kind of each update, indexed by its id."""
+def _kinds(listing: Frames, bulk: Frames, update_ids: pd.Series) -> pd.Series:
+    """Return the kind of each of these updates, that of the listing if both sources have it."""
     columns = ["update_id", "kind", "workflow_id"]
-    updates = pd.concat([frames.read("updates", columns) for frames in (listing, bulk)]).drop_duplicates("update_id")
+    updates = pd.concat([frames.read("updates", columns) for frames in (listing, bulk)], ignore_index=True)
     kinds = updates["kind"].astype("str").mask(updates["workflow_id"].str.startswith(IMPORT).fillna(False), "import")
-    return pd.Series(kinds.to_numpy(), pd.Index(updates["update_id"]), name="kind")
+    return take_or_missing(kinds, positions(update_ids, updates["update_id"]))
 
 
 def _worst_of_updates(rows: pd.DataFrame) -> pd.DataFrame:

@@ -133,14 +133,14 @@ class Periods:
         starts, ends = np.clip(self.starts, first, last), np.clip(self.ends, first, last)
         failed = CoveredTime(*(np.sort(edges) for edges in failed_folders(frames)))
         conditions = [
+            failed.length(self.starts, self.ends) > 0,
             np.full(len(starts), not len(both.starts)),
             self.starts >= min(last, now),
             self.ends <= first,
-            failed.length(starts, ends) > 0,
             both.length(starts, ends) < ends - starts,
             final.length(starts, ends) < ends - starts,
         ]
-        names = ["missing", "future", "before history", "gap", "missing", "provisional"]
+        names = ["gap", "missing", "future", "before history", "missing", "provisional"]
         return np.select(conditions, names, "ok").astype(object)
 
 

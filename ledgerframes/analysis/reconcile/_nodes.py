@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._coverage import covered_time, window_share
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import (
     MICROSECONDS_PER_HOUR,
@@ -106,7 +109,18 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
     aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
     values = {**frame} | {"aspect": aspects, "comparable_from": comparable_from}
-    return NODES.build(a, values | _latency_differences(rows, groups, frame["group"]), every=every)
+    values |= _latency_differences(rows, groups, frame["group"]) | _time_at_both(a, b, frame, every)
+    return NODES.build(a, values, every=every)
+
+
+def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -> dict[str, Any]:
+    """Return what the node that covers less of the time of each row covers of it."""
+    if every is None:
+        return {"coverage_time": np.full(len(rows), min(map(window_share, (a, b))))}
+    starts, ends = microseconds(rows["period_start"]), microseconds(rows["period_end"])
+    shares = [covered_time(frames).share(starts, ends) for frames in (a, b)]
+    are_partial = [covered_time(frames).is_partial(starts, ends) for frames in (a, b)]
+    return {"coverage_time": np.minimum(*shares), "is_partial": np.logical_or(*are_partial)}
 
 
 def _facts(frames: Frames) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
+from ledgerframes.analysis._snapshots import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
 from ledgerframes.analysis.economy._nodes import Node, Trees, own_contracts, read_trees
@@ -155,6 +155,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     closing = snapshot_rows(until, "until") if isinstance(until, Snapshot) else active_at(frames, until, base=opening)
     end = instant(until) if not isinstance(until, Snapshot) else closing["snapshot_time"].iloc[0].to_pydatetime()
     since = HISTORY_START if opening is None else opening["snapshot_time"].iloc[0].to_pydatetime()
+    require_before(since, end)
     require_final_history(frames, Window(since, end))
     part = frames.between(since, end)
     trees = read_trees(part, opening)

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._coverage import windows_of
+from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
@@ -109,7 +109,7 @@ def _reasons(created: pd.DataFrame) -> pd.Series:
     if len(parties) > 1:
         names = ", ".join(sorted(parties))
         raise IntegrityError(
-            f"Rules of the network are signed by {len(parties)} parties: {names}. Pass the network's state as frames."
+            f"Rules of the network are signed by {len(parties)} parties: {names}. Pass the history of one of them."
         )
     reasons = []
     for template, signers, payload in contracts:
@@ -140,7 +140,7 @@ def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame
     if missing:
         raise CoverageError(
             f"The state of the network needs history that these frames do not cover: {', '.join(missing)}. "
-            "Load it, or pass rounds=, featured= and sv_participants=.",
+            "Load it, or pass base= from a later time to the functions of lf.state.",
             missing=tuple(missing),
         )
 
@@ -149,17 +149,17 @@ def _start_error(frames: Frames) -> CoverageError:
     earliest = iso(frames.window.since) if frames.window else "the first update"
     return CoverageError(
         f"The state of the network before {earliest} is unknown, because rights live for years. "
-        'Load since="0001-01-01", or pass base= of load_bulk(kind="acs"), or the state as frames.',
+        'Load since="0001-01-01", or pass base= of load_bulk(kind="acs") to the functions of lf.state.',
         missing=(f"history before {earliest}",),
     )
 
 
 def _holes(frames: Frames, since: pd.Timestamp) -> Iterator[str]:
-    """Yield the windows after the start that no segment covers."""
+    """Yield the windows after the start that the frames do not cover."""
     coverage = frames.coverage
     if frames.window is None or coverage.empty or coverage["since"].isna().all():
         return
     until = min(frames.window.until, coverage["until"].max().to_pydatetime())
     if since.to_pydatetime() < until:
         needed = Window(since.to_pydatetime(), until)
-        yield from (str(part) for part in needed.difference(windows_of(coverage)))
+        yield from map(str, incomplete_windows(frames, needed)[0])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import (
@@ -218,10 +217,10 @@ class Search:
 
 
 def _search(frames: Frames, min_delay: str) -> Search:
-    if frames.population != "all":
+    if frames.population != "all" or frames.is_filtered:
         raise CoverageError(
             "Cannot compute delays of requests because these frames do not hold all requests of a window. "
-            "Load a window with since=.",
+            "Load a window with since=, and do not filter it.",
             missing=("requests of the window",),
         )
     least = period_length(min_delay, "min_delay") * 1_000_000
@@ -232,7 +231,7 @@ def _search(frames: Frames, min_delay: str) -> Search:
     is_culprit = is_rejected(rows) & (latencies >= LIMIT)
     baselines = _baselines(frames, rows, starts, latencies, is_culprit)
     rows = rows.astype({"latency": "Int64"})
-    since, until = _bounds(frames, starts)
+    since, until = grouping.bounds_of(frames, rows["record_time"])
     parties = _parties(frames, rows)
     return Search(rows, starts, latencies, is_culprit, baselines, parties, least, coverage, since, until)
 
@@ -251,13 +250,6 @@ def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: 
         if len(part) >= MIN_BASELINE:
             baselines[sizes == size] = _median(part)
     return baselines
-
-
-def _bounds(frames: Frames, starts: Integers) -> tuple[int, int]:
-    """Return the window, or without one the first and last time."""
-    if frames.window is not None:
-        return extents.microseconds(frames.window.since), extents.microseconds(frames.window.until)
-    return (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
 
 
 def _median(values: Integers) -> int:

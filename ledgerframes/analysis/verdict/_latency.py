@@ -55,7 +55,9 @@ LATENCY = declare.Figure(
             "requests",
             "Timeouts",
         ),
-        declare.share("Timeouts as a share of decided requests. Missing without any.", "timeout_rate", "Timeout rate"),
+        declare.share(
+            "Timeouts as a share of all accepted or rejected requests. Missing without any.", "timeout_rate", "Timeout rate"
+        ),
         declare.share("Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_low"),
         declare.share("Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_high"),
         declare.count("accepted_after_limit", "Accepted requests with a latency of 29.9 s or more."),

@@ -22,14 +22,14 @@ SUSPECT_FROM = 20_000_000
 SLOW_FROM = 5_000_000
 DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
 
-DECIDED = "accepted"
+ACCEPTED_IN_TIME = "accepted"
 LATE = "accepted after the limit"
-REFUSED = "rejected"
+REJECTED_IN_TIME = "rejected"
 TIMEOUT = "timed out (by latency)"
-OPEN = "unspecified"
+NEITHER = "unspecified"
 IMPOSSIBLE = "impossible: before its record time"
 UNKNOWN = "latency missing"
-CLASSES = (DECIDED, LATE, REFUSED, TIMEOUT, OPEN, IMPOSSIBLE, UNKNOWN)
+CLASSES = (ACCEPTED_IN_TIME, LATE, REJECTED_IN_TIME, TIMEOUT, NEITHER, IMPOSSIBLE, UNKNOWN)
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
 
 
@@ -53,14 +53,14 @@ def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
     """Return the class of each request by result and latency, missing without a verdict."""
     number = numbers.to_numpy(dtype="int64", na_value=0)
     has_latency, is_late = known(numbers), number >= LIMIT
-    is_accepted, is_rejected, is_open = (is_true(results == result) for result in (ACCEPTED, REJECTED, UNSPECIFIED))
+    is_accepted, is_rejected, is_unspecified = (is_true(results == result) for result in (ACCEPTED, REJECTED, UNSPECIFIED))
     conditions = {
         IMPOSSIBLE: number < 0,
-        OPEN: is_open,
+        NEITHER: is_unspecified,
         UNKNOWN: (is_accepted | is_rejected) & ~has_latency,
-        DECIDED: is_accepted & ~is_late,
+        ACCEPTED_IN_TIME: is_accepted & ~is_late,
         LATE: is_accepted,
-        REFUSED: is_rejected & ~is_late,
+        REJECTED_IN_TIME: is_rejected & ~is_late,
         TIMEOUT: is_rejected,
     }
     codes = np.select(list(conditions.values()), [CLASSES.index(name) for name in conditions], -1)
@@ -69,7 +69,7 @@ def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
 
 def is_limit_doubtful(classes: pd.Series, numbers: pd.Series) -> bool:
     """Return whether more rejections lie just below the limit than from it on."""
-    is_suspect = (classes == REFUSED) & (numbers >= SUSPECT_FROM).fillna(False)
+    is_suspect = (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
     return int(is_suspect.sum()) > int((classes == TIMEOUT).sum())
 
 
@@ -82,12 +82,12 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     numbers = latencies(rows)
     classes = outcome_classes(rows["verdict_result"], numbers)
     is_of = {name: (classes == name).to_numpy(dtype=bool) for name in CLASSES}
-    is_accepted = is_of[DECIDED] | is_of[LATE]
+    is_accepted = is_of[ACCEPTED_IN_TIME] | is_of[LATE]
     is_slow = is_accepted & is_true(numbers >= SLOW_FROM)
     is_doubtful = is_limit_doubtful(classes, numbers)
-    accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REFUSED], is_of[TIMEOUT]))
+    accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REJECTED_IN_TIME], is_of[TIMEOUT]))
     percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", "accepted")
-    of_rejected, rejected_reasons = _percentiles(numbers, is_of[REFUSED], groups, "rejected_", "rejected")
+    of_rejected, rejected_reasons = _percentiles(numbers, is_of[REJECTED_IN_TIME], groups, "rejected_", "rejected")
     parts = [[DOUBTFUL_LIMIT] * len(groups) if is_doubtful else [""] * len(groups), reasons, rejected_reasons]
     return {
         "requests": groups.count(),
@@ -96,7 +96,7 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
         **_timeouts(timeouts, accepted + rejected + timeouts, is_doubtful),
         "accepted_after_limit": groups.count(is_of[LATE]),
         "slow_accepted": groups.count(is_slow),
-        "unspecified": groups.count(is_of[OPEN]),
+        "unspecified": groups.count(is_of[NEITHER]),
         "impossible": groups.count(is_of[IMPOSSIBLE]),
         "latency_missing": groups.count(is_of[UNKNOWN]),
         **percentiles,

@@ -44,15 +44,17 @@ OUTCOMES = declare.Figure(
         ),
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
-        declare.share("Rate minus the rate of all other rows together. Missing without a reason to compare.", "difference"),
+        declare.share(
+            "Rate minus the rate of all other rows together. Missing by party, for a single row, or without a rate.", "difference"
+        ),
         declare.share("Lower end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_low"),
         declare.share("Upper end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_high"),
-        declare.rate("p_holm", "Chance of it, adjusted for all rows. Missing if not judged."),
+        declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing if not judged."),
         declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
         declare.text("reason", "Reason why a row is not judged. Missing if it is."),
         declare.rate(
             "dispersion",
-            "Factor by which clusters of one participant in one hour widen the variance, used above. Missing if unknown.",
+            "Factor by which clusters of one participant in one hour widen the variance of the rate. Missing if unknown.",
         ),
     ),
     has_periods=True,

@@ -62,9 +62,9 @@ def waited_for(
 
     **This is association, not cause**: a verdict does not say who responded when.
 
-    A request is slow if its latency is above the 90th percentile of all decided requests, or if it timed out. It needs a party
-    if a quorum of one of its views cannot reach its threshold without the party. It needs a participant if it needs a party that
-    no other participant hosts at that time.
+    A request is slow if its latency is above the 90th percentile of those that did not time out, or if it timed out. It needs a
+    party if a quorum of one of its views cannot reach its threshold without the party. It needs a participant if it needs a
+    party that no other participant hosts at that time.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def _is_slow(rows: pd.DataFrame) -> Flags:
     """Return which requests timed out, or took longer than 90 % of the others."""
     latencies = rows["latency"].to_numpy("int64")
     is_timeout = is_rejected(rows) & (latencies >= LIMIT)
-    decided = rows["latency"][~is_timeout].astype("Int64")
-    (limit,) = single_group(len(decided)).percentiles(decided, [SLOW_PERCENT])
+    others = rows["latency"][~is_timeout].astype("Int64")
+    (limit,) = single_group(len(others)).percentiles(others, [SLOW_PERCENT])
     is_slow: Flags = is_timeout | (latencies > limit.fillna(np.iinfo(np.int64).max).iloc[0])
     return is_slow
 

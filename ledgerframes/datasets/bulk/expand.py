@@ -16,8 +16,6 @@ import zstandard
 
 from ledgerframes.errors import IntegrityError
 
-__all__ = ["LineBatch", "iter_line_batches", "verify_zstd_frames"]
-
 BATCH_BYTES = 2_000_000  # few calls, and decoded structs are mostly still in the cache when they are converted
 BUFFERS = 3  # one in use, one ready, one being filled
 MAX_LINE_BYTES = 64_000_000

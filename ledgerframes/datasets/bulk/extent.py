@@ -14,8 +14,6 @@ from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.extents import CatalogRange, Extent, from_microseconds, microseconds, record_time_filter, time_label
 from ledgerframes.windows import Window, uncovered
 
-__all__ = ["ANY_MIGRATION", "ObjectSet", "missing_windows"]
-
 ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
 
 

@@ -9,8 +9,6 @@ import msgspec
 
 from ledgerframes.datasets._structs import ABSENT, Wire
 
-__all__ = ["ActiveContract", "ActiveContractsListing", "Checksum", "Checksums", "ObjectRef", "UpdatesListing"]
-
 
 class ActiveContract(Wire):
     """An active contract of the network at a snapshot (docs/facts.md#contracts-at-snapshot).

@@ -19,8 +19,6 @@ from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part
 from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.events.wire import Event
 
-__all__ = ["UPDATE_TABLES", "VERDICT_TABLES", "EventTableBuilder", "event_tables"]
-
 TABLES = {table.name: table for table in EVENT_TABLES}
 UPDATE_TABLES = ("updates", "tree_events", "reassignments")
 VERDICT_TABLES = tuple(name for name in TABLES if name not in UPDATE_TABLES)
@@ -56,8 +54,6 @@ class EventTableBuilder:
     @decode_boundary()
     def add(self, items: Sequence[Any]) -> None:
         """Add a batch of items in any order.
-
-        `EventWithoutUpdateBody` is enough for `VERDICT_TABLES`.
 
         Raises
         ------

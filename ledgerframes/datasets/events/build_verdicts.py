@@ -19,7 +19,6 @@ from ledgerframes.datasets.events.wire import (
     ActivityRecords,
     Envelope,
     Event,
-    EventWithoutUpdateBody,
     Quorum,
     TrafficSummary,
     TransactionViews,
@@ -52,7 +51,7 @@ class VerdictTableBuilder:
             *(self._traffic, self._envelopes, self._record_lists, self._records),
         )
 
-    def add(self, items: Sequence[Event | EventWithoutUpdateBody], rows: Indices) -> None:
+    def add(self, items: Sequence[Event], rows: Indices) -> None:
         """Add a batch of items."""
         self._add_verdicts(*drop_absent([item.verdict for item in items], rows))
         summaries, item_rows = drop_absent([item.traffic_summary for item in items], rows)

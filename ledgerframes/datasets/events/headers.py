@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ledgerframes.datasets._arrays import Indices, parse_timestamps
 from ledgerframes.datasets._columns import NO_ROWS, Columns, StructColumns
 from ledgerframes.datasets._schema import INTEGER
-from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, Verdict, header_of
+from ledgerframes.datasets.events.wire import Event, Verdict, header_of
 
 Part = tuple[StructColumns[Any], Callable[["EventHeaders"], dict[str, Any]]]  # rows of a table, and what makes its other columns
 HEADER_FIELDS = ("migration_id", "record_time", "update_id")
@@ -31,7 +31,7 @@ class EventHeader(msgspec.Struct, gc=False):
     extra: msgspec.Raw
 
 
-def headers_of(items: Sequence[Event | EventWithoutUpdateBody]) -> list[EventHeader]:
+def headers_of(items: Sequence[Event]) -> list[EventHeader]:
     """Return the headers of items.
 
     Raises

@@ -152,38 +152,6 @@ class Event(Wire):
     app_activity_records: ActivityRecords | None = None
 
 
-class Present(msgspec.Struct, gc=False):
-    """An object of which only the presence matters. Its members are skipped."""
-
-
-class ReassignmentPosition(msgspec.Struct, gc=False):
-    """Position of a reassignment in the history."""
-
-    migration_id: int
-
-
-class UpdatePosition(msgspec.Struct, gc=False):
-    """Position of an update in the history, without its tree.
-
-    The tree, which is skipped, is most of the bytes of an event item.
-    """
-
-    update_id: str
-    record_time: str
-    migration_id: int | None = None
-    events_by_id: Present | None = None
-    event: ReassignmentPosition | None = None
-
-
-class EventWithoutUpdateBody(Wire):
-    """An event item without the body of its update, which `VERDICT_TABLES` do not need."""
-
-    update: UpdatePosition | None = None
-    verdict: Verdict | None = None
-    traffic_summary: TrafficSummary | None = None
-    app_activity_records: ActivityRecords | None = None
-
-
 class EventsPage(Wire):
     """Response of the event listing."""
 
@@ -196,7 +164,7 @@ class UpdatesPage(Wire):
     transactions: list[Update]
 
 
-def header_of(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
+def header_of(event: Event) -> tuple[int, str, str]:
     """Return migration id, record time and update id of an event.
 
     See docs/facts.md#history-paging.
@@ -217,7 +185,7 @@ def header_of(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
     return migration_id, update.record_time, update.update_id
 
 
-def _require_agreement(update: Update | UpdatePosition, migration_id: int, verdict: Verdict) -> None:
+def _require_agreement(update: Update, migration_id: int, verdict: Verdict) -> None:
     """Refuse an event whose update and verdict are not of one request."""
     if verdict.update_id != update.update_id:
         raise DecodeError(
@@ -241,7 +209,7 @@ def _are_equal_times(*texts: str) -> bool:
     return bool(first == second)
 
 
-def _migration_id(update: Update | UpdatePosition) -> int:
+def _migration_id(update: Update) -> int:
     if update.event is not None:
         return update.event.migration_id  # docs/facts.md#reassignment-item
     if update.migration_id is None or update.events_by_id is None:

@@ -36,8 +36,6 @@ Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 # Structs with separate rows. The created event of an assignment has no row.
 OWN_ROWS = (LedgerTransaction, LedgerReassignment, LedgerTopology, Assigned, Unassigned, Authorization)
 
-__all__ = ["ledger_tables"]
-
 
 @decode_boundary()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:

@@ -9,7 +9,7 @@ import msgspec
 
 from ledgerframes.datasets._structs import Wire
 
-__all__ = ["Contract", "NameRules", "NameRulesAnswer"]
+__all__ = ["Contract"]
 
 
 class Contract(Wire):

@@ -15,32 +15,6 @@ from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
-__all__ = [
-    "ActiveContractsPage",
-    "Completion",
-    "CompletionItem",
-    "CompletionStatus",
-    "ConnectedSynchronizers",
-    "ContractEvent",
-    "ContractEvents",
-    "LedgerEnd",
-    "LedgerVersion",
-    "PackageIds",
-    "PackageStatus",
-    "ParticipantId",
-    "PartiesPage",
-    "PartyDetails",
-    "PrunedOffsets",
-    "Right",
-    "Synchronizer",
-    "UserRights",
-    "VettedPackage",
-    "VettedPackages",
-    "VettedPackagesPage",
-    "one_of",
-    "unwrapped",
-]
-
 
 class LedgerVersion(LedgerStruct):
     """Version of the ledger API, such as ``3.5.14``, with its features."""
