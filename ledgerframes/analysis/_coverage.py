@@ -157,7 +157,7 @@ def require_final_history(frames: Frames, needed: Window) -> None:
 
 def incomplete_windows(frames: Frames, needed: Window) -> tuple[list[Window], list[Window]]:
     """Return the parts of a window that frames miss, and those that are not final."""
-    coverage = frames.coverage  # once, because it is computed from all segments
+    coverage = timed_segments(frames)  # once, because it is computed from all segments
     missing = needed.difference(_covered_windows(frames, coverage))  # to the end: the newest bulk objects may not exist yet
     rows = coverage[coverage["status"] != "final"]
     parts = [part for window in windows_of(rows) if (part := window.intersect(needed))]
