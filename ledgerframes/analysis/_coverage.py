@@ -85,12 +85,12 @@ def provisional_time(frames: Frames) -> CoveredTime:
     return _uncut(microseconds(rows["since"]), microseconds(rows["until"]), nothing, nothing) if len(rows) else NO_TIME
 
 
-def window_share(frames: Frames) -> float:
+def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
     """Return the share of the window that the frames cover, missing without a window."""
     if frames.window is None:
         return float("nan")
     start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
-    return float(covered_time(frames).share(start, end)[0])
+    return float(covered_time(frames, accept_provisional=accept_provisional).share(start, end)[0])
 
 
 def timed_segments(frames: Frames) -> pd.DataFrame:
