@@ -329,8 +329,8 @@ class Frames:
         Raises
         ------
         UsageError
-            If there is no such table or column, no such party or participant in the rows that were loaded, or the predicate is
-            not a function that returns a boolean Series.
+            If there is no such table or column, the table has no updates, a value is not of the column's type, there is no such
+            party or participant in the rows that were loaded, or the predicate is not a function that returns a boolean Series.
 
         Notes
         -----

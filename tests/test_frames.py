@@ -168,6 +168,10 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("traffic", cost=1), "Unknown column 'cost'"),
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
         (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "'REJECTED' is not a value"),
+        (lambda frames: frames.where("traffic", total_traffic_cost="5000"), "total_traffic_cost= must be values of type int64"),
+        (lambda frames: frames.where("updates", update_id=7), "update_id= must be values of type string"),
+        (lambda frames: frames.where("updates", record_time=["2026-11-08"]), "record_time= must be values of type timestamp"),
+        (lambda frames: frames.where("views", informees=[7]), "informees= must be values of type string"),
         (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "'update_id' twice"),
         (lambda frames: frames.read("traffic", "update_id"), "must be a list of column names"),
         (lambda frames: frames.read(7), "no table 7"),
@@ -182,6 +186,20 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
 def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         wrong(frames)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("table", ["active_contracts", "bulk_objects"])
+def test_a_table_without_updates_chooses_none(table: str) -> None:
+    frames = testing.frames_of(active_contracts=[{"package_name": "x"}])
+    with pytest.raises(UsageError, match=rf"{table} has no update_id. Filter the DataFrame frames\.{table}"):
+        frames.where(table, lambda rows: rows.index >= 0)
+    with pytest.raises(UsageError, match=f"{table} has no update_id"):
+        frames.where(table, package_name="x")
+
+
+def test_a_missing_value_is_of_any_type(frames: lf.Frames) -> None:
+    assert len(frames.where("traffic", total_traffic_cost=[None, float("nan"), pd.NA]).traffic) == 0
+    assert len(frames.where("tree_events", choice=None).updates) > 0
 
 
 def test_an_unknown_attribute_is_an_attribute_error(frames: lf.Frames) -> None:
