@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets import Column, Table
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.errors import UsageError
 
 Offsets = tuple[int, int]
@@ -90,9 +91,7 @@ class Condition:
         for name, values in self.equal.items():
             if name not in PARTY_COLUMNS | PARTICIPANT_COLUMNS:
                 continue
-            if invalid := [value for value in values if not isinstance(value, str | None)]:
-                raise UsageError(f"{name}= must be text, got {invalid[0]!r}.")
-            missing = set(values) - {None} - _texts(pa.array(rows[name]))
+            missing = {value for value in values if isinstance(value, str)} - _texts(pa.array(rows[name]))
             if missing and (unknown := missing - (known := _texts(read_values(name)))):
                 raise _unknown_value_error(min(unknown), name, known)
 
@@ -132,8 +131,11 @@ def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Seri
 
 def _items(declared: Column, item_type: pa.DataType, values: list[Any]) -> pa.Array:
     """Return the values that are not missing as those of a column, or raise a UsageError."""
+    known = [each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))]
+    if item_type == TEXT and (invalid := [each for each in known if not isinstance(each, str)]):
+        raise UsageError(f"{declared.name}= must be text, got {invalid[0]!r}.")
     try:
-        return pa.array([each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))], item_type)
+        return pa.array(known, item_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise UsageError(f"{declared.name}= must be values of type {item_type}, got {values!r}.") from error
 

@@ -169,9 +169,10 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
         (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "'REJECTED' is not a value"),
         (lambda frames: frames.where("traffic", total_traffic_cost="5000"), "total_traffic_cost= must be values of type int64"),
-        (lambda frames: frames.where("updates", update_id=7), "update_id= must be values of type string"),
+        (lambda frames: frames.where("updates", update_id=7), "update_id= must be text, got 7"),
         (lambda frames: frames.where("updates", record_time=["2026-11-08"]), "record_time= must be values of type timestamp"),
-        (lambda frames: frames.where("views", informees=[7]), "informees= must be values of type string"),
+        (lambda frames: frames.where("views", informees=["p::1", b"p::1"]), "informees= must be text, got b"),
+        (lambda frames: frames.where("quorums", threshold=["1"]), "threshold= must be values of type int"),
         (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "'update_id' twice"),
         (lambda frames: frames.read("traffic", "update_id"), "must be a list of column names"),
         (lambda frames: frames.read(7), "no table 7"),
@@ -199,6 +200,7 @@ def test_a_table_without_updates_chooses_none(table: str) -> None:
 
 def test_a_missing_value_is_of_any_type(frames: lf.Frames) -> None:
     assert len(frames.where("traffic", total_traffic_cost=[None, float("nan"), pd.NA]).traffic) == 0
+    assert len(frames.where("activity_records", party=pd.NA).updates) == 0
     assert len(frames.where("tree_events", choice=None).updates) > 0
 
 
