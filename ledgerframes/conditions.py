@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets import Column, Table
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.errors import UsageError
 
 Offsets = tuple[int, int]
@@ -49,6 +50,10 @@ class Condition:
     @classmethod
     def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[str] | None, equal: Mapping[str, Any]) -> Condition:
         """Return the condition of a call of :meth:`ledgerframes.Frames.where`."""
+        if "update_id" not in table.column_names:
+            raise UsageError(
+                f"where() chooses updates, and {table.name} has no update_id. Filter the DataFrame frames.{table.name}."
+            )
         require_list(columns)
         if columns is not None and predicate is None:
             raise UsageError("columns= names what the predicate gets. Pass a predicate, or column=value.")
@@ -86,9 +91,7 @@ class Condition:
         for name, values in self.equal.items():
             if name not in PARTY_COLUMNS | PARTICIPANT_COLUMNS:
                 continue
-            if invalid := [value for value in values if not isinstance(value, str | None)]:
-                raise UsageError(f"{name}= must be text, got {invalid[0]!r}.")
-            missing = set(values) - {None} - _texts(pa.array(rows[name]))
+            missing = {value for value in values if isinstance(value, str)} - _texts(pa.array(rows[name]))
             if missing and (unknown := missing - (known := _texts(read_values(name)))):
                 raise _unknown_value_error(min(unknown), name, known)
 
@@ -115,20 +118,26 @@ def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Seri
     """Return which rows have one of the values, or a list that contains one of them."""
     if not pa.types.is_list(declared.type):
         _require_categories(column, values)
+        if not pa.types.is_dictionary(declared.type):
+            _items(declared, declared.type, values)  # because a value of another type would match nothing
         return column.isin(values)
     lists = pa.array(column)
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
-    contains = pc.is_in(pc.list_flatten(lists), value_set=_items(declared, [each for each in values if each is not None]))
+    contains = pc.is_in(pc.list_flatten(lists), value_set=_items(declared, declared.type.value_type, values))
     matches = pd.Series(False, index=column.index)
     matches.iloc[pc.list_parent_indices(lists).filter(contains).to_numpy()] = True
     return matches | column.isna() if None in values else matches
 
 
-def _items(declared: Column, values: list[Any]) -> pa.Array:
+def _items(declared: Column, item_type: pa.DataType, values: list[Any]) -> pa.Array:
+    """Return the values that are not missing as those of a column, or raise a UsageError."""
+    known = [each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))]
+    if item_type == TEXT and (invalid := [each for each in known if not isinstance(each, str)]):
+        raise UsageError(f"{declared.name}= must be text, got {invalid[0]!r}.")
     try:
-        return pa.array(values, declared.type.value_type)
+        return pa.array(known, item_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise UsageError(f"{declared.name}= must be values of type {declared.type.value_type}, got {values!r}.") from error
+        raise UsageError(f"{declared.name}= must be values of type {item_type}, got {values!r}.") from error
 
 
 def _require_categories(column: pd.Series, values: list[Any]) -> None:

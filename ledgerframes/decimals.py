@@ -107,7 +107,7 @@ def subtract(left: pd.Series, right: pd.Series, *, name: str) -> pd.Series:
 
 
 def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
-    """Return cumulated sums of amounts or integers, exact.
+    """Return cumulative sums of amounts or integers, exact.
 
     Parameters
     ----------

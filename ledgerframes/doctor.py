@@ -21,6 +21,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
+from ledgerframes.extras import EXTRAS
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
@@ -36,7 +37,6 @@ MAX_TIMEOUT = 10.0  # seconds, because a check that hangs does not help
 CLOCK_TOLERANCE = 5.0  # seconds; a Date header has whole seconds
 MIN_FREE_BYTES = 1_000_000_000
 PROBE = "ledgerframes-doctor-probe"
-EXTRAS = {"report": "nbclient", "lab": "jupyterlab"}
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def check_software() -> list[Check]:
     names = ("ledgerframes", "pandas", "pyarrow")
     versions = ", ".join([f"Python {python_version()}", *(f"{name} {version(name)}" for name in names)])
     checks = [Check("software", "versions", "ok", versions)]
-    if missing := [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]:
+    if missing := sorted({extra for module, extra in EXTRAS.items() if importlib.util.find_spec(module) is None}):
         step = f"Install them with: pip install 'ledgerframes[{','.join(missing)}]'."
         checks.append(Check("software", "extras", "warning", f"Not installed: {', '.join(missing)}.", step))
     return checks

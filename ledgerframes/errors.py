@@ -392,7 +392,7 @@ class WorkerError(LedgerframesError):
 
 
 class ReportError(LedgerframesError):
-    """A report's notebook failed, with the cell's error in the message."""
+    """A notebook, time limit, PDF or file of a report failed, or another run is active."""
 
 
 class UsageError(LedgerframesError, ValueError):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from ledgerframes.errors import UsageError
 
+# The extra of each module.
 EXTRAS = {
     "dask": "dask",
     "distributed": "dask",

@@ -73,6 +73,7 @@ class Frames:
         failed: Mapping[str, str] = MappingProxyType({}),
         population: Population = "chosen",
         committed_ids: CommittedIds | None = None,
+        is_chosen: bool = False,
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
@@ -80,7 +81,7 @@ class Frames:
         self._failed = dict(failed)
         self._population = population
         self._committed_ids = committed_ids
-        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets, is_chosen)
         self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
         self._read: dict[str, pd.DataFrame] = {}
 
@@ -109,7 +110,7 @@ class Frames:
     @property
     def is_filtered(self) -> bool:
         """Whether :meth:`where` has removed updates of the window."""
-        return self._filter.window is not None and self._filter.update_ids is not None
+        return self._filter.window is not None and self._filter.has_chosen_ids
 
     @property
     def population(self) -> Population:
@@ -147,9 +148,10 @@ class Frames:
         if window is None or covered.empty:
             return covered
         overlap = (covered["since"] < window.until) & (covered["until"] > window.since)
-        clipped = covered[overlap].reset_index(drop=True)
-        clipped["since"] = clipped["since"].where(clipped["since"] >= window.since, pd.Timestamp(window.since))
-        clipped["until"] = clipped["until"].where(clipped["until"] <= window.until, pd.Timestamp(window.until))
+        # The time of offsets and ids is unknown, so that all their segments can have rows in the window.
+        clipped = covered[overlap | covered["since"].isna()].reset_index(drop=True)
+        clipped["since"] = clipped["since"].mask(clipped["since"] < window.since, pd.Timestamp(window.since))
+        clipped["until"] = clipped["until"].mask(clipped["until"] > window.until, pd.Timestamp(window.until))
         return clipped
 
     @property
@@ -327,8 +329,8 @@ class Frames:
         Raises
         ------
         UsageError
-            If there is no such table or column, no such party or participant in the rows that were loaded, or the predicate is
-            not a function that returns a boolean Series.
+            If there is no such table or column, the table has no updates, a value is not of the column's type, there is no such
+            party or participant in the rows that were loaded, or the predicate is not a function that returns a boolean Series.
 
         Notes
         -----

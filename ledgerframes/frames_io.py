@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from ledgerframes.datasets import TABLES
+from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.population import Population
+from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window, instant, iso
 
@@ -45,7 +46,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     UsageError
         If the directory is in an object store.
     StoreError
-        If the directory cannot be written.
+        If the directory cannot be written, or a file of the frames is damaged.
 
     Examples
     --------
@@ -56,17 +57,20 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     True
     """
     target = _local(directory)
+    rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
+    rows[DROPPED_ROWS.name] = frames._dropped_rows()
+    rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        rows = {name: table_spec(name).sorted(frames.scan(name).to_table()) for name in frames.tables}
-        rows[DROPPED_ROWS.name] = frames._dropped_rows()
-        rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
         files = {name: _write(target / f"{name}.parquet", each) for name, each in rows.items()}
         window = frames.window
         manifest: dict[str, Any] = {
             "network": frames.network,
             "population": frames.population,
             "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
+            "offset_range": frames.offset_range,
+            "is_chosen": frames._filter.has_chosen_ids,
+            "unknown_ids": frames.unknown_ids,
             "failed": frames.failed_objects,
             "written_by": f"ledgerframes {installed_version()}",
             "files": files,
@@ -104,6 +108,7 @@ def open_frames(directory: str | Path) -> Frames:
         for name, record in files.items():
             _check(paths[name], record)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
+        offsets = manifest.get("offset_range")
         names = [name for name in TABLES if name in files]
         file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
         frame_source = MemoryFrameSource(
@@ -118,7 +123,11 @@ def open_frames(directory: str | Path) -> Frames:
             frame_source,
             names,
             window=window,
-            failed=manifest.get("failed", {}),  # absent in files of 0.1.0
+            # These are absent in files of 0.1.0.
+            offsets=(int(offsets[0]), int(offsets[1])) if offsets else None,
+            is_chosen=bool(manifest.get("is_chosen", False)),
+            unknown_ids=manifest.get("unknown_ids", ()),
+            failed=manifest.get("failed", {}),
             population=_population(manifest),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -132,6 +141,11 @@ def _local(directory: str | Path) -> Path:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(directory)):
         raise UsageError(f"directory= must be on this machine, got {str(directory)!r}. Save the frames here, then copy them.")
     return Path(directory)
+
+
+def _read(frames: Frames, table: Table) -> pa.Table:
+    with damage_as_store_error(table.name, frames._source.location):
+        return frames._rows(table, table.select(None))
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:

@@ -245,7 +245,7 @@ def connect(
         Frozen catalog to read instead of the live one, which makes the network offline. By default
         ``LEDGERFRAMES_SNAPSHOT``.
     transport : httpx.BaseTransport, optional
-        Replacement of the network, for tests.
+        Replacement of the hosts of the URLs, for tests.
     faults : Faults, optional
         Faults of the sandbox.
     **overrides
@@ -255,7 +255,7 @@ def connect(
     Raises
     ------
     UsageError
-        If the profile or a setting is unknown, a value is invalid, or the snapshot does not exist.
+        If the profile or a setting is unknown, a value is invalid, the snapshot does not exist, or `transport` has no URL.
 
     Examples
     --------
@@ -270,6 +270,8 @@ def connect(
     frozen = _frozen_catalog(snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT"))
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
+        if transport is not None:
+            raise UsageError("transport= is not for the sandbox. Pass history_url=, ledger_url= or wallet_url=, too.")
         return _embedded(settings, overrides, faults, without_requests, frozen)
     if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
         raise UsageError(
@@ -302,9 +304,8 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
 
     if not isinstance(faults, Faults | None):
         raise UsageError(f"faults= must be ledgerframes.sandbox.Faults(...), got {faults!r}.")
-    vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     try:
-        box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)
+        box = Sandbox(**settings.sandbox.model_dump(), vocabulary=settings.vocabulary.setting, faults=faults)
     except ValueError as error:
         raise UsageError(f"Cannot start the sandbox: {error}") from None
     # The sandbox needs no request rate and no ranges side by side, unless the caller wants to see their effect.

@@ -44,6 +44,8 @@ class RowFilter:
     update_ids : Array or None
     offsets : tuple of int or None
         Half-open range, ``after < offset <= through``.
+    is_chosen : bool
+        Whether the source itself has the rows of chosen update ids only, as saved frames can.
     second_verdicts : SecondVerdicts or None
         Events to exclude.
     """
@@ -51,7 +53,13 @@ class RowFilter:
     window: Window | None = None
     update_ids: pa.Array | None = None
     offsets: tuple[int, int] | None = None
+    is_chosen: bool = False
     second_verdicts: SecondVerdicts | None = None
+
+    @property
+    def has_chosen_ids(self) -> bool:
+        """Whether the rows are those of chosen update ids."""
+        return self.is_chosen or self.update_ids is not None
 
     def expression(self, table: Table) -> pc.Expression | None:
         """Return the filter of one table as an Arrow expression, or None if every row passes."""

@@ -45,6 +45,11 @@ class Vocabulary(BaseModel):
             raise ValueError(f"unknown vocabulary {name!r}, choose from {', '.join(PRESETS)}, or set a table with coin and lang")
         return PRESETS[name]
 
+    @property
+    def setting(self) -> str | dict[str, str]:
+        """The vocabulary as a profile sets it, the name of a preset or a table."""
+        return next((name for name, preset in PRESETS.items() if preset == self), self.model_dump())
+
 
 PRESETS = {"neutral": Vocabulary(), "canton": Vocabulary(coin="amulet", lang="daml")}
 

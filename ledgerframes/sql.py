@@ -50,8 +50,9 @@ ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as 
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
 ARROW_FAILURE = re.compile(r"reading the Arrow source failed: (.*)", re.DOTALL)
 UNKNOWN_TABLE = re.compile(r'Table with name "?([\w.]+)"? does not exist')
-# The query is not parsed, only searched for names outside of quotes and comments.
-NOT_A_NAME = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# The query is not parsed, only searched for names outside of texts, comments and quoted aliases. A table whose name is not found
+# has no view, so that no rows count without a check.
+NOT_A_NAME = re.compile(r"""("\w+")|"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 NAME = re.compile(r'(?:"?\b(\w+)\b"?\s*\.\s*)?"?\b(\w+)\b"?(?!\s*\.)')
 BARE_OFFSET = re.compile(r'(?<!")\boffset\b(?!")', re.IGNORECASE)
 
@@ -137,10 +138,15 @@ def _connect(temp_directory: str) -> DuckDBPyConnection:
 
 def _table_names(query: str) -> list[str]:
     """Return the names of stored tables in a query, such as ``updates`` or ``bulk.updates``."""
-    matches = [match.groups() for match in NAME.finditer(NOT_A_NAME.sub(" ", query.lower()))]
+    matches = [match.groups() for match in NAME.finditer(_without_texts(query.lower()))]
     names = [table if dataset in (None, "main") else f"{dataset}.{table}" for dataset, table in matches]
     known = {*STORED_TABLES, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
     return [name for name in dict.fromkeys(names) if name in known]
+
+
+def _without_texts(query: str) -> str:
+    """Return a query without texts, comments and quoted aliases that are no word."""
+    return NOT_A_NAME.sub(r"\1 ", query)
 
 
 class _Views:
@@ -149,13 +155,14 @@ class _Views:
     def __init__(self, connection: DuckDBPyConnection, store: Store, names: Sequence[str], time_window: Window | None) -> None:
         self._connection = connection
         self._window = time_window
-        # A query without a table, such as SHOW TABLES, gets all stored tables.
         tables = dict.fromkeys(name.rpartition(".")[2] for name in names or STORED_TABLES)
         self._tables = [STORED_TABLES[name] for name in tables]
         snapshots = snapshots_by_dataset(store, self._tables)
         self._resolved = [resolve_in_store(store, name, snapshots) for name in names]
         for resolved in self._resolved:
             resolved.require_one_filter()
+        if not names:  # such as SHOW TABLES, which gets all stored tables that can be queried
+            self._tables = [each for each in self._tables if resolve_in_store(store, each.name, snapshots).filter_count < 2]
         self._create(store, snapshots)
 
     def _create(self, store: Store, snapshots: dict[str, StoreSnapshot]) -> None:
@@ -201,9 +208,12 @@ def _query_error(query: str, error: Exception) -> UsageError:
     reason, unknown = str(error).partition("\n\n")[0], UNKNOWN_TABLE.search(str(error))
     if unknown:
         reason = reason.partition("\n")[0].rstrip("!.")  # DuckDB may suggest one of its system tables
-        close = difflib.get_close_matches(unknown[1].rpartition(".")[2].lower(), STORED_TABLES, 1)
+        name = unknown[1].rpartition(".")[2].lower()
+        close = difflib.get_close_matches(name, STORED_TABLES, 1)
         step = (f"Did you mean {close[0]}? " if close else "") + f"Choose from {', '.join(sorted(STORED_TABLES))}."
-    elif "Parser Error" in reason and BARE_OFFSET.search(NOT_A_NAME.sub(" ", query)):
+        if name in STORED_TABLES:
+            step = f"Write FROM {name}, with the name outside of texts and functions."
+    elif "Parser Error" in reason and BARE_OFFSET.search(_without_texts(query)):
         step = 'Write the column offset in quotes: "offset".'
     else:
         step = "Change the query; `describe TABLE` shows the columns of a table."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.registry import DATASETS, EVENTS, NAME_RULES, PRICE_VOTES
-from ledgerframes.errors import IntegrityError, StoreError, UsageError
+from ledgerframes.errors import CoverageError, IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
 from ledgerframes.windows import Window, instant
@@ -167,6 +168,11 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("traffic", cost=1), "Unknown column 'cost'"),
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
         (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "'REJECTED' is not a value"),
+        (lambda frames: frames.where("traffic", total_traffic_cost="5000"), "total_traffic_cost= must be values of type int64"),
+        (lambda frames: frames.where("updates", update_id=7), "update_id= must be text, got 7"),
+        (lambda frames: frames.where("updates", record_time=["2026-11-08"]), "record_time= must be values of type timestamp"),
+        (lambda frames: frames.where("views", informees=["p::1", b"p::1"]), "informees= must be text, got b"),
+        (lambda frames: frames.where("quorums", threshold=["1"]), "threshold= must be values of type int"),
         (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "'update_id' twice"),
         (lambda frames: frames.read("traffic", "update_id"), "must be a list of column names"),
         (lambda frames: frames.read(7), "no table 7"),
@@ -181,6 +187,21 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
 def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         wrong(frames)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("table", ["active_contracts", "bulk_objects"])
+def test_a_table_without_updates_chooses_none(table: str) -> None:
+    frames = testing.frames_of(active_contracts=[{"package_name": "x"}])
+    with pytest.raises(UsageError, match=rf"{table} has no update_id. Filter the DataFrame frames\.{table}"):
+        frames.where(table, lambda rows: rows.index >= 0)
+    with pytest.raises(UsageError, match=f"{table} has no update_id"):
+        frames.where(table, package_name="x")
+
+
+def test_a_missing_value_is_of_any_type(frames: lf.Frames) -> None:
+    assert len(frames.where("traffic", total_traffic_cost=[None, float("nan"), pd.NA]).traffic) == 0
+    assert len(frames.where("activity_records", party=pd.NA).updates) == 0
+    assert len(frames.where("tree_events", choice=None).updates) > 0
 
 
 def test_an_unknown_attribute_is_an_attribute_error(frames: lf.Frames) -> None:
@@ -215,6 +236,26 @@ def test_coverage_is_clipped_to_the_window(frames: lf.Frames) -> None:
     assert coverage["since"].min() == pd.Timestamp("2026-11-08T06:00:00Z")
     assert coverage["until"].max() == pd.Timestamp("2026-11-08T07:00:00Z")
     assert set(coverage["status"]) == {"final"}
+
+
+def test_a_window_keeps_the_coverage_of_offsets_and_ids(frames: lf.Frames, tmp_path: Path) -> None:
+    """Their segments have no time, so that any of them can have rows in the window."""
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    for whole in (lf.load_updates(net), lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))):
+        pd.testing.assert_frame_equal(whole.between(*DAY.values()).coverage, whole.coverage)
+        assert len(whole.coverage)
+    ledger = lf.load_updates(net)
+    assert len(lf.reconcile.bounds(ledger.between(*DAY.values()))) == len(lf.reconcile.bounds(ledger)) > 0
+
+
+def test_a_coverage_without_times_covers_no_window() -> None:
+    frames = testing.frames_of(coverage=[{"since": None, "until": None, "after": 0, "through": 5}]).between(*DAY.values())
+    assert len(frames.coverage) == 1
+    for analysis in (lf.economy.purchases, lambda frames: lf.activity.rounds(frames, rounds=None)):
+        with pytest.raises(CoverageError, match="unfiltered"):
+            analysis(frames)
+    with pytest.raises(CoverageError, match="not cover"):
+        lf.contracts.active_at(frames, DAY["until"])
 
 
 def test_repr_says_what_it_is(frames: lf.Frames) -> None:
@@ -254,6 +295,46 @@ def test_what_could_not_be_read_is_still_known_in_a_folder(tmp_path: Path) -> No
     frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09", allow_partial=True)
     lf.save_frames(frames, tmp_path / "folder")
     assert lf.open_frames(tmp_path / "folder").failed_objects == frames.failed_objects != {}
+
+
+def test_saved_frames_are_still_filtered(frames: lf.Frames, tmp_path: Path) -> None:
+    """The analyses that need all updates of a time refuse filtered frames."""
+    for name, saved in {"all": frames, "chosen": frames.where("verdicts", verdict_result="VERDICT_RESULT_ACCEPTED")}.items():
+        lf.save_frames(saved, tmp_path / name)
+        opened = lf.open_frames(tmp_path / name)
+        assert opened.is_filtered == opened.between(*DAY.values()).is_filtered == saved.is_filtered == (name == "chosen")
+        lf.save_frames(opened, tmp_path / "again")
+        assert lf.open_frames(tmp_path / "again").is_filtered == saved.is_filtered
+    with pytest.raises(UsageError, match="unfiltered"):
+        lf.reconcile.supply(opened, base=None, until="2026-11-09")
+    manifest = tmp_path / "chosen" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    del content["is_chosen"]
+    manifest.write_text(json.dumps(content))
+    assert not lf.open_frames(tmp_path / "chosen").is_filtered, "of an older version, which did not say"
+
+
+def test_saved_frames_keep_their_offsets_and_unknown_ids(frames: lf.Frames, tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    ledger = lf.load_updates(net, through=100)
+    by_id = lf.load_events(net, update_ids=[*frames.verdicts["update_id"].head(2), "1220" + 32 * "00"])
+    for name, saved in {"ledger": ledger, "by_id": by_id}.items():
+        lf.save_frames(saved, tmp_path / name)
+        opened = lf.open_frames(tmp_path / name)
+        assert (opened.offset_range, opened.unknown_ids) == (saved.offset_range, saved.unknown_ids)
+        assert opened.between(*DAY.values()).is_filtered == saved.between(*DAY.values()).is_filtered == (name == "by_id")
+    assert (ledger.offset_range, len(by_id.unknown_ids)) == ((0, 100), 1)
+    pd.testing.assert_frame_equal(lf.open_frames(tmp_path / "ledger").ledger_updates, ledger.ledger_updates)
+
+
+def test_a_damaged_store_is_not_an_unwritable_directory(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    frames = lf.load_events(net, **DAY)
+    for path in (tmp_path / "store").rglob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(StoreError, match=r"damaged .* store verify --repair"):
+        lf.save_frames(frames, tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
 
 
 def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:

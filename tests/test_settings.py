@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 import ledgerframes as lf
@@ -105,6 +106,19 @@ def test_stray_setting_is_named(own_settings: Path) -> None:
 def test_sandbox_shape_is_for_the_sandbox_only() -> None:
     with pytest.raises(UsageError, match="for the sandbox only"):
         lf.connect("local", seed=2)
+
+
+def test_a_transport_needs_a_url() -> None:
+    """Or the sandbox would answer, and the transport never be called."""
+    with pytest.raises(UsageError, match="Pass history_url=, ledger_url= or wallet_url="):
+        lf.connect(transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+
+
+@pytest.mark.parametrize("vocabulary", ["canton", {"coin": "gem", "lang": "pidgin"}, {"coin": "amulet", "lang": "lang"}])
+def test_the_sandbox_has_any_vocabulary(vocabulary: str | dict[str, str], tmp_path: Path) -> None:
+    net = lf.connect(vocabulary=vocabulary, events=400, days=1, store=tmp_path)
+    assert net.settings.vocabulary.setting == vocabulary
+    assert len(lf.load_price_votes(net)) > 0
 
 
 def test_connecting_writes_nothing(own_settings: Path) -> None:

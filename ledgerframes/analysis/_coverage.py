@@ -85,12 +85,12 @@ def provisional_time(frames: Frames) -> CoveredTime:
     return _uncut(microseconds(rows["since"]), microseconds(rows["until"]), nothing, nothing) if len(rows) else NO_TIME
 
 
-def window_share(frames: Frames) -> float:
+def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
     """Return the share of the window that the frames cover, missing without a window."""
     if frames.window is None:
         return float("nan")
     start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
-    return float(covered_time(frames).share(start, end)[0])
+    return float(covered_time(frames, accept_provisional=accept_provisional).share(start, end)[0])
 
 
 def timed_segments(frames: Frames) -> pd.DataFrame:
@@ -157,7 +157,7 @@ def require_final_history(frames: Frames, needed: Window) -> None:
 
 def incomplete_windows(frames: Frames, needed: Window) -> tuple[list[Window], list[Window]]:
     """Return the parts of a window that frames miss, and those that are not final."""
-    coverage = frames.coverage  # once, because it is computed from all segments
+    coverage = timed_segments(frames)  # once, because it is computed from all segments
     missing = needed.difference(_covered_windows(frames, coverage))  # to the end: the newest bulk objects may not exist yet
     rows = coverage[coverage["status"] != "final"]
     parts = [part for window in windows_of(rows) if (part := window.intersect(needed))]

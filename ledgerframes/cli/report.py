@@ -20,6 +20,7 @@ from ledgerframes.windows import parse_duration
 if TYPE_CHECKING:
     from ledgerframes.report import Report
 
+STDERR = 2  # the file descriptor
 Out = Annotated[Path, option("--out DIR", "Directory of all reports (default: reports).")]
 
 
@@ -53,8 +54,9 @@ def run(
 ) -> None:
     """Run a report over a window and publish it.
 
-    A report is a web page with its tables and a run.json. A run over the same data, parameters and versions is reused. If a run
-    fails, the report that was published before stays in place. index.html in the directory lists all runs.
+    A report is a web page with its tables and a run.json. A run over the same data and parameters, by the same notebook and
+    version of ledgerframes, is reused. If a run fails, the report that was published before stays in place. index.html in the
+    directory lists all runs.
 
     A rule is a figure, a comparison and a number, such as "wasted_share > 0.2". `ledgerframes report status --json` has the
     figures. A command of --on-success or --on-failure gets LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and
@@ -138,7 +140,8 @@ def _run_hook(arguments: list[str], report: str, *, page: Path | None = None, er
     # What it gets is in its environment, because texts of a network are no safe arguments.
     facts = {"LEDGERFRAMES_REPORT": report, "LEDGERFRAMES_REPORT_PAGE": str(page or ""), "LEDGERFRAMES_REPORT_ERROR": error}
     try:
-        completed = subprocess.run(arguments, env={**os.environ, **facts}, check=False)  # noqa: S603  (runs without a shell)
+        # Its output goes to stderr, because stdout has the document of --json alone.
+        completed = subprocess.run(arguments, env={**os.environ, **facts}, stdout=STDERR, check=False)  # noqa: S603  (no shell)
     except OSError as problem:
         output.write_error(f"ledgerframes: Cannot run {arguments[0]}: {problem.strerror}.")
         return

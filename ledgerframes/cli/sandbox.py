@@ -13,6 +13,7 @@ from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.sandbox import Faults, Sandbox
+    from ledgerframes.settings import Settings
 
 # Any token is accepted.
 NEXT_STEPS = """
@@ -25,7 +26,7 @@ Add this profile to ledgerframes.toml:
     ledger_url = "{ledger_url}"
     wallet_url = "{wallet_url}"
     token = "sandbox-token"
-    vocabulary = "{vocabulary}"
+    vocabulary = {vocabulary_toml}
     requests_per_second = 0  # no limit
 
 Then run, in another shell:
@@ -64,8 +65,10 @@ def sandbox(
     bomb_object. Faults with a number: latency_seconds, limit_requests, limit_seconds, seed.
     """
     from ledgerframes.sandbox import serve
+    from ledgerframes.settings import SANDBOX, load_settings
 
-    box = _create_sandbox({"seed": seed, "events": events, "days": days, "vocabulary": vocabulary}, fault or [], speed)
+    settings = load_settings(SANDBOX, {"seed": seed, "events": events, "days": days, "vocabulary": vocabulary})
+    box = _create_sandbox(settings, fault or [], speed)
     _require_free_port(host, port)
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
     document = {
@@ -73,19 +76,16 @@ def sandbox(
         **{name: f"http://{host}:{port}{urlsplit(url).path}" for name, url in urls.items()},
         "since": box.start,
         "until": box.now,
-        "vocabulary": vocabulary or "neutral",
+        "vocabulary": settings.vocabulary.setting,
     }
     context.print_summary(document, _format)
     serve(box, port, host)
 
 
-def _create_sandbox(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandbox:
-    """Create the sandbox of these options, with the settings' defaults and checks."""
+def _create_sandbox(settings: Settings, faults: list[str], speed: float | None) -> Sandbox:
     from ledgerframes.sandbox import Sandbox
-    from ledgerframes.settings import SANDBOX, load_settings
 
-    settings = load_settings(SANDBOX, shape)
-    vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
+    vocabulary = settings.vocabulary.setting
     growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
     try:
         return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=_parse_faults(faults), **growth)
@@ -133,4 +133,12 @@ def _format(document: dict[str, Any]) -> str:
     ]
     # A date, because words such as yesterday follow this machine's clock.
     last_day = (document["until"] - timedelta(days=1)).date()
-    return output.format_pairs(pairs) + NEXT_STEPS.format(last_day=last_day, **document)
+    steps = NEXT_STEPS.format(last_day=last_day, vocabulary_toml=_to_toml(document["vocabulary"]), **document)
+    return output.format_pairs(pairs) + steps
+
+
+def _to_toml(vocabulary: str | dict[str, str]) -> str:
+    if isinstance(vocabulary, str):
+        return f'"{vocabulary}"'
+    pairs = ", ".join(f'{key} = "{word}"' for key, word in vocabulary.items())
+    return f"{{ {pairs} }}"

@@ -12,7 +12,7 @@ from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groups import known
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extents import MigrationWindow, from_microseconds, plan_missing
+from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
 from ledgerframes.representation import pluralize
@@ -101,7 +101,7 @@ def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.
     """Measure the coverage of a window by its frames and their requests."""
     segments = net.store.segments(EVENTS, window)
     final = window_share(frames)
-    provisional = max(_share_in_store(net, segments, window) - final, 0.0)
+    provisional = window_share(frames, accept_provisional=True) - final
     return Coverage(
         final=final,
         provisional=provisional,
@@ -113,20 +113,6 @@ def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.
         data_until=_data_until(frames, segments, min(window.until, net.now())),
         sources=tuple(sorted({segment.source for segment in segments})),
     )
-
-
-def _share_in_store(net: Network, segments: list[Segment], window: Window) -> float:
-    """Return the share of a window's time that segments of all its migrations cover."""
-    migrations = net.store.migrations()
-    with_rows = plan_missing(window, migrations, [])
-    not_in_store = plan_missing(window, migrations, [segment.extent for segment in segments])
-    return _share_outside(window, not_in_store) - _share_outside(window, with_rows)
-
-
-def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
-    """Return the share of a window's time outside all extents, which can overlap."""
-    outside = window.difference([extent.window for extent in extents])
-    return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
 
 def _count_provisional_rows(frames: Frames, segments: list[Segment]) -> int:

@@ -82,7 +82,7 @@ def run_cells(
     from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
-        seconds = max(1, int(min(max_seconds or CELL_TIMEOUT_SECONDS, CELL_TIMEOUT_SECONDS)))
+        seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
         client = NotebookClient(book, kernel_name="python3", timeout=seconds)
         _use_current_python(client, Path(socket_dir))
         try:

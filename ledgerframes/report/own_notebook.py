@@ -21,11 +21,11 @@ def parameter_model(path: Path) -> type[BaseModel]:
     defaults = _defaults(path)
     missing = [name for name in WINDOW if name not in defaults]
     if missing:
-        raise _invalid(path, f"has no parameter {missing[0]}, but a report needs {', '.join(WINDOW)}")
+        raise _invalid_error(path, f"has no parameter {missing[0]}, but a report needs {', '.join(WINDOW)}")
     fields: dict[str, Any] = {name: (type(value), value) for name, value in defaults.items() if name not in WINDOW}
     for name, (kind, value) in fields.items():
         if kind not in PARAMETER_TYPES:
-            raise _invalid(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
+            raise _invalid_error(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
     model: type[BaseModel] = create_model("Parameters", **fields)
     return model
 
@@ -34,7 +34,7 @@ def report_name(path: Path) -> str:
     """Return the name of a notebook's report, which is a safe directory name."""
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if not name or name == "latest":
-        raise _invalid(path, "has a name without letters and digits, or the name latest")
+        raise _invalid_error(path, "has a name without letters and digits, or the name latest")
     return name
 
 
@@ -42,14 +42,16 @@ def _defaults(path: Path) -> dict[str, Any]:
     try:
         cells = read_notebook(path).cells
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise _invalid(path, f"cannot be read: {error}") from None
+        raise _invalid_error(path, f"cannot be read: {error}") from None
     sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
     if len(sources) != 1:
-        raise _invalid(path, f"has {len(sources)} cells tagged parameters, but a report needs exactly one")
+        raise _invalid_error(path, f"has {len(sources)} cells tagged parameters, but a report needs exactly one")
     try:
         return dict(pair for statement in ast.parse(sources[0]).body for pair in _assignments(statement))
     except (SyntaxError, ValueError):
-        raise _invalid(path, "must only set names to texts, numbers, booleans and None in its cell tagged parameters") from None
+        raise _invalid_error(
+            path, "must only set names to texts, numbers, booleans and None in its cell tagged parameters"
+        ) from None
 
 
 def _assignments(statement: ast.stmt) -> list[tuple[str, Any]]:
@@ -61,5 +63,5 @@ def _assignments(statement: ast.stmt) -> list[tuple[str, Any]]:
     return [(name, ast.literal_eval(statement.value)) for name in names]
 
 
-def _invalid(path: Path, reason: str) -> UsageError:
+def _invalid_error(path: Path, reason: str) -> UsageError:
     return UsageError(f"The notebook {path} {reason}. Use notebooks/02_traffic_cost.ipynb as an example.")

@@ -34,6 +34,7 @@ def find_chromium() -> str:
 
 def print_pdf(page: Path, seconds: float | None = None) -> Path:
     """Print a page next to itself, and return the path of the PDF."""
+    page = page.absolute()  # a relative path has no URI
     chromium, pdf = find_chromium(), page.with_name(PDF)
     limit = min(seconds or MAX_SECONDS, MAX_SECONDS)
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0

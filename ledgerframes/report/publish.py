@@ -50,22 +50,22 @@ class ReportDir:
         self.latest = out / "latest" / report
 
     def prepare(self) -> None:
-        """Create the directories, and remove what killed runs left."""
+        """Create the directories."""
         try:
             self.latest.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=True)
-            for directory in (self.path, self.latest.parent):
-                _remove_stale(directory)
         except OSError as error:
             raise UsageError(f"Cannot write {self.path}: {error.strerror}. Choose another directory with out=.") from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Prevent other runs of this report in this directory."""
+        """Prevent other runs of this report in this directory, and remove what killed runs left."""
         from filelock import FileLock, Timeout  # the operating system releases the lock of a killed run
 
         try:
             with FileLock(self.path.with_name(f".{self.report}.lock"), timeout=0):
+                for directory in (self.path, self.latest.parent):
+                    _remove_stale(directory)  # only now, because another active run can be older than a day
                 yield
         except Timeout:
             advice = "Wait until it ends, or choose another out=."
@@ -89,6 +89,7 @@ class ReportDir:
     def published_runs(self) -> dict[str, dict[str, Any]]:
         """Return the ``run.json`` of each published run by key, the newest window last."""
         names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
+        names = [name for name in names if not name.startswith(STAGING_PREFIX)]  # one may be a run that is being deleted
         runs = {name: self.read_run(name) for name in names if self.is_complete(name)}
         return dict(sorted(runs.items(), key=lambda item: (_window_end(item[1]), item[1]["created_at"], item[0])))
 
@@ -173,10 +174,12 @@ def _window_end(run: dict[str, Any]) -> datetime:
 
 
 def _remove_stale(directory: Path) -> None:
-    """Remove staged files that are older than a day, longer than any run."""
+    """Remove staged files that are older than a day."""
     for path in directory.glob(f"{STAGING_PREFIX}*"):
         try:
             if time.time() - path.lstat().st_mtime > STALE_SECONDS:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         except FileNotFoundError:
             continue  # another run removed it
+        except OSError as problem:
+            logger.warning("stale_file_not_removed path=%s error=%s", path, problem.strerror)

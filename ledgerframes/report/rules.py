@@ -40,7 +40,8 @@ class Rule:
         if value is None:
             return f"{self}: {self.figure} is unknown"
         is_broken = OPERATORS[self.comparison](Decimal(repr(value)), self.limit)
-        return f"{self}: {self.figure} is {value:.6g}" if is_broken else None
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        return f"{self}: {self.figure} is {text}" if is_broken else None
 
 
 def parse_rule(text: str) -> Rule:

@@ -50,13 +50,13 @@ class ReportResult:
     ----------
     report : str
     key : str
-        Identifies the content: same key, same data, parameters and versions.
+        Identifies the content: same key, same data, parameters, notebook and version of ledgerframes.
     directory : Path
         Contains the page, ``run.json`` and ``tables/``.
     page_path : Path
         The page.
     latest : Path
-        The link that now points to this report.
+        The link to the run with the newest window, which is this report if `is_latest` is True.
     reused : bool
         Whether the report was published before, so that nothing was run.
     run : dict
@@ -124,7 +124,8 @@ def run_report(
     keep : int, optional
         Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
     timeout : timedelta or str, optional
-        Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook.
+        Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook, which
+        may take 15 minutes by default.
     pdf : bool, optional
         Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
     progress : bool, optional

@@ -49,13 +49,17 @@ class ResolvedTable:
         verb = "has" if len(others) == 1 else "have"
         return f"{table} was read from {self.dataset.name}; {' and '.join(others)} also {verb} rows (query {queries})"
 
+    @property
+    def filter_count(self) -> int:
+        """The number of filters of the ledger, 0 for other data."""
+        extents = [segment.extent for segment in self.snapshot.segments if segment.files]
+        return len({extent.partition for extent in extents if isinstance(extent, OffsetRange)})
+
     def require_one_filter(self) -> None:
         """Refuse a ledger that is stored through several filters, which counts rows repeatedly."""
-        extents = [segment.extent for segment in self.snapshot.segments if segment.files]
-        filters = {extent.partition for extent in extents if isinstance(extent, OffsetRange)}
-        if len(filters) > 1:
+        if self.filter_count > 1:
             raise UsageError(
-                f"The store has this ledger through {len(filters)} filters, so rows would count repeatedly. "
+                f"The store has this ledger through {self.filter_count} filters, so rows would count repeatedly. "
                 "Read one filter with load_updates(...) and write it with export.write_table."
             )
 

@@ -131,8 +131,10 @@ def test_an_hour_of_history_against_a_whole_ledger_says_what_it_left_out() -> No
     assert compared["coverage"].iloc[0] == 1.0
 
 
-def test_a_pruned_range_is_outside_the_common_time() -> None:
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_pruned_range_is_outside_the_common_time(is_limited: bool) -> None:
     ledger = ledger_of(("a", 0, 1), ("b", 20, 1), gaps=((10, 15),))
+    ledger = ledger.between(WINDOW.since, WINDOW.until) if is_limited else ledger
     history = history_of(("a", 0, OWN, "ACCEPTED", 1), ("gone", 10, OWN, "ACCEPTED", 5), ("b", 20, OWN, "ACCEPTED", 1))
     compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
     assert compared.loc["gone", "why"] == "outside the common time"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -286,6 +287,20 @@ def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path, monkeypatch: p
     document = run("store", "info", "--profile", "local", "--json").document
     assert document["network"].endswith("-served")
     assert token_source(load_settings("local"))() == "sandbox-token"
+
+
+@pytest.mark.parametrize("vocabulary", ["neutral", "canton", {"coin": "gem", "lang": "pidgin"}])
+def test_sandbox_prints_the_vocabulary_of_the_settings(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: str | dict[str, str]
+) -> None:
+    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *_: None)
+    if isinstance(vocabulary, str):
+        monkeypatch.setenv("LEDGERFRAMES_VOCABULARY", vocabulary)
+    else:
+        (tmp_path / "ledgerframes.toml").write_text('[sandbox]\nvocabulary = { coin = "gem", lang = "pidgin" }\n')
+    assert run("sandbox", "--port", "8765", "--json").document["vocabulary"] == vocabulary
+    (line,) = (line for line in run("sandbox", "--port", "8765").out.splitlines() if "vocabulary" in line)
+    assert tomllib.loads(line.strip()) == {"vocabulary": vocabulary}
 
 
 def test_sandbox_names_the_defaults_of_the_settings(run: Run) -> None:

@@ -35,6 +35,14 @@ def test_all_checks_of_the_embedded_network_pass(run: Run) -> None:
     assert "LEDGERFRAMES_STORE" in run("doctor").out
 
 
+def test_each_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = {"duckdb", "matplotlib", "flask", "distributed", "nh3", "jupyterlab"}
+    monkeypatch.setattr("importlib.util.find_spec", lambda module: None if module in missing else module)
+    (check,) = (check for check in doctor.check_software() if check.subject == "extras")
+    assert check.message == "Not installed: dask, lab, plot, report, sandbox, sql."
+    assert check.next_step == "Install them with: pip install 'ledgerframes[dask,lab,plot,report,sandbox,sql]'."
+
+
 def test_the_doctor_leaves_no_files(run: Run, tmp_path: Path) -> None:
     run("doctor")
     assert not list(tmp_path.iterdir())

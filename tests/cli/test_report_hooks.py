@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ledgerframes.cli.report import _run_hook
 from ledgerframes.errors import CoverageError
 from ledgerframes.report import ReportResult
 
@@ -53,6 +54,11 @@ def test_the_command_of_a_success_gets_the_page(run: Run, reported: Callable[...
     assert (result.code, result.err) == (0, "")
     page = {"LEDGERFRAMES_REPORT": "verdicts", "LEDGERFRAMES_REPORT_PAGE": "r/key/index.html", "LEDGERFRAMES_REPORT_ERROR": ""}
     assert facts(tmp_path) == [["a b", "$HOME"], page], "no shell interprets it"
+
+
+def test_the_output_of_a_command_is_not_in_the_document(capfd: pytest.CaptureFixture[str]) -> None:
+    _run_hook([sys.executable, "-c", "print('sent')"], "verdicts")
+    assert tuple(capfd.readouterr()) == ("", "sent\n")
 
 
 def test_the_command_of_a_failure_gets_the_error(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:

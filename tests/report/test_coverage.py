@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,12 +29,12 @@ def hours(first: float, last: float) -> Window:
     return Window(DAY + timedelta(hours=first), DAY + timedelta(hours=last))
 
 
-def stored(root: Path, *parts: tuple[int, Window, bool]) -> Network:
+def stored(root: Path, *parts: tuple[int, Window, bool], migrations: Sequence[Migration] = ()) -> Network:
     """A network whose store holds these parts, without rows: (migration, range, final)."""
     net = Network(Settings(network="n", store=root), offline=True, clock=lambda: NOW)
     for migration_id, window, final in parts:
         net.store.commit(EVENTS, MigrationWindow.of(migration_id, window), {}, final=final, source=f"host{migration_id}")
-    net.store.save_migrations([Migration(number, microseconds(DAY)) for number in sorted({part[0] for part in parts})])
+    net.store.save_migrations(migrations or [Migration(number, microseconds(DAY)) for number in {part[0] for part in parts}])
     return net
 
 
@@ -59,6 +60,15 @@ def test_time_before_the_first_row_of_a_network_is_not_covered(tmp_path: Path) -
     net = stored(tmp_path, (3, hours(0, 24), True))
     coverage = measured(net, hours(-24, 24))
     assert (coverage.final, coverage.provisional, coverage.missing) == (0.5, 0.0, 0.5)
+
+
+def test_the_pause_between_two_migrations_is_covered(tmp_path: Path) -> None:
+    end, start = (microseconds(time) for time in (hours(0, 10).until, hours(12, 24).since))
+    parts = [(3, hours(0, 10), True), (4, hours(12, 18), True), (4, hours(18, 24), False)]
+    coverage = measured(
+        stored(tmp_path, *parts, migrations=[Migration(3, microseconds(DAY), end), Migration(4, start)]), hours(0, 24)
+    )
+    assert (coverage.final, coverage.provisional, coverage.missing) == (0.75, 0.25, 0.0)
 
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from ledgerframes.errors import UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
-from ledgerframes.report.pdf import CHROMIUM_NAMES
+from ledgerframes.report.pdf import CHROMIUM_NAMES, print_pdf
 
 from .conftest import SINCE, UNTIL, Small
 
@@ -20,6 +21,17 @@ def test_without_chromium_nothing_is_loaded(net: Network, tmp_path: Path, monkey
     with pytest.raises(UsageError, match="pdf= requires Chromium on the PATH, as one of chromium"):
         run_report("verdicts", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, pdf=True)
     assert net.request_count == 0 and not (tmp_path / "out").exists()
+
+
+def test_a_relative_page_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chromium = tmp_path / "chromium"
+    chromium.write_text('#!/bin/sh\nfor each in "$@"; do case $each in --print-to-pdf=*) echo "$@" > "${each#*=}";; esac; done\n')
+    chromium.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    pdf = print_pdf(Path("index.html"))
+    assert pdf == tmp_path / "report.pdf"
+    assert pdf.read_text().rstrip().endswith((tmp_path / "index.html").as_uri())
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, ReportError
 from ledgerframes.report.publish import FAILED, ReportDir
 
 RUN = {"created_at": "2026-11-08T00:00:00Z", "window": {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z"}}
@@ -94,4 +94,21 @@ def test_what_killed_runs_left_is_swept_after_a_day(report_dir: ReportDir) -> No
     os.utime(left, (yesterday, yesterday))
     os.utime(link, (yesterday, yesterday), follow_symlinks=False)
     report_dir.prepare()
-    assert not left.exists() and fresh.exists() and not link.is_symlink()
+    assert left.exists(), "it may belong to an active run"
+    with report_dir.lock():
+        assert not left.exists() and fresh.exists() and not link.is_symlink()
+
+
+def test_the_directory_of_an_active_run_stays(report_dir: ReportDir) -> None:
+    with report_dir.lock(), report_dir.staging_dir() as staging_dir:
+        os.utime(staging_dir, (0, 0))
+        report_dir.prepare()
+        with pytest.raises(ReportError), report_dir.lock():
+            pass
+        assert staging_dir.is_dir()
+
+
+def test_a_run_that_is_being_deleted_is_not_published(report_dir: ReportDir) -> None:
+    published(report_dir, "a")
+    (report_dir.path / "a").rename(report_dir.path / ".tmp-a")
+    assert report_dir.published_runs() == {}

@@ -20,6 +20,7 @@ from ledgerframes.errors import CoverageError, ReportError, UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, list_runs, run_report
 from ledgerframes.report.publish import ReportDir
+from ledgerframes.report.rules import parse_rule
 
 from .conftest import SINCE, UNTIL, Small, without_kernel
 
@@ -217,6 +218,19 @@ def test_a_run_that_takes_too_long(net: Network, tmp_path: Path, small: Small) -
         run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(seconds=3))
     with pytest.raises(ReportError, match="after step load"):
         run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(microseconds=1))
+
+
+def test_a_longer_timeout_raises_the_limit_of_a_cell(
+    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ledgerframes.report.execute.CELL_TIMEOUT_SECONDS", 1)
+    small("import time; time.sleep(3)")
+    assert run_report("small", net=net, out=tmp_path, during="yesterday", timeout="10m").is_latest
+
+
+def test_a_broken_rule_shows_whole_numbers_in_full() -> None:
+    rule = parse_rule("total_traffic_cost > 0.5")
+    assert rule.explain({"total_traffic_cost": 5_123_456_789}) == "total_traffic_cost > 0.5: total_traffic_cost is 5,123,456,789"
 
 
 @pytest.mark.usefixtures("no_kernel")

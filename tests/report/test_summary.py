@@ -20,6 +20,7 @@ from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import NOT_VISIBLE
 from ledgerframes.report.summary.traffic import Costs, _change, _highest_kind, _reason
+from ledgerframes.testing import frames_of
 from ledgerframes.windows import Window
 
 from .conftest import SINCE, UNTIL, connect
@@ -112,6 +113,19 @@ def test_the_weight(periods: Periods) -> None:
     records = periods.after.activity_records
     assert number_in(text_of("Activity", periods)) == int(records["weight"].sum())
     assert f"for {records['party'].nunique():,} app providers" in text_of("Activity", periods)
+
+
+def test_a_weight_and_a_cost_from_0_have_no_percentage() -> None:
+    """A record with weight 0 stays (docs/facts.md#activity-weights)."""
+    since, noon, until = (datetime(2026, 11, 8, hour, tzinfo=UTC) for hour in (0, 12, 18))
+    sides = [Window(since.replace(hour=6), noon), Window(noon, until)]
+    rows = [{"update_id": f"u{number}", "record_time": side.since} for number, side in enumerate(sides)]
+    weights = [{**row, "party": "p::1", "weight": number, "round_number": number} for number, row in enumerate(rows)]
+    costs = [{**row, "total_traffic_cost": number} for number, row in enumerate(rows)]
+    day = frames_of(window=Window(since, until), updates=rows, traffic=costs, activity_records=weights)
+    periods = Periods(day.between(noon, until), day.between(since.replace(hour=6), noon))
+    assert text_of("Change of the activity", periods) == "+1 bytes (from 0) against the 6 hours before. p::1: +1 bytes (from 0)."
+    assert text_of("Change of the known cost", periods).startswith("+1 bytes (from 0) against the 6 hours before.")
 
 
 def test_nothing_is_compared_with_a_part(periods: Periods) -> None:

@@ -271,8 +271,23 @@ def test_a_ledger_seen_through_two_filters_is_not_counted_twice(tmp_path: Path) 
     count = "select count(*) as n from ledger_updates"
     assert lf.sql(net, count)["n"].tolist() == [len(one.ledger_updates)]
     lf.load_updates(net, through=400, shape="ledger_effects")
-    for query in (count, "select count(*) as n from ledger.ledger_events", 'from "ledger"."ledger_updates"'):
+    for query in (
+        count,
+        "select count(*) as n from ledger.ledger_events",
+        'from "ledger"."ledger_updates"',
+        """select count(*) as "day's updates" from ledger_updates where kind = 'transaction'""",
+        """select count(*) as "updates -- all" from ledger_updates""",
+        """select count(*) as "the ""day's"" updates" from ledger_updates where kind = 'transaction'""",
+        """select '"' as quote, count(*) as n from ledger_updates where kind <> '"'""",
+    ):
         with pytest.raises(UsageError, match=r"through 2 filters.*load_updates\(\.\.\.\).*export\.write"):
+            lf.sql(net, query)
+    for query in (
+        "from query_table('ledger_updates')",
+        "from 'ledger_updates'",
+        r"select e'\'' from ledger_updates where kind = ''",
+    ):
+        with pytest.raises(UsageError, match=r"ledger_updates does not exist.* Write FROM ledger_updates"):
             lf.sql(net, query)
     for name in ("ledger_updates", "ledger.ledger_events"):
         with pytest.raises(UsageError, match="through 2 filters"):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
-from ledgerframes.analysis._coverage import covered_time
+from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import published_rounds
@@ -227,7 +227,7 @@ def _is_provisional(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> 
     """Return which rows are not final, or of a round that is alive."""
     alive = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna()
     is_alive = is_true(rows["round_number"].isin(alive.tolist()))
-    if frames.coverage.empty:
+    if timed_segments(frames).empty:
         return is_alive
     times = microseconds(rows["record_time"])
     return is_alive | covered_time(frames).is_partial(times, times + 1)

@@ -33,9 +33,13 @@ def signed(number: int) -> str:
 def signed_percent(change: int, before: int) -> str:
     """Return a change as a percentage of the number before, with its sign.
 
-    >>> signed_percent(18, 100), signed_percent(-1, 3), signed_percent(1, 10000)
-    ('+18.0 %', '−33.3 %', 'less than +0.1 %')
+    A change from 0 has no percentage.
+
+    >>> signed_percent(18, 100), signed_percent(-1, 3), signed_percent(1, 10000), signed_percent(5, 0)
+    ('+18.0 %', '−33.3 %', 'less than +0.1 %', 'from 0')
     """
+    if not before:
+        return "from 0"
     sign, text = "+" if change >= 0 else "−", printing.share(Fraction(abs(change), before))
     for mark, bound in BOUNDS.items():
         if text.startswith(mark):

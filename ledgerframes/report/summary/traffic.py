@@ -112,8 +112,7 @@ def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[s
     if not before.requests_with_cost:
         return f"Not compared, because no cost of the {periods.name} is known.", []
     change = after.total - before.total
-    relative = signed_percent(change, before.total) if before.total else ""
-    size = ", ".join(text for text in (relative, prices.of_bytes(abs(change))) if text)
+    size = ", ".join(filter(None, (signed_percent(change, before.total), prices.of_bytes(abs(change)))))
     text = f"{signed(change)} bytes ({size}) against the {periods.name}."
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
         return text, [_coverage_note(before, after)]
