@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from conftest import SANDBOX_DAYS, SANDBOX_EVENTS
+from events_by_hand import SANDBOX_DAYS, SANDBOX_EVENTS
 from sandbox.economy_reader import EconomyReader
 
 import ledgerframes as lf

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
-from conftest import DAY, Event, frames_of
+from events_by_hand import DAY, Event, frames_of
 from network_world import World
 
 import ledgerframes as lf

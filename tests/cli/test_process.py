@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import Host
+from faulty_host import Host
 
 from ledgerframes.sandbox import Faults, Sandbox
 

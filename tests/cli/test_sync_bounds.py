@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Completed
+from completed import Completed
 
 Run = Callable[..., Completed]
 
