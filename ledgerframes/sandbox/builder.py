@@ -131,9 +131,10 @@ def _add_verdict(event: Event, draft: DraftTransaction, kind: Kind) -> None:
     if draft.state.draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
         return
     event.traffic_summary = encode(traffic)
-    if round_state and round_state.is_complete and constants.encoding is not LEDGER:  # the ledger API has no activity
+    if round_state and round_state.is_complete:
         records = activity_records(verdict, traffic, round_state.number, round_state.featured, round_state.sv_participants)
-        event.app_activity_records = encode(records)
+        if constants.encoding is not LEDGER:  # the ledger API has no activity
+            event.app_activity_records = encode(records)
         for record in records["records"] if records and event.is_in(HISTORY) else ():
             draft.state.totals.weights[round_state.number][record["party"]] += record["weight"]
 
