@@ -76,12 +76,14 @@ class ParticipantSlices:
 
     def topology_updates(self, slice_number: int) -> list[Update]:
         """Return the topology transactions of a slice, for its parties and for guests."""
+        if slice_number % CHANGE_EVERY:
+            return []
         times = self._world.schedule.record_times(slice_number)
         if slice_number == 0:
             start = self._world.timeline.slice(0).begin
             events = [self._event("ParticipantAuthorizationAdded", party, SUBMISSION) for party in self._hosted]
             return [self._update(0, 0, (start + (times[0] if times else start + 1)) // 2, events)]
-        if slice_number % CHANGE_EVERY or len(times) < 2:
+        if len(times) < 2:
             return []
         index = 1 + number(self._world.seed, "topology", slice_number) % (len(times) - 1)
         change = slice_number // CHANGE_EVERY - 1
