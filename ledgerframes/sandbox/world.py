@@ -83,7 +83,7 @@ class World:
         count = self.timeline.count
         whole, part = count * len(self._constants), max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * count // events)
         self._slice = lru_cache(whole if self.is_small else part)(self._build)
-        self._derived: dict[tuple[Callable[[World, str], object], str], object] = {}
+        self._derived: dict[tuple[object, ...], object] = {}
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = MAIN_ENCODING) -> list[Event]:
@@ -152,12 +152,12 @@ class World:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
 
-    def derived(self, make: Callable[[World, str], T], participant: str) -> T:
-        """Return what follows from the world and a participant alone, made at first use."""
+    def derived(self, make: Callable[..., T], *participant: str) -> T:
+        """Return what follows from the world alone, or from it and a participant, made at first use."""
         with self._lock:
-            key = make, participant
+            key = make, *participant
             if key not in self._derived:
-                self._derived[key] = make(self, participant)
+                self._derived[key] = make(self, *participant)
             return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:

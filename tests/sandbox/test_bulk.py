@@ -229,6 +229,14 @@ def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert box.world.generated > before
 
 
+def test_sandboxes_of_one_world_share_their_objects() -> None:
+    first, second = Sandbox(1, 700, 3), Sandbox(1, 700, 3, faults=Faults(corrupt_object=1))
+    (key, *_) = first.bulk.keys(first.bulk.folders()[0])
+    assert first.bulk.get(key) is second.bulk.get(key)
+    second.at(second.start)
+    assert second.bulk.get(key) is None is second.bulk.digest(key)
+
+
 @pytest.mark.usefixtures("own_worlds")
 def test_the_lines_of_objects_are_promised() -> None:
     """Stores keep what objects held: see the promise of the world."""
