@@ -10,8 +10,8 @@ import msgspec
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
 from .formulas import activity_records
 from .ledger import arrange
-from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
+from .script import SCRIPT, STATE_CHANGE
 from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits
 from .transactions.declarations import KINDS, Kind

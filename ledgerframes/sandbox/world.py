@@ -17,9 +17,9 @@ from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
 from .formulas import RoundTotals
 from .parties import WorldParties
-from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
 from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule
+from .script import SCRIPT, PlantedCase
 from .timeline import PlannedEvent
 from .times import micros, to_datetime
 from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
@@ -153,7 +153,7 @@ class World:
         return self._constants[encoding]
 
     def derived(self, make: Callable[..., T], *participant: str) -> T:
-        """Return what follows from the world alone, or from it and a participant, made at first use."""
+        """Return what follows from the world, or from it and a participant, made once."""
         with self._lock:
             key = make, *participant
             if key not in self._derived:
