@@ -206,7 +206,7 @@ def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int
     store : str or path
         Root of the store, such as the ``tmp_path`` of pytest.
     events : int, default 400
-        Approximate number of events of the sandbox.
+        Number of events of the sandbox.
     days : int, default 1
         Number of days, of which the last ends on 2026-11-09.
     **settings
@@ -283,17 +283,14 @@ def _text(name: str, number: int) -> str:
 
 
 def _to_arrow(sample: SampleTable, rows: Rows) -> pa.Table:
-    if isinstance(rows, pa.Table):
-        return rows.cast(sample.spec.schema)
-    if not isinstance(rows, pd.DataFrame):
+    if not isinstance(rows, pd.DataFrame | pa.Table):
         return sample.fill(rows)
-    return sample.spec.from_arrays(
-        {name: _from_series(rows[name], sample.spec[name]) for name in sample.spec.select([*rows.columns])}
-    )
+    names = sample.spec.select(list(rows.columns if isinstance(rows, pd.DataFrame) else rows.column_names))
+    return sample.spec.from_arrays({name: _converted(rows[name], sample.spec[name]) for name in names})
 
 
-def _from_series(values: pd.Series[Any], column: Column) -> pa.Array:
-    array = pa.Array.from_pandas(values)
+def _converted(values: pd.Series[Any] | pa.ChunkedArray, column: Column) -> pa.Array:
+    array = pa.Array.from_pandas(values) if isinstance(values, pd.Series) else values
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):

@@ -89,6 +89,14 @@ def test_frames_give_back_the_data_frames_they_are_made_of(spec: Table) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["traffic", "verdicts"])
+def test_arrow_tables_have_any_order_and_may_lack_nullable_columns(name: str) -> None:
+    rows = testing.table(name).sample_arrow(3)
+    reordered = rows.select(rows.column_names[::-1])
+    pd.testing.assert_frame_equal(testing.frames_of(**{name: reordered}).read(name), testing.table(name).sample(3))
+    assert testing.frames_of(**{name: rows.drop_columns(["extra"])}).read(name)["extra"].isna().all()
+
+
 def test_a_small_network_is_a_network(tmp_path: Path) -> None:
     with testing.small_network(tmp_path) as net:
         frames = lf.load_events(net, during="2026-11-08")
@@ -104,6 +112,7 @@ def test_a_small_network_is_a_network(tmp_path: Path) -> None:
         (lambda: testing.table("traffic").sample(2, update_id=["a"]), "must have 2 values, got 1"),
         (lambda: testing.frames_of(trafic=[]), "Unknown table 'trafic'"),
         (lambda: testing.frames_of(traffic=pd.DataFrame({"cost": [1]})), "Unknown column 'cost'"),
+        (lambda: testing.frames_of(traffic=pa.table({"cost": [1]})), "Unknown column 'cost'"),
     ],
 )  # fmt: skip
 def test_unknown_names_are_usage_errors(wrong, reason) -> None:  # type: ignore[no-untyped-def]

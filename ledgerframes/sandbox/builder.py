@@ -10,8 +10,8 @@ import msgspec
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
 from .formulas import activity_records
 from .ledger import arrange
-from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
+from .script import SCRIPT, STATE_CHANGE
 from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits
 from .transactions.declarations import KINDS, Kind
@@ -131,9 +131,10 @@ def _add_verdict(event: Event, draft: DraftTransaction, kind: Kind) -> None:
     if draft.state.draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
         return
     event.traffic_summary = encode(traffic)
-    if round_state and round_state.is_complete and constants.encoding is not LEDGER:  # the ledger API has no activity
+    if round_state and round_state.is_complete:
         records = activity_records(verdict, traffic, round_state.number, round_state.featured, round_state.sv_participants)
-        event.app_activity_records = encode(records)
+        if constants.encoding is not LEDGER:  # the ledger API has no activity
+            event.app_activity_records = encode(records)
         for record in records["records"] if records and event.is_in(HISTORY) else ():
             draft.state.totals.weights[round_state.number][record["party"]] += record["weight"]
 

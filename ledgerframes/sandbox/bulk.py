@@ -54,17 +54,54 @@ def digest_of(raw: bytes) -> str:
     return base64.b64encode(hashlib.sha256(raw).digest()).decode()
 
 
-class BulkStorage:
-    """Bulk objects of a world, generated folder by folder on first access."""
+class FolderContents:
+    """Objects of all folders of a world, which its sandboxes share, generated on first access."""
 
-    def __init__(self, world: World, clock: Clock) -> None:
-        self._world, self._clock = world, clock
+    def __init__(self, world: World) -> None:
+        self._world = world
         self._cached_objects = lru_cache(MAX_CACHED_FOLDERS)(self._compressed)
         # Digests outlive the objects in memory.
-        self._digests_of = cache(lambda folder: [digest_of(raw) for raw in self._objects(folder)])
+        self.digests = cache(lambda folder: [digest_of(raw) for raw in self.objects(folder)])
         # The newest snapshot by encoding, as its time and its lines by contract id.
         self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
         self._lock = RLock()
+
+    def objects(self, folder: Folder) -> list[bytes]:
+        """Return the bytes of the objects of a folder."""
+        with self._lock:
+            return self._cached_objects(folder)
+
+    def _compressed(self, folder: Folder) -> list[bytes]:
+        return _compress(list(self.lines(folder) if folder.kind == "updates" else self._active(folder)))
+
+    def lines(self, folder: Folder) -> Iterator[bytes]:
+        """Iterate over the lines of a folder of updates, in the order of its objects."""
+        return (_line(msgspec.json.decode(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
+
+    def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
+        """Iterate over the events with an update and begin <= record time < end."""
+        # The order of the whole history is that of its days, because the migrations overlap within one day.
+        since = max(begin, self._world.timeline.start)
+        return (event for event in self._world.events(to_datetime(since), to_datetime(end), encoding) if event.update != NULL)
+
+    def _active(self, folder: Folder) -> Iterable[bytes]:
+        """Return the lines of the contracts that are active network-wide at the start of a folder."""
+        time, active = self._snapshots.pop(folder.encoding, (0, {}))
+        if time > folder.begin:
+            time, active = 0, {}
+        for event in self._events(time, folder.begin, folder.encoding):
+            _apply(event, active)
+        self._snapshots[folder.encoding] = folder.begin, active
+        return active.values()
+
+
+class BulkStorage:
+    """Bulk objects of a world that are committed by the clock."""
+
+    def __init__(self, world: World, clock: Clock) -> None:
+        self._world, self._clock = world, clock
+        self._contents = world.derived(FolderContents)
+        self.lines = self._contents.lines
 
     def folders(self) -> list[Folder]:
         """Return the committed folders of updates."""
@@ -87,21 +124,17 @@ class BulkStorage:
 
     def keys(self, folder: Folder) -> list[str]:
         """Return the keys of a folder in string order."""
-        return sorted(folder.key(number) for number in range(len(self._digests_of(folder))))
+        return sorted(folder.key(number) for number in range(len(self._contents.digests(folder))))
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of an object, listed or not, or None if it does not exist."""
         position = self._locate(key)
-        return self._objects(position[0])[position[1]] if position else None
+        return self._contents.objects(position[0])[position[1]] if position else None
 
     def digest(self, key: str) -> str | None:
         """Return the digest of an object, or None if it does not exist."""
         position = self._locate(key)
-        return self._digests_of(position[0])[position[1]] if position else None
-
-    def lines(self, folder: Folder) -> Iterator[bytes]:
-        """Iterate over the lines of a folder of updates, in the order of its objects."""
-        return (_line(msgspec.json.decode(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
+        return self._contents.digests(position[0])[position[1]] if position else None
 
     def _locate(self, key: str) -> tuple[Folder, int] | None:
         """Return the folder and the number of an object, or None if it does not exist."""
@@ -110,31 +143,8 @@ class BulkStorage:
             for encoding in (MAIN_ENCODING, OTHER_ENCODING):
                 candidate = folder._replace(encoding=encoding)
                 if candidate.key(int(number)) == key:
-                    return (candidate, int(number)) if int(number) < len(self._digests_of(candidate)) else None
+                    return (candidate, int(number)) if int(number) < len(self._contents.digests(candidate)) else None
         return None
-
-    def _objects(self, folder: Folder) -> list[bytes]:
-        with self._lock:
-            return self._cached_objects(folder)
-
-    def _compressed(self, folder: Folder) -> list[bytes]:
-        return _compress(list(self.lines(folder) if folder.kind == "updates" else self._active(folder)))
-
-    def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
-        """Iterate over the events with an update and begin <= record time < end."""
-        # The order of the whole history is that of its days, because the migrations overlap within one day.
-        since = max(begin, self._world.timeline.start)
-        return (event for event in self._world.events(to_datetime(since), to_datetime(end), encoding) if event.update != NULL)
-
-    def _active(self, folder: Folder) -> Iterable[bytes]:
-        """Return the lines of the contracts that are active network-wide at the start of a folder."""
-        time, active = self._snapshots.pop(folder.encoding, (0, {}))
-        if time > folder.begin:
-            time, active = 0, {}
-        for event in self._events(time, folder.begin, folder.encoding):
-            _apply(event, active)
-        self._snapshots[folder.encoding] = folder.begin, active
-        return active.values()
 
 
 def _apply(event: Event, active: dict[str, bytes]) -> None:

@@ -1,7 +1,8 @@
 """Misbehavior on demand, a WSGI middleware that spoils responses reproducibly.
 
-Whether a fault strikes depends on the seed and the number of the request, never on its contents, so that a client that
-retries succeeds in the end. Only bulk objects are spoiled for good, by the seed and their keys.
+Whether a fault strikes depends on the seed and a count, never on the contents of a request, so that a client that retries
+succeeds in the end. The count is of all requests, or for a fault of an endpoint of the draws of its API. Only bulk
+objects are spoiled for good, by the seed and their keys.
 """
 
 from __future__ import annotations

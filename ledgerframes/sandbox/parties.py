@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .identifiers import fingerprint
-from .planted import FIRST_PARTY, SECOND_PARTY
 from .randomness import Draws, lookup_table, number
+from .script import FIRST_PARTY, SECOND_PARTY
 
 SV_NAMES = ("Halcyon-Trust", "Juniper-Nodes", "Marlow-Foundation", "Orrery-Labs", "Tessera-Guild")
 VALIDATOR_NAMES = (

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from .formulas import MARKERS, TRAFFIC_BASED, RoundTerms
 from .identifiers import contract_id
 from .parties import WorldParties
-from .planted import ROUND_PRICE, Right
 from .randomness import number
 from .schedule import OPEN_AT_ONCE, Schedule
+from .script import ROUND_PRICE, Right
 
 FIRST_ROUND = 41_200
 PRICE_STEPS = 36  # the price takes a new direction every six hours of ticks

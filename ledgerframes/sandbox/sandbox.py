@@ -15,7 +15,7 @@ from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
 from .participant.contracts import Contracts
 from .participant.ledger import ParticipantLedger, PlantedMismatch
-from .planted import PlantedCase
+from .script import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of

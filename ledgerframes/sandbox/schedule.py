@@ -14,8 +14,8 @@ from operator import attrgetter
 
 from .cases import ONLY_IN_LEDGER, Cases, case_of
 from .parties import SVS, VALIDATORS
-from .planted import STATE_CHANGE, Script
 from .randomness import Draws, lookup_table, number
+from .script import STATE_CHANGE, Script
 from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent, RecurringEvent, Timeline
 from .times import DAY, HOUR, MINUTE, SECOND
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from threading import Lock
 from time import monotonic
 
 SECOND = 1_000_000
@@ -57,16 +56,17 @@ class Clock:
     """
 
     def __init__(self, position: int, end: int, speed: float = 0) -> None:
-        self._position, self._end, self._speed = position, end, speed
-        self._since = monotonic()
-        self._lock = Lock()
+        self._end, self._speed = end, speed
+        # One tuple, so that no reader sees the position of one call of set() with the time of another.
+        self._set = position, monotonic()
 
     def now(self) -> int:
         """Return the present in microseconds since 1970."""
+        position, since = self._set
         if not self._speed:
-            return self._position
-        passed = int((monotonic() - self._since) * self._speed * SECOND)
-        return max(self._position, min(self._end, self._position + passed))
+            return position
+        passed = int((monotonic() - since) * self._speed * SECOND)
+        return max(position, min(self._end, position + passed))
 
     @property
     def time(self) -> datetime:
@@ -75,8 +75,7 @@ class Clock:
 
     def set(self, to: datetime) -> None:
         """Set the present to a time with a time zone."""
-        with self._lock:
-            self._position, self._since = micros(to), monotonic()
+        self._set = micros(to), monotonic()
 
     def advance(self, by: timedelta) -> None:
         """Advance the present."""

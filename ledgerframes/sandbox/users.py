@@ -57,7 +57,10 @@ class Users:
 
     def token_of(self, party: str) -> str:
         """Return the token of a party's user."""
-        return self.token(next(user for user in self.all.values() if user.party == party and user != self.limited))
+        users = {user.party: user for user in self.all.values() if user != self.limited}
+        if party not in users:
+            raise ValueError(f"Unknown party {party!r}. Choose from {sorted(users)}.")
+        return self.token(users[party])
 
     def find(self, authorization: str | None) -> User | None:
         """Return the user of an Authorization header, or None.

@@ -17,7 +17,7 @@ import flask
 import msgspec
 from flask import Response
 
-from .endpoints import Api, Endpoint, endpoint
+from .endpoints import WRITE_ROOTS, Api, Endpoint, Write, endpoint
 from .identifiers import PREFIX, contract_id
 from .randomness import digest
 from .responses import HttpError, Json, contract_object, text_response
@@ -126,17 +126,19 @@ class OfferBook:
         with self._lock:
             return [replace(offer) for offer in self._offers.values()]
 
-    def start_request(self) -> None:
-        """Count a request, and advance what is due."""
+    def start_request(self) -> list[OfferRequest]:
+        """Count a request, advance what is due, and return the submissions that became offers."""
+        created = []
         with self._lock:
             self._requests += 1
             for key, (request, until, succeeds) in list(self._submissions.items()):
                 if self._requests >= until:
                     del self._submissions[key]
                     if succeeds:
-                        self._add(key[0], request)
+                        created.append(self._add(key[0], request).request)
             for offer in self._offers.values():
                 self._advance(offer)
+        return created
 
     def _advance(self, offer: Offer) -> None:
         if offer.state == CREATED and self._clock.now() >= offer.request.expires_at:
@@ -229,7 +231,8 @@ class WalletApi(Api):
             raise HttpError(401, "The supplied authentication is missing, invalid or expired")
         if user == self.box.users.limited:
             raise HttpError(404, f"No wallet found for user {user.name}")
-        self.box.wallet.start_request()
+        created = self.box.wallet.start_request()
+        self.box.writes += [Write("wallet", f"POST {OFFERS.removeprefix(WRITE_ROOTS['wallet'])}", request) for request in created]
         flask.g.party = user.party  # owner of the wallet
 
     @endpoint("POST", OFFERS, OfferRequest)

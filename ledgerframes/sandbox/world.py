@@ -17,9 +17,9 @@ from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
 from .formulas import RoundTotals
 from .parties import WorldParties
-from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
 from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule
+from .script import SCRIPT, PlantedCase
 from .timeline import PlannedEvent
 from .times import micros, to_datetime
 from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
@@ -33,7 +33,7 @@ MAX_CACHED_WORLDS = 4
 MAIN_ENCODING = "compact_json"
 MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
-MAX_CACHED_EVENTS = 10_000  # up to so many, more slices are cached, so that a small world is built once
+MAX_CACHED_EVENTS = 10_000  # of a large world; a smaller one is built once in each encoding
 
 T = TypeVar("T")
 _record_time = attrgetter("record_time")
@@ -79,8 +79,11 @@ class World:
         self.identifiers = self.constants().identifiers
         self.generated = 0  # slices so far, which tests of laziness read
         self._totals: dict[int, RoundTotals] = {}  # by slice
-        self._slice = lru_cache(max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * self.timeline.count // events))(self._build)
-        self._derived: dict[tuple[Callable[[World, str], object], str], object] = {}
+        self.is_small = events <= MAX_CACHED_EVENTS
+        count = self.timeline.count
+        whole, part = count * len(self._constants), max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * count // events)
+        self._slice = lru_cache(whole if self.is_small else part)(self._build)
+        self._derived: dict[tuple[object, ...], object] = {}
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = MAIN_ENCODING) -> list[Event]:
@@ -92,16 +95,14 @@ class World:
             return self._slice(number, encoding)
 
     def _build(self, number: int, encoding: str) -> list[Event]:
-        totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
-        state = SliceState(self._constants[encoding], number, totals_of)
+        state = SliceState(self._constants[encoding], number, partial(self._totals_of, number))
         with pause_gc():  # transactions leave no cycles
             events = build(state)
-        if encoding == MAIN_ENCODING:
-            self._totals[number] = state.totals
+        self._keep_totals(number, state.totals)  # the same in every encoding
         self.generated += 1
         return events
 
-    def _totals_of(self, building: int | None, round_number: int, built: RoundTotals) -> RoundTotals:
+    def _totals_of(self, building: int, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
         begin, end = self.rounds.window(round_number)
         totals = RoundTotals()
@@ -113,10 +114,13 @@ class World:
         if number not in self._totals:
             state = SliceState(self._constants[MAIN_ENCODING], number)
             build(state)
-            self._totals[number] = state.totals
-            while len(self._totals) > MAX_CACHED_TOTALS:
-                self._totals.pop(next(iter(self._totals)))
+            self._keep_totals(number, state.totals)
         return self._totals[number]
+
+    def _keep_totals(self, number: int, totals: RoundTotals) -> None:
+        self._totals[number] = totals
+        while len(self._totals) > MAX_CACHED_TOTALS:
+            self._totals.pop(next(iter(self._totals)))
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = MAIN_ENCODING) -> Iterator[Event]:
         """Iterate over the events after a position in the history and before a time.
@@ -148,12 +152,12 @@ class World:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
 
-    def derived(self, make: Callable[[World, str], T], participant: str) -> T:
-        """Return what follows from the world and a participant alone, made at first use."""
+    def derived(self, make: Callable[..., T], *participant: str) -> T:
+        """Return what follows from the world, or from it and a participant, made once."""
         with self._lock:
-            key = make, participant
+            key = make, *participant
             if key not in self._derived:
-                self._derived[key] = make(self, participant)
+                self._derived[key] = make(self, *participant)
             return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:

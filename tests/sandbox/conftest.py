@@ -14,9 +14,9 @@ from ledgerframes.sandbox.world import World
 EVENTS, DAYS = 3_000, 2
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two sandboxes share no world here: otherwise nothing would show that equal figures make equal worlds."""
+    """Each sandbox makes its own world, which shows that equal figures make equal worlds, and how much is made."""
     monkeypatch.setattr("ledgerframes.sandbox.sandbox.world_of", World)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.formulas import activity_records
-from ledgerframes.sandbox.planted import BY_SV, EARNS, FLOAT_FACTOR, FLOAT_TOTAL, NOT_FEATURED, SCRIPT
+from ledgerframes.sandbox.script import BY_SV, EARNS, FLOAT_FACTOR, FLOAT_TOTAL, NOT_FEATURED, SCRIPT
 
 from .conftest import nodes_of
 

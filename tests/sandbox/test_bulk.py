@@ -172,6 +172,7 @@ def test_unknown_objects(box: Sandbox, key: str) -> None:
         assert list(answer.json()) == ["error"]
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_a_folder_is_made_from_its_own_slices() -> None:
     box = Sandbox(1, 2_000, 8)
     folder = box.bulk.folders()[5]
@@ -191,6 +192,7 @@ def test_a_day_of_two_migrations_has_both_in_order() -> None:
     assert {migration_id for migration_id, _ in switch} == {3, 4}
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_snapshots_do_not_depend_on_the_order_of_asking() -> None:
     def snapshots(order: list[int]) -> dict[str, bytes | None]:
         bulk = Sandbox(1, 700, 3).bulk
@@ -202,6 +204,7 @@ def test_snapshots_do_not_depend_on_the_order_of_asking() -> None:
     assert len(set(results.values()) - {None}) == 3
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_a_snapshot_builds_on_the_one_before() -> None:
     box = Sandbox(1, 700, 3)
     earlier, later = box.bulk.snapshots()[-2:]
@@ -211,6 +214,7 @@ def test_a_snapshot_builds_on_the_one_before() -> None:
     assert box.world.generated - before <= 24
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerframes.sandbox.bulk.MAX_CACHED_FOLDERS", 1)
     monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1)
@@ -225,6 +229,15 @@ def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert box.world.generated > before
 
 
+def test_sandboxes_of_one_world_share_their_objects() -> None:
+    first, second = Sandbox(1, 700, 3), Sandbox(1, 700, 3, faults=Faults(corrupt_object=1))
+    (key, *_) = first.bulk.keys(first.bulk.folders()[0])
+    assert first.bulk.get(key) is second.bulk.get(key)
+    second.at(second.start)
+    assert second.bulk.get(key) is None is second.bulk.digest(key)
+
+
+@pytest.mark.usefixtures("own_worlds")
 def test_the_lines_of_objects_are_promised() -> None:
     """Stores keep what objects held: see the promise of the world."""
     bulk = Sandbox(7, 300, 1).bulk

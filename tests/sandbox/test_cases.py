@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from ledgerframes.sandbox import Planted, Sandbox
 from ledgerframes.sandbox.cases import CASES, RAISED_BY, Cases
 from ledgerframes.sandbox.timeline import Timeline
+from ledgerframes.sandbox.vocabulary import vocabulary_of
+from ledgerframes.sandbox.world import World
 
 from .conftest import client_of, events_of, read_pages, update_format, updates_of
 
@@ -74,6 +76,7 @@ def test_cases_recur_every_week() -> None:
     assert {entry.kind for entry in Sandbox().key() if begin <= entry.time < end} >= KINDS
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_the_key_needs_no_events_and_does_not_depend_on_reading() -> None:
     fresh, used = Sandbox(5, 3_500, 9), Sandbox(5, 3_500, 9)
     for number in random.Random(3).sample(range(used.world.timeline.count), 20):
@@ -85,14 +88,14 @@ def test_the_key_needs_no_events_and_does_not_depend_on_reading() -> None:
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
 @settings(max_examples=3)
 def test_any_order_of_access_gives_the_same_bytes(order: random.Random, seed: int) -> None:
-    plain, shuffled = Sandbox(seed, 1_000, 3), Sandbox(seed, 1_000, 3)
-    numbers = list(range(plain.world.timeline.count))
-    expected = [[event.item() for event in plain.world.slice(number)] for number in numbers]
+    plain, shuffled = (World(seed, 1_000, 3, vocabulary_of("neutral")) for _ in range(2))
+    numbers = list(range(plain.timeline.count))
+    expected = [[event.item() for event in plain.slice(number)] for number in numbers]
     order.shuffle(numbers)
     for number in numbers:
         if order.random() < 0.02:
             shuffled.key()
-        assert [event.item() for event in shuffled.world.slice(number)] == expected[number]
+        assert [event.item() for event in shuffled.slice(number)] == expected[number]
 
 
 def test_second_verdicts_share_id_views_and_cost_with_the_first(items: Items, planted: Key) -> None:

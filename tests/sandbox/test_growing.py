@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.times import HOUR, Clock, to_datetime
 
 from .conftest import DAYS, EVENTS, PAGE, client_of, cursor_of, ledger_of, update_format, updates_of
 
@@ -89,6 +90,23 @@ def test_a_running_present() -> None:
     assert past.is_success
     time.sleep(0.5)
     assert box.now == Sandbox(1, EVENTS, DAYS).now or box.now > box.start
+
+
+def test_a_running_clock_is_set_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 0.0
+    monkeypatch.setattr("ledgerframes.sandbox.times.monotonic", lambda: seconds)
+    reads = []
+
+    class ReadWhileSet(Clock):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if seconds:
+                reads.append(self.now())
+
+    clock = ReadWhileSet(0, 10**15, speed=1)
+    seconds = 1000.0
+    clock.set(to_datetime(5 * HOUR))
+    assert set(reads) == {5 * HOUR}
 
 
 def test_the_end_is_not_passed(ledger: httpx.Client, box: Sandbox) -> None:

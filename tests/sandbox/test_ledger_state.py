@@ -11,6 +11,7 @@ import pytest
 
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER
+from ledgerframes.sandbox.participant.rendering import EventRenderer
 
 from .conftest import ANYBODY, DAYS, DELTA, EVENTS, events_of, ledger_of, update_format
 from .test_served_pages import refusal
@@ -93,6 +94,23 @@ def test_pages_of_active_contracts(ledger: httpx.Client, box: Sandbox) -> None:
     late = {"eventFormat": ANYBODY, "activeAtOffset": box.ledger.end() + 1}
     assert refusal(ledger.post(ACS, json=late)) == (400, "OFFSET_AFTER_LEDGER_END", 12)
     assert refusal(ledger.post(ACS, json={})) == (400, "MISSING_FIELD", 8)
+
+
+def test_a_page_of_active_contracts_renders_its_own_alone(ledger: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    created, rendered = EventRenderer.created, []
+    monkeypatch.setattr(EventRenderer, "created", lambda *arguments: rendered.append(1) or created(*arguments))
+    request: dict[str, Any] = {"eventFormat": ANYBODY, "maxPageSize": 10}
+    for _ in range(3):
+        request["pageToken"] = ledger.post(ACS, json=request).json()["nextPageToken"]
+    assert 0 < len(rendered) <= 30
+
+
+@pytest.mark.parametrize("path", ["/v2/state/active-contracts", "/v2/updates", "/v2/commands/completions"])
+def test_a_negative_limit_is_refused(ledger: httpx.Client, box: Sandbox, path: str) -> None:
+    offsets = {"beginExclusive": 0, "activeAtOffset": box.ledger.end()}
+    body = {**offsets, "parties": box.user_parties, "eventFormat": ANYBODY, "updateFormat": update_format()}
+    assert refusal(ledger.post(path, json=body, params={"limit": -5})) == (400, "INVALID_ARGUMENT", 8)
+    assert ledger.post(path, json=body, params={"limit": 0}).json() == []
 
 
 def test_the_list_of_active_contracts_is_short(ledger: httpx.Client, box: Sandbox) -> None:

@@ -318,6 +318,13 @@ def test_older_ledgers(version: str) -> None:
     assert missing.json()["code"] == "TRANSACTION_NOT_FOUND"
 
 
+def test_an_unknown_update_id_plans_only_slices_with_a_change(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    record_times, numbers = box.world.schedule.record_times, []
+    monkeypatch.setattr(box.world.schedule, "record_times", lambda number: numbers.append(number) or record_times(number))
+    assert box.ledger.find("1220" + "ab" * 32) is None
+    assert numbers == list(range(0, box.world.timeline.count, 5))
+
+
 def test_any_participant_can_be_shown(box: Sandbox, items: Any) -> None:
     sv = box.world.people.svs[0]
     other = Sandbox(1, EVENTS, DAYS, participant=sv.participant)

@@ -221,6 +221,7 @@ def test_overload_is_a_409(box: Sandbox) -> None:
     )
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_the_same_seed_gives_the_same_ledger(effects: Any) -> None:
     repeated = ledger_of(Sandbox(1, EVENTS, DAYS))
     begin = effects[700][1]["offset"]
@@ -228,6 +229,7 @@ def test_the_same_seed_gives_the_same_ledger(effects: Any) -> None:
     assert updates_of(read_pages(repeated, 2000, endOffsetInclusive=begin)) == effects[:701]
 
 
+@pytest.mark.usefixtures("own_worlds")
 def test_a_page_builds_only_what_it_shows() -> None:
     box = Sandbox(1, 24_000, 8)
     page(ledger_of(box), beginOffsetExclusive=box.ledger.end() // 2, maxPageSize=20)

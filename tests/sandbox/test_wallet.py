@@ -155,6 +155,12 @@ def test_wallets_belong_to_their_users() -> None:
     assert theirs.post(f"{OFFERS}/{contract_id}/accept").is_success
 
 
+def test_the_token_of_an_unknown_party_names_the_parties() -> None:
+    box = new_box()
+    with pytest.raises(ValueError, match=f"Unknown party 'nobody'. Choose from .*{re.escape(box.user_parties[5])}"):
+        box.token_of("nobody")
+
+
 def test_a_busy_wallet() -> None:
     for succeeds in (0, 1):
         box = new_box(faults=Faults(wallet_429=1, wallet_429_succeeds=succeeds))
@@ -163,6 +169,9 @@ def test_a_busy_wallet() -> None:
         assert answers[:3] == [429, 429, 429]
         assert answers[3] == (409 if succeeds else 429)
         assert len(box.offers) == succeeds
+        assert [(write.api, write.operation, write.body.tracking_id) for write in box.writes] == [
+            ("wallet", "POST transfer-offers", "t-1")
+        ] * succeeds
 
 
 def test_an_internal_error_before_or_after_the_effect() -> None:

@@ -10,20 +10,23 @@ from typing import Any
 
 import pytest
 from campaign import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.sandbox.builder import build
 from ledgerframes.sandbox.identifiers import UpdateIds
 from ledgerframes.sandbox.participant.contracts import Contracts
 from ledgerframes.sandbox.participant.ledger import ParticipantLedger
-from ledgerframes.sandbox.timeline import Timeline
-from ledgerframes.sandbox.times import DAY, Clock, to_datetime
+from ledgerframes.sandbox.timeline import PARTS_OF_AN_HOUR, Timeline
+from ledgerframes.sandbox.times import DAY, HOUR, SECOND, Clock, to_datetime
+from ledgerframes.sandbox.values import ENCODINGS, LEDGER
 from ledgerframes.sandbox.vocabulary import vocabulary_of
 from ledgerframes.sandbox.world import world_of
 
 from .conftest import DAYS, EVENTS, client_of, cursor_of
 
+pytestmark = pytest.mark.usefixtures("own_worlds")
 PROMISED = "97d639909505619a"  # of the world with seed 7, 300 events, one day
 
 
@@ -69,11 +72,16 @@ def test_the_number_of_events_is_exact(items: list[dict[str, Any]]) -> None:
     assert len(items) == EVENTS
 
 
-@given(st.integers(1, 10**9), st.integers(1, 60))
+@given(st.integers(1, 10**6), st.integers(1, 60), st.integers(1, 10**9))
+@example(40_000_000, 1, 10**9)  # the shortest slices, of one second
 @settings(max_examples=examples(6), deadline=None)
-def test_slices_share_out_every_event(events: int, days: int) -> None:
-    timeline = Timeline(min(events, 40_000_000 * days), days)
-    assert sum(timeline.share(number, events) for number in range(timeline.count)) == events
+def test_slices_share_out_every_event(events: int, days: int, shared: int) -> None:
+    timeline = Timeline(events, days)
+    assert sum(timeline.share(number, shared) for number in range(timeline.count)) == shared
+
+
+def test_slices_are_whole_seconds_that_divide_an_hour() -> None:
+    assert all(HOUR // SECOND % parts == 0 for parts in PARTS_OF_AN_HOUR)
 
 
 @pytest.mark.parametrize("days", [1, 8, 60])
@@ -150,6 +158,32 @@ def test_a_small_world_is_made_once_and_a_large_one_is_not_kept(monkeypatch: pyt
             world.slice(number)
     assert small.generated == small.timeline.count
     assert large.generated == large.timeline.count + 1
+
+
+def test_a_small_world_is_kept_in_each_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 400)
+    world, encodings = Sandbox(1, 400, 1).world, (*ENCODINGS, LEDGER.name)
+    for encoding in encodings * 2:
+        for number in range(world.timeline.count):
+            world.slice(number, encoding)
+    assert world.generated == world.timeline.count * len(encodings)
+
+
+def test_what_a_participant_sees_of_a_small_world_is_kept(box: Sandbox) -> None:
+    slices = [box.ledger.slice(number) for number in range(box.world.timeline.count)]
+    assert all(box.ledger.slice(number) is updates for number, updates in enumerate(slices))
+
+
+@pytest.mark.parametrize("encoding", [*ENCODINGS, LEDGER.name])
+def test_a_settlement_reads_the_activity_of_what_is_built(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    builds = []
+    monkeypatch.setattr("ledgerframes.sandbox.world.build", lambda state: builds.append(state.number) or build(state))
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_TOTALS", 10)
+    world = Sandbox(1, 400, 1).world
+    for number in range(world.timeline.count):
+        world.slice(number, encoding)
+        assert len(world._totals) <= 10
+    assert builds == list(range(world.timeline.count))
 
 
 def test_sandboxes_of_one_world_share_what_a_participant_sees() -> None:

@@ -31,7 +31,7 @@ FAILURES = (
     (4, "MEDIATOR_SAYS_TX_TIMED_OUT: not enough confirmations arrived in time"),
 )
 USER = "ledger-api-user"
-DAY = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
+DEDUPLICATION_PERIOD = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
 
 
 class JsCommands(msgspec.Struct, rename="camel"):
@@ -168,7 +168,7 @@ class Commands(LedgerEndpoints):
             "userId": USER,
             "actAs": act_as,
             "submissionId": digest("submission", event.update_id, size=12),
-            "deduplicationPeriod": DAY,
+            "deduplicationPeriod": DEDUPLICATION_PERIOD,
             "traceContext": trace_context(event.update_id),
             "offset": offset,
             "synchronizerTime": {"synchronizerId": synchronizer, "recordTime": instant(event.record_time)},

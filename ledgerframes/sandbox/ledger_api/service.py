@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import flask
 import msgspec
@@ -20,6 +20,8 @@ from ..users import check_rights
 
 if TYPE_CHECKING:
     from ..sandbox import Sandbox
+
+T = TypeVar("T")
 
 # Minor version that added a member of responses (docs/facts.md#versions).
 MEMBERS_SINCE = {
@@ -119,6 +121,8 @@ def malformed_body(reason: str) -> HttpError:
 def limited(items: Iterator[Json]) -> list[Json]:
     """Return a list up to its limit, or refuse it (docs/facts.md#list-limit)."""
     limit = flask.request.args.get("limit", type=int)
+    if limit is not None and limit < 0:
+        raise LedgerApiError("INVALID_ARGUMENT", f"limit {limit} is negative")
     size = MAX_LIST if limit is None else min(limit, MAX_LIST)
     values = list(islice(items, size + 1))
     if len(values) > size and (limit is None or limit > MAX_LIST):
@@ -133,7 +137,7 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
     return size or default
 
 
-def page(items: Iterable[Json], size: int, binding: Any, start: int = 0, *position: int) -> tuple[list[Json], str | None]:
+def page(items: Iterable[T], size: int, binding: Any, start: int = 0, *position: int) -> tuple[list[T], str | None]:
     """Return a page from an index on, and the token of the next one."""
     rows = list(islice(items, start, start + size + 1))
     return rows[:size], write_token(binding, start + size, *position) if len(rows) > size else None

@@ -47,7 +47,8 @@ class State(LedgerEndpoints):
     def _active_list(self, request: ActiveRequest) -> list[Json]:
         if request.active_at_offset is None:
             raise malformed_body("Missing required field at 'activeAtOffset'")
-        return limited(self._active(request, request.active_at_offset))
+        events, matches = self._active(request, request.active_at_offset)
+        return limited(_active_contract(events, *each) for each in matches)
 
     @endpoint("GET", ACTIVE_PAGE, ActiveRequest, since=5)
     @endpoint("POST", ACTIVE_PAGE, ActiveRequest, since=5)
@@ -58,16 +59,19 @@ class State(LedgerEndpoints):
         # The first page decides the offset of all pages, and the token carries it.
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
-        contracts, token = page(self._active(request, offset), size, binding, start, offset)
+        events, matches = self._active(request, offset)
+        rows, token = page(matches, size, binding, start, offset)
+        contracts = [_active_contract(events, *row) for row in rows]
         return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
 
-    def _active(self, request: ActiveRequest, offset: int) -> Iterator[Json]:
+    def _active(self, request: ActiveRequest, offset: int) -> tuple[EventRenderer, Iterator[tuple[ActiveContract, Match]]]:
+        """Return the renderer of a request, and the contracts that it matches, not rendered yet."""
         events, end = self.event_renderer(request.event_format or request.filter), self.ledger.end()
         if offset > end:
             raise LedgerApiError("OFFSET_AFTER_LEDGER_END", f"Active at offset ({offset}) is after ledger end ({end})")
         self.check_begin(offset, "Active contracts request")
-        return (
-            {"workflowId": contract.update.body.get("workflow_id", ""), "contractEntry": _entry(contract, match, events)}
+        return events, (
+            (contract, match)
             for contract in self.box.contracts.active_at(offset)
             if (match := events.match(contract.template_id, contract.stakeholders))
         )
@@ -123,6 +127,10 @@ class State(LedgerEndpoints):
             {"synchronizerAlias": alias, "synchronizerId": name, "permission": PERMISSION} for alias, name in names.items()
         ]
         return {"connectedSynchronizers": connected if not party or party in self.ledger.parties else []}
+
+
+def _active_contract(events: EventRenderer, contract: ActiveContract, match: Match) -> Json:
+    return {"workflowId": contract.update.body.get("workflow_id", ""), "contractEntry": _entry(contract, match, events)}
 
 
 def _entry(contract: ActiveContract, match: Match, events: EventRenderer) -> Json:

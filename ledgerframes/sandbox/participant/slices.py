@@ -15,8 +15,7 @@ from ..responses import Json
 from ..world import World
 from .projection import Update, offset_of, project
 
-MIN_CACHED_SLICES = 8
-MAX_CACHED_EVENTS = 2500  # of the world, up to which more slices are cached
+CACHED_OF_LARGE_WORLD = 24  # slices, more than `Contracts` reads for one state
 PLANTED_PER_10000 = 3
 PLANTED_SLICES = (5, 25)  # counted from the second migration, each with at least one planted cost
 CHANGE_EVERY = 5  # one slice of so many has a change of a guest
@@ -45,8 +44,7 @@ class ParticipantSlices:
         self._parties = frozenset(self.party_names)
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
-        size = max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * world.timeline.count // world.event_count)
-        self._cached = lru_cache(size)(self._build)
+        self._cached = lru_cache(world.timeline.count if world.is_small else CACHED_OF_LARGE_WORLD)(self._build)
         self._lock = RLock()
 
     def slice(self, slice_number: int) -> list[Update]:
@@ -78,12 +76,14 @@ class ParticipantSlices:
 
     def topology_updates(self, slice_number: int) -> list[Update]:
         """Return the topology transactions of a slice, for its parties and for guests."""
+        if slice_number % CHANGE_EVERY:
+            return []
         times = self._world.schedule.record_times(slice_number)
         if slice_number == 0:
             start = self._world.timeline.slice(0).begin
             events = [self._event("ParticipantAuthorizationAdded", party, SUBMISSION) for party in self._hosted]
             return [self._update(0, 0, (start + (times[0] if times else start + 1)) // 2, events)]
-        if slice_number % CHANGE_EVERY or len(times) < 2:
+        if len(times) < 2:
             return []
         index = 1 + number(self._world.seed, "topology", slice_number) % (len(times) - 1)
         change = slice_number // CHANGE_EVERY - 1

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..ledger import Contract, Node
 from ..parties import SVS, VALIDATORS
-from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..randomness import number
 from ..rounds import FIRST_ROUND
 from ..schedule import CONFIG_CHANGE, OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
+from ..script import MEMBER, MESSAGES, SCRIPT, SV
 from .draft import DraftTransaction
 from .payments import mint, transfer
 from .rewards import SV_WEIGHTS, coupon, round_contract
