@@ -60,8 +60,7 @@ STALE = declare.Figure(
         declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention."),
         declare.flag(
             "is_outlier",
-            "Whether the score is beyond outlier=, or the price is not that of most votes. "
-            "Missing below 5 votes, and for an abstention.",
+            "Whether the score is beyond outlier=, or most votes have another price. Missing below 5 votes and for abstentions.",
         ),
         declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
     ),
