@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 
-from ledgerframes import network
+from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
+from ledgerframes.store import sqlite
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -24,6 +26,16 @@ settings.load_profile("default")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
 os.fsync = lambda descriptor: None
+connect_to_file = sqlite.Database._connect
+
+
+def connect_without_waits(database: sqlite.Database, mode: str) -> sqlite3.Connection:
+    connection = connect_to_file(database, mode)
+    connection.execute("PRAGMA synchronous = OFF")
+    return connection
+
+
+sqlite.Database._connect = connect_without_waits  # type: ignore[method-assign]
 SEGMENT_BYTES = buffering.SEGMENT_BYTES
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -33,6 +45,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)  # worlds are many objects, without circles
+    gc_pause.COLLECT_SECONDS = 120.0  # loads of a few seconds each would look through all worlds
 
 
 @pytest.fixture(autouse=True)

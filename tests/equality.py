@@ -26,9 +26,15 @@ def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) 
 
 
 def assert_table_equal(left: pd.DataFrame, right: pd.DataFrame, name: str) -> None:
-    """As pandas compares, except that pandas takes half of its time to look up each value of a category."""
+    """As pandas compares, which takes ten times as long and says what differs. It takes half of that for values of categories."""
     assert categories_of(left) == categories_of(right), name
-    pd.testing.assert_frame_equal(with_codes(left), with_codes(right), obj=name)
+    if not is_identical(left, right):
+        pd.testing.assert_frame_equal(with_codes(left), with_codes(right), obj=name)
+
+
+def is_identical(left: pd.DataFrame, right: pd.DataFrame) -> bool:
+    names = left.columns.identical(right.columns) and left.index.identical(right.index)
+    return names and left.dtypes.tolist() == right.dtypes.tolist() and left.equals(right)
 
 
 def categories_of(frame: pd.DataFrame) -> dict[str, list[object]]:

@@ -27,6 +27,3 @@ __all__ += _reconcile.__all__
 __all__ += _state.__all__
 __all__ += _verdict.__all__
 __all__ += _votes.__all__
-
-# doctest looks for examples in functions that were defined here: the decorated ones are not.
-__test__ = {name: globals()[name] for name in __all__}
