@@ -98,6 +98,11 @@ def timed_segments(frames: Frames) -> pd.DataFrame:
     return frames.coverage.dropna(subset=["since", "until"])
 
 
+def has_times(frames: Frames) -> bool:
+    """Return whether the frames have a window and segments with a time."""
+    return frames.window is not None and not timed_segments(frames).empty
+
+
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
     """Return the intervals from the end of a migration to the start of the next one."""
     if "bulk_objects" in frames.tables:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._coverage import covered_time, timed_segments
+from ledgerframes.analysis._coverage import covered_time, has_times
 from ledgerframes.analysis._groups import is_true, microseconds
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
@@ -31,8 +31,7 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
     is_covered = np.append(~covered.is_partial(since, until) & (until < FOREVER), False)[indexes]
     first, last = published_rounds(frames)
     has_all = pd.Series(is_covered & is_true((numbers >= first) & (numbers <= last)), numbers.index, dtype="boolean")
-    is_known = frames.window is not None and not timed_segments(frames).empty
-    return {"is_partial": ~has_all if is_known else unknown, "coverage_time": np.append(shares, np.nan)[indexes]}
+    return {"is_partial": ~has_all if has_times(frames) else unknown, "coverage_time": np.append(shares, np.nan)[indexes]}
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:

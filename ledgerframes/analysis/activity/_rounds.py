@@ -11,7 +11,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._coverage import timed_segments
+from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
@@ -120,7 +120,7 @@ def rounds(
 
 
 def _require_all_requests(frames: Frames) -> None:
-    if frames.window is None or timed_segments(frames).empty or frames.is_filtered:
+    if not has_times(frames) or frames.is_filtered:
         raise CoverageError(
             "Rewards of a round need the records of all requests, and these frames have a part of them. "
             "Load a window with since= and pass the unfiltered frames.",

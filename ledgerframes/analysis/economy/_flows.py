@@ -87,6 +87,10 @@ class Rounds:
         index = bisect_right(self._ends, time)
         return self._highest[index - 1] + 1 if index else None
 
+    def number_or_lowest_at(self, number: int | None, time: int) -> int | None:
+        """Return the number of a round, or without one that of the lowest open round at a time."""
+        return self.lowest_at(time) if number is None else number
+
     def span(self, number: int | None) -> tuple[int | None, int | None]:
         """Return from when to when a round is the lowest open one, None if unknown."""
         if number is None:
@@ -135,13 +139,11 @@ def flows_of(trees: Trees, rounds: Rounds) -> Iterator[Flow]:
     for node, _ in summaries:
         rounds_of_updates.setdefault(node.update_id, round_of(node.result))
     for node, summary in summaries:
-        number = round_of(node.result)
-        yield from summary_flows(node, summary, rounds.lowest_at(node.time) if number is None else number)
+        yield from summary_flows(node, summary, rounds.number_or_lowest_at(round_of(node.result), node.time))
     archived = {(node.update_id, node.contract_id) for node in trees.nodes if node.consuming}
     for node in trees.nodes:
         if node.is_own:
-            number = rounds_of_updates.get(node.update_id)
-            number = rounds.lowest_at(node.time) if number is None else number
+            number = rounds.number_or_lowest_at(rounds_of_updates.get(node.update_id), node.time)
             yield from _burn_flows(node, number, trees, archived)
             yield from _net_flows(node, number, trees)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import SCALE, to_decimal
-from ledgerframes.analysis._coverage import timed_segments
+from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import GOVERNANCE, OPEN_ROUND, RULES, decoded, list_of
@@ -101,7 +101,7 @@ _last_trees: WeakKeyDictionary[Frames, tuple[Snapshot | None, Trees]] = WeakKeyD
 
 def require_all_updates(frames: Frames, name: str) -> None:
     """Raise a CoverageError unless the frames are those of a whole time."""
-    if frames.window is None or timed_segments(frames).empty or frames.is_filtered:
+    if not has_times(frames) or frames.is_filtered:
         raise CoverageError(
             f"lf.{name} needs all updates of its time, and these frames have a part of them. "
             "Load a window with since= and pass the unfiltered frames.",

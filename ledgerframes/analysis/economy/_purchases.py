@@ -130,7 +130,7 @@ def _purchase(node: Node, rounds: Rounds) -> tuple[Any, ...]:
 def _differs(node: Node, rounds: Rounds) -> bool | None:
     """Return whether a purchase differs from the price of its round, None if unknown."""
     number = next((number for above in node.ancestors() if (number := round_of(above.result)) is not None), None)
-    number = rounds.lowest_at(node.time) if number is None else number
+    number = rounds.number_or_lowest_at(number, node.time)
     traffic_price, coin_price = rounds.price(number, "trafficPrice"), rounds.price(number)
     byte_count, usd = whole(node.payload.get("totalPurchased")), to_decimal(node.payload.get("usdSpent"))
     coin = to_decimal(node.payload.get("coinSpent"))
