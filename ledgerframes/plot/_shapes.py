@@ -187,3 +187,11 @@ def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> 
         ink = "white" if values[row, column] > highest * 0.85 else c.text_color(ax)
         ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
     ax.grid(visible=False)
+
+
+def hatched_cells(ax: Axes, cells: Values) -> None:
+    """Hatch cells of a heat map, given as pairs of row and column, as one artist because each one is slow to draw."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    ax.add_collection(PolyCollection(cells[:, None, ::-1] + corners, facecolor=NOTHING, **HATCHED), autolim=False)

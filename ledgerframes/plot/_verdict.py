@@ -144,9 +144,7 @@ def verdict_rejection_rates(chart: Chart) -> None:
     rates = np.where(is_enough, rejected.loc[totals.index].to_numpy() / np.maximum(decisions, 1), np.nan)
     texts = {(row, hour): r.percent(rates[row, hour]).removesuffix(" %") for row, hour in np.argwhere(is_enough)}
     s.heat_map(ax, rates, texts)
-    for row, hour in np.argwhere(~is_enough & (decisions > 0)):
-        cell: dict[str, Any] = {**s.HATCHED, "facecolor": s.NOTHING}
-        ax.fill_between([hour - 0.5, hour + 0.5], row - 0.5, row + 0.5, **cell)
+    s.hatched_cells(ax, np.argwhere(~is_enough & (decisions > 0)))
     chart.show_rows([f"{names[group]}  ({count:,})" for group, count in zip(totals.index, totals, strict=True)])
     ax.set_ylim(len(totals) - 0.5, -0.5)
     c.hour_axis(ax)

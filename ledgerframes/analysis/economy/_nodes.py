@@ -127,11 +127,12 @@ def read_trees(frames: Frames, base: Snapshot | None = None) -> Trees:
 
 
 def _read_trees(frames: Frames, base: Snapshot | None) -> Trees:
+    before = None if base is None else snapshot_rows(base, "base", CONTRACT_COLUMNS)
     rows = _own_rows(frames)
     coin = _coin_of(rows)
     nodes = [_node(row, coin) for row in _records(rows)]
     _link(nodes, rows["parent_event_id"].tolist(), frames)
-    older = [] if base is None else _contract_nodes(snapshot_rows(base, "base", CONTRACT_COLUMNS), coin)
+    older = [] if before is None else _contract_nodes(before, coin)
     creates = {node.contract_id: node for node in [*older, *nodes] if not node.choice}
     dso = _network_party(creates.values())
     for node in creates.values():
