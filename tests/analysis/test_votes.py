@@ -147,6 +147,8 @@ def test_a_vote_without_a_time_is_neither_stale_nor_fresh():
     result = lf.votes.stale(table)
     assert column(result, "sv") == ["sv-0", "sv-1"]
     assert column(result, "is_stale") == [True, None]
+    assert lf.plot.votes_stale(result).get_xlim()[1] > 31
+    lf.plot.votes_stale(result.iloc[1:])
 
 
 def test_observations_in_another_time_zone_are_the_same_times():
