@@ -53,9 +53,9 @@ STALE = declare.Figure(
         declare.time("observed_at", "Time of the observation."),
         declare.text("sv", "Super validator."),
         declare.amount("price", "Price of the vote. Missing for an abstention.", UNIT, "Price"),
-        declare.time("last_updated_at", "Time of the vote."),
-        declare.duration("age", "Time since the vote.", "Age of the vote"),
-        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention."),
+        declare.time("last_updated_at", "Time of the vote. Missing if it is unknown."),
+        declare.duration("age", "Time since the vote. Missing if its time is unknown.", "Age of the vote"),
+        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention, and without an age."),
         declare.amount("deviation", "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"),
         declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention."),
         declare.flag(
@@ -181,7 +181,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     values: dict[str, Any] = {
         **votes[["observed_at", "sv", "price", "last_updated_at"]],
         "age": age,
-        "is_stale": (age > days * DAY).astype("boolean").where(has_price),
+        "is_stale": (age > days * DAY).astype("boolean").where(has_price & age.notna()),
         **{name: amounts(rows[name]) for name in ("deviation", "median_without")},
         "score": np.array(rows["score"], dtype="float64"),
         "is_outlier": pd.array(rows["is_outlier"], dtype="boolean"),
@@ -197,6 +197,7 @@ def _newest(votes: object, name: str) -> pd.DataFrame:
     networks = sorted(votes["dso"].dropna().unique())
     if len(networks) > 1:
         raise UsageError(f"lf.votes.{name} needs votes of one network, got those of {' and '.join(networks)}.")
+    votes = votes.astype(dict.fromkeys(("observed_at", "last_updated_at"), declare.TIME))
     ordered = votes.sort_values(["observed_at", "last_updated_at", "sv"])
     return ordered.drop_duplicates(["observed_at", "sv"], keep="last").reset_index(drop=True)
 
@@ -257,7 +258,7 @@ def _votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
     cast = [
         (node.time, str(node.argument.get("sv")), to_decimal(node.argument.get("coinPrice"))) for node in trees.exercised(CHOICE)
     ]
-    rest = votes.dropna(subset=["last_updated_at", "price"])
+    rest = votes.dropna(subset=["last_updated_at"])
     older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)
     newest: dict[str, tuple[int, Decimal | None]] = {}
     rows: list[tuple[int, int, str, Decimal | None]] = []

@@ -11,6 +11,7 @@ from ledgerframes.plot._chart import Chart, draws
 __all__ = ["votes_price", "votes_stale"]
 
 NO_PRICE = "No vote has a price."
+NO_TIME = "No vote with a price has a time."
 NO_MARKET = "Not a market price"
 SECONDS_PER_DAY = 86_400
 
@@ -52,9 +53,11 @@ def votes_stale(chart: Chart) -> None:
     >>> ax = lf.plot.votes_stale(lf.votes.stale(votes))
     """
     ax, frame = chart.ax, chart.frame
-    visible = frame[frame["deviation"].notna() & (frame["observed_at"] == frame["observed_at"].max())]
+    with_price = frame[frame["deviation"].notna() & (frame["observed_at"] == frame["observed_at"].max())]
+    visible = with_price[with_price["age"].notna()]
     if visible.empty:
-        return chart.show_message(NO_PRICE)
+        return chart.show_message(NO_PRICE if with_price.empty else NO_TIME)
+    omitted = len(with_price) - len(visible)
     ages, deviations = r.numbers(visible["age"]) / SECONDS_PER_DAY, r.numbers(visible["deviation"])
     stale, outliers = (r.flags(visible[name]) for name in ("is_stale", "is_outlier"))
     for is_stale, is_outlier in ((False, False), (True, False), (False, True), (True, True)):
@@ -73,4 +76,5 @@ def votes_stale(chart: Chart) -> None:
     c.legend_right(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
     ax.set_ylabel(f"{chart.axis_title('deviation')} (USD per coin)")
-    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET)
+    note = f"Votes without a time: {omitted:,}" if omitted else ""
+    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET, note)

@@ -166,3 +166,11 @@ def test_given_rounds_need_no_history() -> None:
     rows = lf.activity.rounds(without.frames(), rounds=table)
     assert rows.set_index("round_number").loc[1, "amount"] == 6750
     assert not pd.isna(rows["threshold"].iloc[0])
+
+
+def test_a_given_round_without_an_opening_time_is_no_row() -> None:
+    frames = closed_round([("A", 9_000_000)])
+    table = lf.state.rounds(frames)
+    given = pd.concat([table, table.tail(1).assign(round_number=99)], ignore_index=True)
+    given.loc[len(table), "opens_at"] = pd.NaT
+    pd.testing.assert_frame_equal(lf.activity.rounds(frames, rounds=given), lf.activity.rounds(frames, rounds=table))

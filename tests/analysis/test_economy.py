@@ -454,6 +454,69 @@ def test_coupons_that_were_not_split() -> None:
     assert lf.economy.reward_split(frames_of([network_rules()], process(kept), [transfer])).empty
 
 
+def test_a_split_of_an_unknown_coupon_is_shown_without_its_amount() -> None:
+    """The coupon was made before the window, or its payload cannot be read."""
+    whole = coupon("k1", APP, "10.0")
+    parts = [coupon("k1-x", APP, "10.0", beneficiary="x")]
+    update = [split(whole, shares={"x": "1.0"}, parts=parts)]
+    unreadable = {**whole, "payload": "no object"}
+    for frames in (frames_of([network_rules()], update), frames_of([network_rules()], process(unreadable), update)):
+        row = lf.economy.reward_split(frames, configured=plan(x="1.0")).iloc[0]
+        assert (row["beneficiary"], row["coverage"]) == ("x", 0)
+        assert row[["round_number", "provider", "coupon_amount", "expected", "difference", "outcome"]].isna().all()
+        lf.plot.economy_reward_split(lf.economy.reward_split(frames))
+
+
+def test_a_coupon_without_an_amount_has_no_outcome() -> None:
+    whole = coupon("k1", APP, "unknown")
+    parts = [coupon("k1-x", APP, "10.0", beneficiary="x")]
+    frames = frames_of([network_rules()], process(whole), [split(whole, shares={"x": "1.0"}, parts=parts)])
+    row = lf.economy.reward_split(frames, configured=plan(x="1.0")).iloc[0]
+    assert (row["provider"], row["actual"]) == (APP, 10)
+    assert row[["expected", "difference", "outcome"]].isna().all()
+
+
+def test_a_party_without_a_known_amount_has_no_rank() -> None:
+    unknown, nobody = coupon("b", "B", "unknown"), {**coupon("c", "C", "1.0"), "payload": "no object"}
+    frames = frames_of([network_rules(), *process(coupon("d", "D", "2.0"), coupon("a", "A", "0.0"), unknown, nobody)])
+    rows = lf.economy.leaderboard(frames, every=None)
+    assert rows["party"].tolist() == ["D", "A", "B"]
+    assert rows["rank"].tolist()[:2] == [1, 2]
+    assert rows["coverage"].tolist() == [1, 1, 0]
+    assert rows.loc[2, ["rank", "amount", "share"]].isna().all()
+    assert lf.economy.leaderboard(frames, every=None, top=2)["party"].tolist() == ["D", "A"]
+
+
+def snapshot_of(node: dict[str, Any], time: Any) -> pd.DataFrame:
+    return lf.testing.table("active_contracts").sample(
+        1, contract_id=node["contract"], template_name=node["template"], package_name=node["package"], snapshot_time=time,
+        signatories=[node["signed"]], create_arguments=json.dumps(node["payload"]),
+    )  # fmt: skip
+
+
+def test_a_round_of_a_snapshot_has_no_known_start() -> None:
+    older = pd.concat([snapshot_of(each, DAY) for each in (open_round(7), network_rules())], ignore_index=True)
+    frames = frames_of([open_round(8)], [archive(open_round(7))], [archive(open_round(8))])
+    rows = lf.economy.rounds(frames, base=older).set_index("round_number")
+    assert rows["is_partial"].to_dict() == {7: True, 8: False}
+    assert pd.isna(rows.loc[7, "coverage_time"])
+    assert rows.loc[8, "coverage_time"] == 1
+
+
+def test_names_in_use_need_a_snapshot_of_the_start() -> None:
+    expiry = exercise("Splice.Ans:AnsEntry", "e", "AnsEntry_Expire", package="splice-coin-name-service", consuming=True)
+    frames = frames_of([open_round(7)], [expiry])
+
+    def active(time: Any) -> Any:
+        older = [snapshot_of(each, time) for each in (network_rules(), entry("e", "n"), entry("f", "m"))]
+        return lf.economy.names(frames, base=pd.concat(older, ignore_index=True))["active_at_end"].iloc[0]
+
+    assert active(DAY) == 1
+    assert pd.isna(active(DAY - pd.Timedelta("1h")))
+    assert pd.isna(active(DAY + pd.Timedelta("2h")))
+    assert pd.isna(lf.economy.names(frames)["active_at_end"].iloc[0])
+
+
 # -- arguments and coverage ---------------------------------------------------------------------------------------------
 
 FIGURES = ("rounds", "burn_mint", "leaderboard", "purchases", "names", "reward_split")

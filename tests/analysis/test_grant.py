@@ -154,6 +154,9 @@ def test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop(history: Frames, fo
     requests = pd.read_parquet(folder / "requests.parquet")
     accepted = requests.loc[requests["is_accepted"], "update_id"]
     assert totals["app_bytes"].iloc[0] == earned[earned.index.isin(accepted)].sum()
+    has_no_cost = requests["is_accepted"] & requests["total_traffic_cost"].isna()
+    assert has_no_cost.any()
+    assert (requests["app_bytes"].isna() == has_no_cost).all()
     columns = FIGURES["grant.evidence"].result_columns()
     assert [column.name for column in columns] == list(days.columns)
 

@@ -131,6 +131,33 @@ def test_each_vote_of_the_history_is_a_step(word):
         lf.votes.price(snapshot, frames=frames.where("tree_events", choice="Archive"))
 
 
+def test_an_abstention_that_is_known_by_then_is_a_voter_without_a_price():
+    """At 01:00, c abstains since a day, and its older price does not count any more."""
+    frames = frames_of([network_rules(), open_round(7)], [vote("a", "0.20")])
+    before = votes("0.15", at=NOON - pd.Timedelta(days=5), svs=["c"])
+    snapshot = pd.concat([before, votes("0.20", None, ages=[0.46, 1], svs=["a", "c"])]).assign(dso=DSO)
+    result = lf.votes.price(snapshot, frames=frames)
+    assert column(result, "voters") == [1, 2, 2]
+    assert column(result, "votes") == [1, 1, 1]
+    assert column(result, "median") == [Decimal("0.15"), Decimal("0.2"), Decimal("0.2")]
+
+
+def test_a_vote_without_a_time_is_neither_stale_nor_fresh():
+    table = votes("0.15", "0.16").assign(last_updated_at=[NOON - pd.Timedelta(days=31), pd.NaT])
+    result = lf.votes.stale(table)
+    assert column(result, "sv") == ["sv-0", "sv-1"]
+    assert column(result, "is_stale") == [True, None]
+    assert lf.plot.votes_stale(result).get_xlim()[1] > 31
+    lf.plot.votes_stale(result.iloc[1:])
+
+
+def test_observations_in_another_time_zone_are_the_same_times():
+    frames = frames_of([network_rules(), open_round(7)], [vote("a", "0.20")])
+    snapshot = votes("0.20", "0.10").assign(dso=DSO)
+    moved = snapshot.assign(observed_at=snapshot["observed_at"].dt.tz_convert("Asia/Tokyo"))
+    pd.testing.assert_frame_equal(lf.votes.price(moved, frames=frames), lf.votes.price(snapshot, frames=frames))
+
+
 def test_no_votes():
     assert lf.votes.stale(frame_of([])).empty
     assert lf.votes.price(frame_of([])).empty

@@ -133,7 +133,7 @@ def _round_table(frames: Frames, rounds: pd.DataFrame | None) -> pd.DataFrame:
     nobody = pd.DataFrame({"party": [], "participant": [], "weight": [], "from": [], "until": []})
     others = None if rounds is None else nobody  # rights and super validators do not matter here
     table = network_state(frames, others, others, rounds).rounds
-    table = table[table["round_number"].notna()].drop_duplicates("round_number", keep="last")
+    table = table[table["round_number"].notna() & table["opens_at"].notna()].drop_duplicates("round_number", keep="last")
     table = table.sort_values("round_number", ignore_index=True)
     for name in (*NEEDED, "tick_duration", "development_share", "minting_version"):
         if name not in table:

@@ -93,11 +93,15 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
     )
 
 
+def is_unknown(statuses: Integers) -> Flags:
+    """Return which requests have weights that cannot be computed."""
+    return np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES))
+
+
 def computable_share(statuses: Integers) -> float:
     """Return the share of accepted requests whose weights can be computed."""
-    is_unknown = np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES))
     accepted = (statuses != NOT_ACCEPTED).sum()
-    return float(ratio([accepted - is_unknown.sum()], [accepted])[0])
+    return float(ratio([accepted - is_unknown(statuses).sum()], [accepted])[0])
 
 
 def compute(requests: Requests, state: NetworkState) -> tuple[pd.DataFrame, Integers]:

@@ -96,7 +96,8 @@ class Rounds:
         if number is None:
             return None, None
         opened = self.opened.get(number)
-        return self.ended.get(number - 1, opened.time if opened else None), self.ended.get(number)
+        start = opened.time if opened and opened.update_id else None  # a snapshot has no record times
+        return self.ended.get(number - 1, start), self.ended.get(number)
 
     def price(self, number: int | None, name: str = "coinPrice") -> Any:
         """Return a price of a round, None if it is unknown."""

@@ -13,7 +13,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
-from ledgerframes.analysis._snapshots import Snapshot
+from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.state._payloads import RULES, member, whole
@@ -59,7 +59,7 @@ NAMES = declare.Figure(
         declare.count("bought", "Names bought.", "names"),
         declare.count("renewed", "Names renewed.", "names"),
         declare.count("expired", "Names expired.", "names"),
-        declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames have all history."),
+        declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames start with the history or base=."),
     ),
     has_periods=True,
     condition="with a known contract",
@@ -187,7 +187,6 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     require_all_updates(frames, NAMES.name)
     trees = read_trees(frames, base)
     rows = pd.DataFrame(_name_events(trees), columns=["time", "event", "name", "user", "expires_at", "paid"])
-    started = base is not None or any(node.parent is None for node in trees.created(RULES))
     times = from_microseconds(rows["time"])
     groups = Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, times, every)
     members = groups.split(rows)
@@ -201,9 +200,18 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
         values[event] = [int((part["event"] == event).sum()) for part in members]
     before = sum(node.template == ENTRY and node.is_own and not node.update_id for node in trees.creates.values())
     active = before + np.cumsum(np.array(values[BOUGHT]) - np.array(values[EXPIRED]))
-    values["active_at_end"] = pd.array(active if started else [None] * len(members), "Int64")
+    values["active_at_end"] = pd.array(active if _has_earlier_names(frames, trees, base) else [None] * len(members), "Int64")
     values["coverage"] = [float(part["name"].notna().mean()) if len(part) else np.nan for part in members]
     return NAMES.build(frames, values, every=every)
+
+
+def _has_earlier_names(frames: Frames, trees: Trees, base: Snapshot | None) -> bool:
+    """Return whether the frames begin with the history, or at the time of a snapshot."""
+    if any(node.parent is None for node in trees.created(RULES)):
+        return True
+    if base is None or frames.window is None:
+        return False
+    return bool(snapshot_rows(base, "base", ())["snapshot_time"].iloc[0] == frames.window.since)
 
 
 def _name_events(trees: Trees) -> list[tuple[Any, ...]]:

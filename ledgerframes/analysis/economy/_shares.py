@@ -40,14 +40,14 @@ KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
-    rows="One row per period and party, periods without a party included; sorted by period, rank and party.",
+    rows="One row per period and party, periods without a party included; sorted by period, rank and party, a missing rank last.",
     like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     is_grouped=True,
     columns=(
-        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing in a period without a party."),
+        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing as `amount`."),
         declare.text("party", "The party. Missing in a period without one."),
-        declare.amount("amount", "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"),
+        declare.amount("amount", "What is ranked, of known amounts. Missing without any.", "coin or bytes", "Amount"),
         declare.share("Share of the amounts of all parties in the period. Missing without an amount."),
         declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
         declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
@@ -61,14 +61,14 @@ SPLIT = declare.Figure(
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
     like="economy.purchases",
     columns=(
-        declare.integer("round_number", "Round of the coupon. Missing if it cannot be read."),
-        declare.text("provider", "App provider that earned the coupon."),
+        declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
+        declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),
         declare.text("beneficiary", "Party that gets a part of it."),
         declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
         declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
-        declare.amount("actual", "Amount of the part. Missing if there is no such part.", "coin"),
-        declare.amount("difference", "Actual less expected, where one that is missing is 0.", "coin"),
-        declare.label("outcome", "Whether the part is as configured, or why not."),
+        declare.amount("actual", "Amount of the part. Missing if there is no such part, or the coupon is unknown.", "coin"),
+        declare.amount("difference", "Actual less expected, where one that is missing is 0. Missing as `coupon_amount`.", "coin"),
+        declare.label("outcome", "Whether the part is as configured, or why not. Missing as `coupon_amount`."),
     ),
     condition="with a known coupon amount",
     unit="rows of this result",
@@ -120,7 +120,7 @@ def leaderboard(
         ranking = _ranking(part)
         ranking["rank_before"] = pd.array([before.get(party) for party in ranking["party"]], "Int64")
         before = {} if is_partial[code] else dict(zip(ranking["party"], ranking["rank"], strict=True))
-        leading = ranking[ranking["rank"] <= top]
+        leading = ranking[ranking["rank"].fillna(len(ranking)) <= top]
         parts.append((leading if len(leading) or every is None else ranking.reindex([0])).assign(code=code))
     result = pd.concat(parts, ignore_index=True)
     keys = groups.keys.take(result["code"].to_numpy("int64")).reset_index(drop=True)
@@ -130,34 +130,37 @@ def leaderboard(
 
 def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, int | None]]:
     if of == "issued":
-        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, Rounds(trees)) if flow.kind == KINDS[by]]
+        issued = (flow for flow in issued_flows(trees, Rounds(trees)) if flow.kind == KINDS[by])
+        return [(flow.time, flow.party or None, flow.units) for flow in issued]
     if of == "minted":
         flows = (flow for pair in counted_summaries(trees) for flow in summary_flows(*pair, None))
-        return [(flow.time, flow.party, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
+        return [(flow.time, flow.party or None, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
     name = "totalPurchased" if of == "bytes_bought" else "coinSpent"
     return [(node.time, buyer_of(node), units(node.payload.get(name))) for node in bought(trees)]
 
 
 def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the parties of a period by rank, equal amounts with one rank."""
-    sums: defaultdict[str, int] = defaultdict(int)
+    """Return the parties of a period by rank, equal amounts with one and unknown ones last."""
+    sums: dict[str, int | None] = {}
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for party, amount in zip(rows["party"], rows["units"], strict=True):
         if isinstance(party, str):
-            sums[party] += 0 if pd.isna(amount) else int(amount)
+            before = sums.get(party)
+            sums[party] = before if pd.isna(amount) else (before or 0) + int(amount)
             counts[party][0] += bool(pd.notna(amount))
             counts[party][1] += 1
-    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
-    ranks: list[int] = []
+    ordered = sorted(sums.items(), key=lambda item: (item[1] is None, -(item[1] or 0), item[0]))
+    ranks: list[int | None] = []
     for position, (_, amount) in enumerate(ordered):
-        ranks.append(ranks[-1] if position and amount == ordered[position - 1][1] else position + 1)
-    total = sum(sums.values())
+        is_equal = position > 0 and amount == ordered[position - 1][1]
+        ranks.append(None if amount is None else ranks[-1] if is_equal else position + 1)
+    total = sum(filter(None, sums.values()))
     return pd.DataFrame(
         {
             "rank": pd.array(ranks, "Int64"),
             "party": [party for party, _ in ordered],
             "units": pd.Series([amount for _, amount in ordered], dtype="object"),
-            "share": [amount / total if total else np.nan for _, amount in ordered],
+            "share": [amount / total if total and amount is not None else np.nan for _, amount in ordered],
             "coverage": [counts[party][0] / counts[party][1] for party, _ in ordered],
         }
     )
@@ -194,19 +197,27 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
     assigned = trees.exercised(ASSIGN)
     rows = [row for node in assigned for row in _assignment_rows(node, trees, plans)]
     rows += _unassigned_rows(trees, assigned, plans)
-    rows.sort(key=lambda row: (row["round_number"] or 0, str(row["provider"]), str(row["beneficiary"])))
+    rows.sort(key=_order)
     names = ["round_number", "provider", "beneficiary", "coupon_amount", "expected", "actual", "outcome"]
     table = pd.DataFrame(rows, columns=names)
     values: dict[str, Any] = {name: table[name] for name in ("provider", "beneficiary", "outcome")}
     values["round_number"] = pd.array(table["round_number"].tolist(), "Int64")
     for name in ("coupon_amount", "expected", "actual"):
         values[name] = amounts(None if pd.isna(value) else value for value in table[name])
-    pairs = zip(table["actual"], table["expected"], strict=True)
-    values["difference"] = amounts((actual or Decimal(0)) - (expected or Decimal(0)) for actual, expected in pairs)
-    known = float(table["coupon_amount"].notna().mean()) if len(table) else np.nan
+    is_known = table["coupon_amount"].notna()
+    parts = zip(table["actual"], table["expected"], is_known, strict=True)
+    values["difference"] = amounts(
+        (actual or Decimal(0)) - (expected or Decimal(0)) if is_known else None for actual, expected, is_known in parts
+    )
+    known = float(is_known.mean()) if len(table) else np.nan
     return SPLIT.build(frames, values | {"coverage": [known] * len(table)})
 
 
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["round_number"] is None, row["round_number"] or 0, str(row["provider"]), str(row["beneficiary"])
+
+
+Payload = dict[str, Any]
 Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # of each provider: since when, and the percentages
 
 
@@ -243,7 +254,8 @@ def _plan_at(plans: Plans, provider: str, time: int) -> dict[str, Decimal] | Non
 def _assignment_rows(node: Node, trees: Trees, plans: Plans) -> list[dict[str, Any]]:
     """Return the parts of the coupon of an assignment, and of each additional coupon."""
     additional = node.argument.get("additionalCoupons") or []
-    coupons = [trees.creates.get(str(contract)) for contract in (node.contract_id, *additional)]
+    creates = [trees.creates.get(str(contract)) for contract in (node.contract_id, *additional)]
+    coupons = [create.payload if create else {} for create in creates]
     parts: defaultdict[tuple[Any, Any], list[Decimal | None]] = defaultdict(list)
     for child in node.children:
         if not child.choice and child.template == COUPON:
@@ -253,19 +265,18 @@ def _assignment_rows(node: Node, trees: Trees, plans: Plans) -> list[dict[str, A
         str(share.get("beneficiary")): to_decimal(share.get("percentage"))
         for share in node.argument.get("newBeneficiaries") or []
     }
-    return [row for coupon in coupons if coupon for row in _coupon_rows(coupon, node.time, parts, shares, plans)]
+    return [row for coupon in coupons for row in _coupon_rows(coupon, node.time, parts, shares, plans)]
 
 
-def _coupon_rows(coupon: Node, time: int, parts: Any, shares: dict[str, Decimal | None], plans: Plans) -> list[dict[str, Any]]:
-    provider, number = str(coupon.payload.get("provider")), round_of(coupon.payload)
-    amount, plan = to_decimal(coupon.payload.get("amount")), _plan_at(plans, provider, time)
+def _coupon_rows(coupon: Payload, time: int, parts: Any, shares: dict[str, Decimal | None], plans: Plans) -> list[dict[str, Any]]:
+    number, amount, plan = round_of(coupon), to_decimal(coupon.get("amount")), _plan_at(plans, str(coupon.get("provider")), time)
     rows = []
     for party in sorted({*shares, *(plan or {})}):
         created = parts[party, number]
         actual = created.pop(0) if party in shares and created else None
         percentage = (shares if plan is None else plan).get(party)
         expected = None if amount is None or percentage is None else multiply(amount, percentage)
-        outcome = _outcome(party, shares, plan, is_equal=actual == expected)
+        outcome = None if amount is None else _outcome(party, shares, plan, is_equal=actual == expected)
         rows.append(_row(coupon, party, expected, actual, outcome))
     return rows
 
@@ -280,12 +291,12 @@ def _outcome(party: str, shares: dict[str, Decimal | None], plan: dict[str, Deci
     return AS_CONFIGURED if is_equal else OTHER
 
 
-def _row(coupon: Node, party: str, expected: Decimal | None, actual: Decimal | None, outcome: str) -> dict[str, Any]:
+def _row(coupon: Payload, party: str, expected: Decimal | None, actual: Decimal | None, outcome: str | None) -> dict[str, Any]:
     return {
-        "round_number": round_of(coupon.payload),
-        "provider": str(coupon.payload.get("provider")),
+        "round_number": round_of(coupon),
+        "provider": coupon.get("provider"),
         "beneficiary": party,
-        "coupon_amount": to_decimal(coupon.payload.get("amount")),
+        "coupon_amount": to_decimal(coupon.get("amount")),
         "expected": expected,
         "actual": actual,
         "outcome": outcome,
@@ -306,5 +317,5 @@ def _unassigned_rows(trees: Trees, assigned: list[Node], plans: Plans) -> list[d
         if _plan_at(plans, provider, node.time) is not None:
             is_expired = node.is_below(*CLAIMS)
             actual = None if is_expired else to_decimal(coupon.payload.get("amount"))
-            rows.append(_row(coupon, provider, None, actual, EXPIRED if is_expired else NOT_ASSIGNED))
+            rows.append(_row(coupon.payload, provider, None, actual, EXPIRED if is_expired else NOT_ASSIGNED))
     return rows

@@ -38,7 +38,7 @@ REJECTED = declare.integer(
 COUNTS = (
     declare.count("requests", "Accepted requests of the app that outside parties submitted."),
     declare.cost("bytes", "Their cost. Missing without requests."),
-    declare.cost("app_bytes", "Part that the app's parties burn. Missing without parties of the app or the network's state."),
+    declare.cost("app_bytes", "Part that the app's parties burn. Missing without a known cost, app party or network state."),
     REJECTED,
 )
 CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis._groups import group_by, known
 from ledgerframes.analysis._requests import ACCEPTED, has_result, list_items, positions, requests, take_or_missing
-from ledgerframes.analysis.activity._weights import recompute
+from ledgerframes.analysis.activity._weight_formula import compute, is_unknown, read_requests
 from ledgerframes.analysis.labels import require_labels
+from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -73,17 +74,20 @@ def _confirmed_ids(frames: Frames, app: App) -> list[str]:
 
 
 def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
-    """Return the bytes that each request burns for the app, missing without a known state."""
+    """Return the bytes that each request burns for the app, missing if unknown."""
     try:
-        weights = recompute(frames) if app["parties"] else None
+        state = network_state(frames) if app["parties"] else None
     except CoverageError:
-        weights = None
-    if weights is None:
+        state = None
+    if state is None:
         return pd.Series(pd.NA, update_ids.index, "Int64")
+    all_requests = read_requests(frames)
+    weights, statuses = compute(all_requests, state)
     own = weights[weights["party"].isin(app["parties"])].reset_index(drop=True)
     groups = group_by(own, ["update_id"])
     burns = take_or_missing(groups.total(own["burn_bytes"]), positions(update_ids, groups.keys["update_id"]))
-    return burns.fillna(0).set_axis(update_ids.index)
+    is_computed = positions(update_ids, all_requests.heads["update_id"][~is_unknown(statuses)]) >= 0
+    return burns.fillna(0).where(is_computed).set_axis(update_ids.index)
 
 
 def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFrame | None) -> set[str]:
