@@ -319,7 +319,7 @@ def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
     [
         ("truncated_object", "digest"),
         ("corrupt_object", "digest"),
-        ("foreign_object", "something else than updates"),
+        ("foreign_object", "something other than updates"),
         ("bomb_object", "max_decompression_ratio"),
     ],
 )
