@@ -9,7 +9,7 @@ SCREENSHOTS := .ledgerframes/screenshots
 
 .PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench lock clean
 
-help:  ## Say what there is
+help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 venv: .venv/ready  ## Make .venv from the lock
@@ -55,7 +55,7 @@ spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0
 	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py
 
-lint: .venv/ready  ## Check style, types and layers
+lint: .venv/ready  ## Check style, types, layers and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -256,7 +256,7 @@ def _alive(transport: Transport, url: str) -> Result:
     status = transport.status(url, "/livez").status
     if status == 200:
         return "ok", "Alive."
-    return "warning", f"/livez returned {status}.", "Ask the operator, if other checks of this host fail, too."
+    return "warning", f"/livez returned {status}.", "If other checks of this host fail, too, ask the operator."
 
 
 def _version(transport: Transport, url: str) -> Result:
@@ -272,7 +272,7 @@ def _version(transport: Transport, url: str) -> Result:
 
 def _compare(api: Api, text: str, version: str) -> Result:
     """Compare a version with those that this release was tried with."""
-    message = f"{text}; this release was tried with {', '.join(TRIED[api])}."
+    message = f"{text}. This release was tried with {', '.join(TRIED[api])}."
     if not is_newer(api, version):
         return "ok", message
     return "warning", message, "Continue, and upgrade ledgerframes if a load says that the service sends new members."
@@ -296,7 +296,7 @@ def _listing(net: Network) -> Result:
     except NotFoundError:
         step = "Load committed updates by id with update_ids= or --update-ids. Rejected requests are not visible."
         return "warning", "Events cannot be listed.", step
-    return "ok", "Events can be listed." if events else "Events can be listed; there are none."
+    return "ok", "Events can be listed." if events else "Events can be listed, but there are none."
 
 
 # -- ledger and wallet --------------------------------------------------------------------------------------------

@@ -275,7 +275,8 @@ def connect(
         return _embedded(settings, overrides, faults, without_requests, frozen)
     if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
         raise UsageError(
-            f"seed=, events=, days= and faults= are for the sandbox only, and profile {settings.profile} is another."
+            "seed=, events=, days= and faults= apply to the embedded sandbox only. "
+            f"Omit them for profile {settings.profile}, or use profile sandbox without a URL."
         )
     return Network(settings, transport=transport, offline=without_requests, catalog=frozen)
 

@@ -42,7 +42,7 @@ class Vocabulary(BaseModel):
     def preset(cls, name: str) -> Vocabulary:
         """Return the vocabulary ``neutral`` or ``canton``."""
         if name not in PRESETS:
-            raise ValueError(f"unknown vocabulary {name!r}, choose from {', '.join(PRESETS)}, or set a table with coin and lang")
+            raise ValueError(f"must be {', '.join(PRESETS)} or a table with coin and lang, got {name!r}")
         return PRESETS[name]
 
     @property
@@ -337,8 +337,13 @@ def _field_names() -> list[str]:
 def _describe(error: ValidationError) -> str:
     """Return what is wrong, without the values, because one of them may be a token."""
     first = error.errors(include_input=False, include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
+    name = ".".join(str(part) for part in first["loc"] if part not in GROUPS)
     if first["type"] == "extra_forbidden":
         return f"Unknown setting {name!r}. Choose from {', '.join(_field_names())}."
-    reason = first["msg"].removeprefix("Value error, ")
+    reason = describe_constraint(first["msg"])
     return f"{name}= {reason}." if name else f"{reason}."
+
+
+def describe_constraint(message: str) -> str:
+    """Return a message of pydantic as the constraint that a value must meet."""
+    return message.removeprefix("Value error, ").replace("Input should be", "must be").partition(", unable to parse")[0]

@@ -216,7 +216,7 @@ def _query_error(query: str, error: Exception) -> UsageError:
     elif "Parser Error" in reason and BARE_OFFSET.search(_without_texts(query)):
         step = 'Write the column offset in quotes: "offset".'
     else:
-        step = "Change the query; `describe TABLE` shows the columns of a table."
+        step = "Change the query, or run `describe TABLE` to see the columns of a table."
     return UsageError(f"{' '.join(reason.split())} (DuckDB). {step}")
 
 

@@ -96,6 +96,19 @@ def test_broken_file_is_named(own_settings: Path) -> None:
         load_settings("local")
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"page_size": 0}, "page_size= must be greater than or equal to 1."),
+        ({"timeout": "soon"}, "timeout= must be a valid number."),
+    ],
+)
+def test_an_invalid_setting_is_named_as_a_user_writes_it(setting: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        lf.connect(**setting)
+    assert str(refused.value) == f"Profile sandbox: {message}"
+
+
 def test_stray_setting_is_named(own_settings: Path) -> None:
     (own_settings / "ledgerframes.toml").write_text('history_url = "http://x"\n')
     with pytest.raises(UsageError, match="must be in a section"):
@@ -104,7 +117,7 @@ def test_stray_setting_is_named(own_settings: Path) -> None:
 
 @pytest.mark.usefixtures("profile")
 def test_sandbox_shape_is_for_the_sandbox_only() -> None:
-    with pytest.raises(UsageError, match="for the sandbox only"):
+    with pytest.raises(UsageError, match="embedded sandbox only"):
         lf.connect("local", seed=2)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ledgerframes"
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")
 GENERATED_PAGES = ("api.md", "cli.md", "operations.md", "performance.md", "results.md", "tables.md")
 
 PARTICIPLES = re.compile(
@@ -185,7 +186,7 @@ def comments_and_docstrings(text: str) -> Iterator[tuple[int, str]]:
 @cache
 def prose() -> list[tuple[Path, int, str]]:
     """Return the lines of the hand-written pages, without code."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [*(ROOT / name for name in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
     lines: list[tuple[Path, int, str]] = []
     for path in pages:
         if path.name in GENERATED_PAGES:

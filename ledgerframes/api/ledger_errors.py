@@ -96,7 +96,7 @@ NEVER_RETRYABLE = (TooManyElementsError, LedgerAuthenticationError)
 ABORTED = 10
 
 NEXT_STEP: dict[type[LedgerError], str] = {
-    PrunedOffsetError: "Request a later range; latest_pruned_offsets() returns where the ledger starts.",
+    PrunedOffsetError: "Request a range after the offset that latest_pruned_offsets() returns.",
     OffsetAfterEndError: "Request offsets up to ledger_end(), or follow without an end.",
     InvalidOffsetError: "Use offsets from 1, or after=0 for the start of the ledger.",
     InvalidPageTokenError: "Start again without a token, and keep everything else the same on all pages, maxPageSize included.",
@@ -107,7 +107,7 @@ NEXT_STEP: dict[type[LedgerError], str] = {
         "active_contracts_page, a narrower filter, or limit=."
     ),
     UpdateNotFoundError: "Check the id or offset, and that the token's user may read as a party that sees the update.",
-    ContractNotFoundError: "Check the id and the parties of the filter; an archived contract may have been pruned.",
+    ContractNotFoundError: "Check the id and the parties of the filter, and whether the contract was archived and pruned.",
     UnknownTemplateError: "Check that the names are package-name:Module:Entity, and that the package is uploaded.",
     LedgerNotFoundError: "Check the id, and that the token's user may see it.",
     AlreadyExistsError: "Check what exists before you retry.",

@@ -87,8 +87,9 @@ def _create_sandbox(settings: Settings, faults: list[str], speed: float | None) 
 
     vocabulary = settings.vocabulary.setting
     growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
+    parsed_faults = _parse_faults(faults)
     try:
-        return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=_parse_faults(faults), **growth)
+        return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=parsed_faults, **growth)
     except ValueError as error:
         raise UsageError(f"Cannot create the sandbox: {error} Run `ledgerframes sandbox --help` for the options.") from None
 

@@ -1,4 +1,4 @@
-"""``ledgerframes verify`` checks a folder that somebody else wrote."""
+"""``ledgerframes verify`` checks a directory that somebody else wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ledgerframes.cli.options import CommandContext, option
 
 def verify(
     context: CommandContext,
-    folder: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of lf.grant.evidence or lf.save_frames.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of lf.grant.evidence or lf.save_frames.")],
     inputs: Annotated[bool, option("--inputs", "Compare the input files with those of the store, too.")] = False,
 ) -> None:
     """Check all files of a directory against its manifest.
@@ -24,13 +24,13 @@ def verify(
     """
     from ledgerframes.frames_io import MANIFEST, digest_of, open_frames
 
-    if _kind(folder / MANIFEST) == "grant.evidence":
+    if _kind(directory / MANIFEST) == "grant.evidence":
         from ledgerframes.analysis.grant import verify as verify_evidence
 
-        checks = len(verify_evidence(folder, net=context.connect() if inputs else None))
+        checks = len(verify_evidence(directory, net=context.connect() if inputs else None))
     else:
-        checks = len(open_frames(folder).tables)
-    document = {"folder": folder, "manifest_sha256": digest_of(folder / MANIFEST), "checks": checks, "failed": 0}
+        checks = len(open_frames(directory).tables)
+    document = {"directory": directory, "manifest_sha256": digest_of(directory / MANIFEST), "checks": checks, "failed": 0}
     context.print_result(document, _format)
 
 
@@ -45,7 +45,7 @@ def _kind(manifest: Path) -> str:
 def _format(document: dict[str, Any]) -> str:
     return output.format_pairs(
         [
-            ("folder", document["folder"]),
+            ("directory", document["directory"]),
             ("manifest", document["manifest_sha256"]),
             ("checks", f"{document['checks']:,}, none failed"),
         ]

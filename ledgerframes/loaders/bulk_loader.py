@@ -22,6 +22,7 @@ from ledgerframes.loaders.bulk_object import BulkTask, ObjectOptions, read_objec
 from ledgerframes.loaders.executors import cores
 from ledgerframes.loaders.sync import Loader, Reader
 from ledgerframes.network import Network
+from ledgerframes.representation import pluralize
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.windows import Window, iso
@@ -84,8 +85,8 @@ class BulkLoader(Loader[BulkTask]):
         """Return frames of segments."""
         if self.failures and not self.options.allow_partial:
             raise IntegrityError(
-                f"Cannot read {len(self.failures):,} bulk objects, the first because: {next(iter(self.failures.values()))} "
-                "Pass allow_partial=True (--allow-partial) to load the others.",
+                f"Cannot read {pluralize(len(self.failures), 'bulk object')}, the first because: "
+                f"{next(iter(self.failures.values()))} Pass allow_partial=True (--allow-partial) to load the others.",
                 path=next(iter(self.failures)),
                 failures=self.failures,
             )

@@ -254,7 +254,7 @@ class _ObjectReader:
             yield
         except DecodeError as error:
             raise IntegrityError(
-                f"{self._task.name} contains something else than {self._kind}: {error}", path=self._task.object_key
+                f"{self._task.name} contains something other than {self._kind}: {error}", path=self._task.object_key
             ) from error
 
     def _extend_bounds(self, positions: list[Position]) -> None:

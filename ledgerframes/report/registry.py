@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.own_notebook import parameter_model, report_name
+from ledgerframes.settings import describe_constraint
 
 PACKAGE_DIR = Path(__file__).parent
 
@@ -101,7 +102,7 @@ class Report:
             return self.parameters(**parameters).model_dump(mode="json")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise UsageError(f"Invalid parameter {first['loc'][0]} of report {self.name}: {first['msg']}.") from None
+            raise UsageError(f"{first['loc'][0]}= of report {self.name} {describe_constraint(first['msg'])}.") from None
 
 
 REPORTS: dict[str, Report] = {

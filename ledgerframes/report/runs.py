@@ -169,4 +169,4 @@ def _change(before: Value, after: Value) -> str:
         return ""
     if isinstance(before, float) or isinstance(after, float):
         return f"{(after - before) * 100:+.2f} points"
-    return f"{(after - before) / before:+.1%}" if before else ""
+    return f"{(after - before) / before * 100:+.1f} %" if before else ""

@@ -27,7 +27,7 @@ USAGE = {
     ),
     "parameter value": (
         ["report", "run", "verdicts", "--during", "yesterday", "--param", "top=many"],
-        "parameter top",
+        "top= of report verdicts must be a valid integer.",
         "integer",
     ),
     "parameter form": (["report", "run", "verdicts", "--during", "yesterday", "--param", "top"], "NAME=VALUE", "report list"),
@@ -51,10 +51,18 @@ USAGE = {
     "command": (["fetch"], "No such command 'fetch'", "--help"),
     "no command": (["sync"], "Missing command", "--help"),
     "option": (["sync", "events", "--sinse", "2026"], "--sinse", "--help"),
-    "fault": (["sandbox", "--port", "8080", "--fault", "bad_mood=1"], "Unknown fault 'bad_mood'", "too_many_requests"),
+    "fault": (
+        ["sandbox", "--port", "8080", "--fault", "bad_mood=1"],
+        "ledgerframes: Unknown fault 'bad_mood'",
+        "too_many_requests",
+    ),
     "fault value": (["sandbox", "--port", "8080", "--fault", "old_service=much"], "must be a number", "old_service=0.1"),
     "fault size": (["sandbox", "--port", "8080", "--fault", "old_service=7"], "not a probability", "0 to 1"),
-    "vocabulary": (["sandbox", "--port", "8080", "--vocabulary", "latin"], "latin", "canton"),
+    "vocabulary": (
+        ["sandbox", "--port", "8080", "--vocabulary", "latin"],
+        "vocabulary= must be neutral, canton or a table",
+        "got 'latin'",
+    ),
     "port": (["sandbox"], "--port", "--help"),
 }
 

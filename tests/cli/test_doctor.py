@@ -183,7 +183,7 @@ def test_a_host_without_a_time(date: str) -> None:
 )
 def test_a_version_is_compared_with_those_that_were_tried(version: str, status: str) -> None:
     result, message, *step = doctor._compare("history", version, version)
-    assert message == f"{version}; this release was tried with {', '.join(TRIED['history'])}."
+    assert message == f"{version}. This release was tried with {', '.join(TRIED['history'])}."
     assert (result, bool(step)) == (status, status == "warning")
 
 
@@ -197,7 +197,7 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
     assert good.code == 0, good.out
     assert f"offsets after 0 through {box.ledger.end():,}" in good.out
     assert "The token is accepted" in good.out
-    assert f"3.5.14; this release was tried with {', '.join(TRIED['ledger'])}." in good.out
+    assert f"3.5.14. This release was tried with {', '.join(TRIED['ledger'])}." in good.out
     assert box.token not in good.out + good.err
     Path("ledgerframes.toml").write_text(section + f'token = "{box.expired_token}"\n')
     bad = run("--profile", "local", "doctor")

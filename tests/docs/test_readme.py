@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib import pyplot
 
+import ledgerframes as lf
 from ledgerframes.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +35,16 @@ def test_python_blocks_run(readme: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(ROOT)
     for block in blocks:
         exec(compile(block, readme, "exec"), {})
+
+
+def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "data" / "make.py"))
+    monkeypatch.setitem(script["main"].__globals__, "FOLDER", tmp_path / "sample")
+    script["main"]()
+    kept, made = lf.open_frames(ROOT / "data" / "sample"), lf.open_frames(tmp_path / "sample")
+    assert kept.tables == made.tables
+    assert [table for table in kept.tables if not getattr(kept, table).equals(getattr(made, table))] == []
+    assert set(kept.verdicts["migration_id"]) == {4}  # as the page says
 
 
 def test_make_targets_exist() -> None:

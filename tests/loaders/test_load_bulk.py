@@ -319,7 +319,7 @@ def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
     [
         ("truncated_object", "digest"),
         ("corrupt_object", "digest"),
-        ("foreign_object", "something else than updates"),
+        ("foreign_object", "something other than updates"),
         ("bomb_object", "max_decompression_ratio"),
     ],
 )
@@ -401,7 +401,7 @@ def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> Non
     net = connect(tmp_path)
     good = lf.load_bulk(net, **DAY, plan=True)["object_key"].tolist()[:2]
     missing = "2026-01-01T00:00:00Z~2026-01-02T00:00:00Z/updates_0.zstd"
-    with pytest.raises(IntegrityError) as caught:
+    with pytest.raises(IntegrityError, match=r"^Cannot read 1 bulk object, the first because: ") as caught:
         lf.load_bulk(net, object_keys=[missing, *good])
     assert list(caught.value.failures) == [missing]
     assert net.store.committed_keys(BULK_BY_KEY) >= set(good)

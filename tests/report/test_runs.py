@@ -52,7 +52,7 @@ def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Sm
     assert changes.loc["window until", ["before", "after"]].tolist() == ["2026-11-08T12:00:00Z", "2026-11-09T00:00:00Z"]
     before, after = runs["requests"]
     assert changes.loc["requests", ["before", "after"]].tolist() == [f"{before:,}", f"{after:,}"]
-    assert changes.loc["requests", "change"] == f"{(after - before) / before:+.1%}"
+    assert changes.loc["requests", "change"] == f"{(after - before) / before * 100:+.1f} %"
     with pytest.raises(UsageError, match="0 runs have a key that begins with 'nope'"):
         compare_runs(tmp_path, "small", "nope", runs.loc[0, "key"])
 

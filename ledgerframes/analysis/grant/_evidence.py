@@ -285,7 +285,7 @@ def _totals(use: Use) -> pd.DataFrame:
 
 
 def _outside_rows(use: Use) -> pd.DataFrame:
-    """Return the accepted and rejected requests of outside parties, as the folder has them."""
+    """Return the accepted and rejected requests of outside parties, as the directory has them."""
     is_decided = use.rows["is_accepted"] | is_rejected(use.rows)
     rows = use.rows[use.rows["is_outside"] & is_decided].reset_index(drop=True)
     return pd.DataFrame(

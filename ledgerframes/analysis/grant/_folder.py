@@ -1,4 +1,4 @@
-"""The folder of an evidence, with a manifest of digests that anybody can check."""
+"""The directory of an evidence, with a manifest of digests that anybody can check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VERIFY = declare.Figure(
     rows="One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the "
     "first row, with the one that its author published.",
     columns=(
-        declare.text("subject", "File of the folder, input file of the store, or column of the days."),
+        declare.text("subject", "File of the directory, input file of the store, or column of the days."),
         declare.label("check", "digest, input, or sum of the requests."),
         declare.text("expected", "Digest in the manifest, or sum of the requests."),
         declare.text("value", "Digest of the file, or sum of the days."),
@@ -40,7 +40,7 @@ VERIFY = declare.Figure(
 
 
 def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables and their manifest to a new folder, always the same bytes, or nothing."""
+    """Write tables and their manifest to a new directory, always the same bytes, or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")
     try:
@@ -84,7 +84,7 @@ def _write(directory: Path, name: str, rows: pd.DataFrame) -> list[tuple[str, di
 
 @VERIFY.document
 def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
-    """Check a folder of :func:`evidence` against its manifest and its own rows.
+    """Check a directory of :func:`evidence` against its manifest and its own rows.
 
     Parameters
     ----------
@@ -132,13 +132,13 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError("the manifest is not one of an evidence")
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise StoreError(
-            f"Cannot verify {folder}: {error}. Choose a folder that lf.grant.evidence wrote.", path=str(folder)
+            f"Cannot verify {folder}: {error}. Choose a directory that lf.grant.evidence wrote.", path=str(folder)
         ) from error
     return manifest
 
 
 def _check_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Checks:
-    """Return the checks of all files, also of those that only one of folder and manifest has."""
+    """Return the checks of all files in the directory or the manifest."""
     present = {path.name for path in folder.iterdir() if path.name != MANIFEST}
     checks = []
     for name in sorted(present | set(files)):
