@@ -50,7 +50,12 @@ def in_process(app: Any) -> BaseTransport:
     """Return a transport that calls a WSGI app instead of the network."""
     import httpx  # here and below only when needed, because the import is half as slow as that of pandas
 
-    return httpx.WSGITransport(app=app)
+    def call(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        # WSGI wants the bytes of the path as Latin-1, but httpx passes its characters.
+        environ["PATH_INFO"] = environ["PATH_INFO"].encode().decode("latin-1")
+        return app(environ, start_response)
+
+    return httpx.WSGITransport(app=call)
 
 
 class Transport:

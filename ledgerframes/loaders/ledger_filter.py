@@ -53,7 +53,7 @@ class LedgerFilter:
         """Return the tables of a page, whose updates must be inside its bounds."""
         with pause_gc(), decode_boundary(PAGE):
             trees = self.update_format.shape == "ledger_effects"
-            tables = ledger_tables(page.updates, self.participant_id, trees=trees)
+            tables = ledger_tables(page.updates or (), self.participant_id, trees=trees)
             offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
             start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
             if offsets["min"] is not None and not start < offsets["min"] <= offsets["max"] <= stop:

@@ -128,9 +128,9 @@ class HistoryApi(Api):
         encoding = members.get(key)
         if encoding is None:
             return "compact_json"
-        if encoding not in ENCODINGS:
+        if not isinstance(encoding, str) or encoding not in ENCODINGS:
             raise HttpError(400, f"{encoding!r} is not a value of {key}: use one of {', '.join(ENCODINGS)}")
-        return str(encoding)
+        return encoding
 
     def _has_started(self, migration_id: int) -> bool:
         # The service starts the next migration when it has all of the one before.

@@ -29,6 +29,7 @@ ONBOARDED = {"user_onboarded": True, "user_wallet_installed": True, "has_feature
 CREATED, ACCEPTED, COMPLETED, FAILED = "created", "accepted", "completed", "failed"
 EXPIRED, REJECTED, WITHDRAWN = "expired", "rejected", "withdrawn"
 MAX_TEXT = 279  # characters
+MAX_TIME = 253_402_300_799_999_999  # last microsecond that a time of the contract language can have
 AMOUNT = re.compile(r"\d{1,28}(\.\d{1,10})?", re.ASCII)
 PARTY = re.compile(r"[^:\s]+::[0-9a-f]+")
 PROCESSING_REQUESTS = 3  # duration of a submission after a 429
@@ -56,6 +57,7 @@ class OfferRequest(msgspec.Struct, frozen=True):
             f"description must have 1 to {MAX_TEXT} characters": not 0 < len(self.description) <= MAX_TEXT,
             f"tracking_id must have 1 to {MAX_TEXT} characters": not 0 < len(self.tracking_id) <= MAX_TEXT,
             f"expires_at {self.expires_at} has passed: it is {now}": self.expires_at <= now,
+            f"expires_at {self.expires_at} is after the year 9999": self.expires_at > MAX_TIME,
         }
         for message, applies in refusals.items():
             if applies:

@@ -257,6 +257,20 @@ def test_a_page_that_cannot_be_decoded_is_not_taken_for_known(tmp_path: Path) ->
     assert_equal(resumed, every_table(lf.load_updates(connect(tmp_path / "other"))))
 
 
+@pytest.mark.parametrize("updates", [{}, {"updates": None}, {"updates": []}])
+def test_a_page_may_omit_the_list_of_updates(tmp_path: Path, updates: dict[str, Any]) -> None:
+    bodies: dict[str, Any] = {
+        "/v2/version": {"version": "3.5.14"},
+        "/v2/parties/participant-id": {"participantId": "p::1"},
+        "/v2/state/ledger-end": {"offset": 9},
+        "/v2/state/latest-pruned-offsets": {"participantPrunedUpToInclusive": 0},
+        "/v2/updates/get-updates-page": {**updates, "lowestPageOffsetExclusive": 0, "highestPageOffsetInclusive": 9},
+    }
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=bodies[request.url.path]))
+    net = lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=tmp_path)
+    assert len(lf.load_updates(net).ledger_updates) == 0
+
+
 def test_two_participants_are_never_mixed(tmp_path: Path) -> None:
     box = Sandbox(**WORLD)
     lf.load_updates(connect(tmp_path, box, network="one"))

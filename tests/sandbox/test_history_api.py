@@ -144,6 +144,7 @@ def test_unknown_ids_are_not_found(client: httpx.Client, path: str) -> None:
         for body, plain in (
             ({"page_size": 1001}, False),
             ({"page_size": 5, "lang_value_encoding": "pretty"}, False),
+            ({"page_size": 5, "lang_value_encoding": ["compact_json"]}, False),
             ({"page_size": 5, "after": 7}, True),
             ({"page_size": 5, "after": {"after_migration_id": 3}}, True),
             ({"page_size": 5, "after": {"after_migration_id": "3", "after_record_time": "x"}}, True),

@@ -234,3 +234,10 @@ def test_a_page_builds_only_what_it_shows() -> None:
     box = Sandbox(1, 24_000, 8)
     page(ledger_of(box), beginOffsetExclusive=box.ledger.end() // 2, maxPageSize=20)
     assert box.world.generated <= 3
+
+
+@pytest.mark.parametrize("content", [{}, {"value": {}}, {"value": None}])
+def test_a_filter_without_content_has_defaults(content: dict[str, Any], box: Sandbox) -> None:
+    events = {"filtersForAnyParty": {"cumulative": [{"identifierFilter": {"WildcardFilter": content}}]}}
+    response = ledger_of(box).post(PAGE, json={"updateFormat": {"includeReassignments": events}})
+    assert response.status_code == 200

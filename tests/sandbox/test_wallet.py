@@ -233,3 +233,14 @@ def test_contract_ids_look_like_contract_ids() -> None:
     assert re.fullmatch("00[0-9a-f]+", created)
     assert client.get(OFFERS).json()["offers"][0]["payload"]["amount"]["unit"] == "AmuletUnit"
     assert client.get("/v0/wallet/user-status").json()["party_id"] == box.user_parties[0]
+
+
+@pytest.mark.parametrize("expires_at", [253_402_300_800_000_000, 2**63 - 1, 2**63])
+def test_an_expiry_after_the_year_9999_is_refused(expires_at: int) -> None:
+    box = new_box()
+    client = wallet_of(box)
+    assert client.post(OFFERS, json=offer(box, expires_at=expires_at)).status_code == 400
+    latest = offer(box, expires_at=253_402_300_799_999_999)
+    assert client.post(OFFERS, json=latest).status_code == 200
+    (contract,) = client.get(OFFERS).json()["offers"]
+    assert contract["payload"]["expiresAt"] == "9999-12-31T23:59:59.999999Z"

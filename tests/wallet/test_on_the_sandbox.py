@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,14 @@ def test_what_becomes_of_an_offer_is_seen(tmp_path: Path, step: str) -> None:
     expected = {"accept": ("completed", None), "reject": ("failed", "rejected"), "withdraw": ("failed", "withdrawn")}[step]
     assert row["status"] == expected[0]
     assert expected[1] is None or row["failure_kind"] == expected[1]
+
+
+@pytest.mark.parametrize("tracking_id", ["Grüße", "10 €", "日本"])
+def test_ids_of_any_script_reach_the_sandbox(tmp_path: Path, tracking_id: str) -> None:
+    box = Sandbox(events=400, days=1)
+    net = connect(box, tmp_path)
+    terms: dict[str, Any] = {"receiver": box.user_parties[1], "amount": 1, "description": "tea", "tracking_id": tracking_id}
+    net.wallet.offer_transfer(**terms, expires_in=timedelta(days=1))
+    assert net.wallet.offer_status(tracking_id).status == "created"
+    with pytest.raises(lf.NotFoundError, match=tracking_id):
+        net.history.event(tracking_id)

@@ -232,7 +232,7 @@ class UpdatesPage(LedgerStruct):
 
     lowest_page_offset_exclusive: Offset
     highest_page_offset_inclusive: Offset
-    updates: list[UpdateItem]
+    updates: list[UpdateItem] | None = None
     next_page_token: str | None = None
 
 

@@ -154,7 +154,7 @@ class EventFilter:
             yield _Filter(party, None)
         for cumulative in filters.cumulative:
             for kind, wrapped in cumulative.identifier_filter.items():
-                value = wrapped.get("value", wrapped)
+                value = wrapped.get("value") or wrapped
                 blob, view = bool(value.get("includeCreatedEventBlob")), bool(value.get("includeInterfaceView"))
                 if kind in ("WildcardFilter", "Empty"):
                     yield _Filter(party, None, blob)
