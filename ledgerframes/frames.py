@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -190,6 +191,12 @@ class Frames:
         dataset = self._source.scan(table)
         return dataset if expression is None else dataset.filter(expression)
 
+    @contextmanager
+    def _scanning(self, table: str) -> Iterator[ds.Dataset]:
+        """Scan one table, and raise the errors of its files as StoreError."""
+        with damage_as_store_error(table, self._source.location):
+            yield self.scan(table)
+
     def read(self, table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Read one table, or some of its columns.
 
@@ -351,7 +358,8 @@ class Frames:
         condition = Condition.of(self._required(table), predicate, columns, equal)
         rows = self.read(table, condition.columns_to_read)
         update_ids = condition.matching_ids(rows)
-        condition.require_known(rows, lambda column: self._source.scan(table).to_table(columns=[column])[column])
+        with damage_as_store_error(table, self._source.location):
+            condition.require_known(rows, lambda column: read_rows(self._source.scan(table), [column], None)[column])
         frames = self._filtered(replace(self._filter, update_ids=update_ids))
         frames._population = self._narrowed_population(condition, update_ids)
         return frames

@@ -207,6 +207,8 @@ class Settings(BaseModel):
     @field_validator("store")
     @classmethod
     def _store_without_keys(cls, store: str | Path) -> str | Path:
+        if "\0" in str(store):
+            raise ValueError("must be a path without null characters")
         address, _, options = str(store).partition("?")
         if "://" in address and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+(/[^@\s:]*)?", address):
             raise ValueError("must be s3://bucket/prefix for an object store, with keys in AWS_ACCESS_KEY_ID")

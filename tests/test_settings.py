@@ -75,6 +75,7 @@ def test_token_is_never_shown() -> None:
         ({"history_url": "https://user:secret@host"}, "history_url"),
         ({"vocabulary": "klingon"}, "vocabulary"),
         ({"network": "../elsewhere"}, "network"),
+        ({"store": "a\0b"}, "store= must be a path without null characters"),
         ({"color": "red"}, "Unknown setting 'color'"),
         ({"limits": 3}, "limits"),
     ],

@@ -157,10 +157,11 @@ def root_templates(
 ) -> pd.DataFrame:
     """Return columns of each update's first root node, missing without a visible tree."""
     is_root = pc.field("depth") == 0
-    roots = frames.scan("tree_events").filter(is_root).to_table(columns=["update_id", "node_index", *names])
-    nodes = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)
-    indexes = positions(update_ids, nodes["update_id"])
-    return pd.DataFrame({name: take_or_missing(nodes[name], indexes) for name in names})
+    with frames._scanning("tree_events") as nodes:
+        roots = nodes.filter(is_root).to_table(columns=["update_id", "node_index", *names])
+    rows = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)
+    indexes = positions(update_ids, rows["update_id"])
+    return pd.DataFrame({name: take_or_missing(rows[name], indexes) for name in names})
 
 
 # -- list columns -------------------------------------------------------------------------------------------------------

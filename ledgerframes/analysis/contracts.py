@@ -90,22 +90,13 @@ def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd
             "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
             "Pass the unfiltered frames."
         )
-    nodes = frames.scan("tree_events")
+    frames.scan("tree_events")  # refuses frames without this table before their coverage
     base = None if base is None else snapshot_rows(base, "base")
     since = HISTORY_START if base is None else _snapshot_time(base, until)
     require_final_history(frames, Window(since, until))
-    nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
-    contract_ids, is_archival = _creates_and_archivals(nodes)
-    consumed = contract_ids.filter(is_archival)
-    is_excluded = pc.or_(is_archival, _is_in(contract_ids, consumed))
-    if base is None:
-        contracts = _read_creates(nodes, pc.invert(is_excluded))
-    else:
-        base_ids = _ids_of(base)
-        unconsumed = base[~_is_in(base_ids, consumed).to_numpy()].drop(columns="snapshot_time")
-        is_excluded = pc.or_(is_excluded, _is_in(contract_ids, base_ids))
-        contracts = pd.concat([unconsumed, _read_creates(nodes, pc.invert(is_excluded))])
-    contracts = contracts.sort_values("contract_id", ignore_index=True)
+    with frames._scanning("tree_events") as nodes:
+        nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
+        contracts = _active_contracts(nodes, base).sort_values("contract_id", ignore_index=True)
     return contracts.assign(snapshot_time=pd.Series(until, contracts.index, "datetime64[us, UTC]"))[COLUMN_NAMES]
 
 
@@ -126,6 +117,20 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
 
 
 # -- history ------------------------------------------------------------------------------------------------------------
+
+
+def _active_contracts(nodes: ds.Dataset, base: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the contracts of a base and of creates that no archival consumes."""
+    contract_ids, is_archival = _creates_and_archivals(nodes)
+    consumed = contract_ids.filter(is_archival)
+    is_excluded = pc.or_(is_archival, _is_in(contract_ids, consumed))
+    if base is None:
+        return _read_creates(nodes, pc.invert(is_excluded))
+    base_ids = _ids_of(base)
+    unconsumed = base[~_is_in(base_ids, consumed).to_numpy()].drop(columns="snapshot_time")
+    is_excluded = pc.or_(is_excluded, _is_in(contract_ids, base_ids))
+    contracts: pd.DataFrame = pd.concat([unconsumed, _read_creates(nodes, pc.invert(is_excluded))])
+    return contracts
 
 
 def _creates_and_archivals(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:

@@ -131,4 +131,5 @@ def _tree_of(frames: Frames, event_id: str, name: str) -> pd.DataFrame:
 
 def _read(frames: Frames, expression: pc.Expression) -> pd.DataFrame:
     spec = table("tree_events")
-    return spec.to_pandas(spec.sorted(frames.scan("tree_events").filter(expression).to_table()))
+    with frames._scanning("tree_events") as nodes:
+        return spec.to_pandas(spec.sorted(nodes.filter(expression).to_table()))

@@ -257,6 +257,8 @@ class Transport:
                 endpoint=endpoint,
                 host=host,
             ) from error
+        except httpx.InvalidURL as error:  # of an id or a page token
+            raise UsageError(f"Cannot send {endpoint[:80]} to {host}: {error}. Pass a shorter text.") from error
         except (httpx.HTTPError, OSError) as error:
             raise HostUnreachableError(
                 f"{host} did not complete {endpoint}: {_one_line(error)}. Check the URL and the network, or add a second host.",

@@ -103,9 +103,9 @@ class BulkLoader(Loader[BulkTask]):
         objects = ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1)
         return self.frames_of(self.net.store.segments(self.dataset, objects))
 
-    def stored_objects(self) -> list[ObjectSet]:
-        """Return the extents of the dataset."""
-        extents = [segment.extent for segment in self.net.store.segments(self.dataset)]
+    def stored_objects(self, *, accept_provisional: bool = False) -> list[ObjectSet]:
+        """Return the extents of the final segments of the dataset, or of all."""
+        extents = [each.extent for each in self.net.store.segments(self.dataset) if each.final or accept_provisional]
         return [extent for extent in extents if isinstance(extent, ObjectSet)]
 
 
@@ -134,13 +134,16 @@ class FolderLoader(BulkLoader):
         return [task for folder in self.folders for task in folder.tasks]
 
     def finish(self) -> None:
-        """Commit the folders of which every object is stored as final."""
-        stored_keys = self.net.store.committed_keys(self.dataset)
+        """Commit the folders of which every object is stored, as final if all objects are."""
+        final_keys = self.net.store.committed_keys(self.dataset)
+        stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=True)
         for folder in self.folders:
-            if folder.name not in stored_keys and stored_keys.issuperset(task.object_key for task in folder.tasks):
+            object_keys = {task.object_key for task in folder.tasks}
+            is_final = object_keys <= final_keys
+            if object_keys <= stored_keys and folder.name not in (final_keys if is_final else stored_keys):
                 window = microseconds(folder.since), microseconds(folder.until)
                 extent = ObjectSet(frozenset({folder.name}), ANY_MIGRATION, *window)
-                self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
+                self.net.store.commit(self.dataset, extent, {}, final=is_final, source=self.net.name)
 
 
 class BulkWindowLoader(FolderLoader):
@@ -161,13 +164,15 @@ class BulkWindowLoader(FolderLoader):
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the windows without a complete folder."""
         if self.net.offline:
-            missing = missing_windows(self.window, self.stored_objects())
+            missing = missing_windows(self.window, self.stored_objects(accept_provisional=accept_provisional))
             return {str(window): {"since": window.since, "until": window.until} for window in missing}
         return super().missing()
 
     def frames(self) -> Frames:
         """Return frames of the window."""
-        return self.frames_of(self.net.store.segments(self.dataset, self.window), self.window)
+        # The mark of a folder with a provisional object has no rows, and would make all objects of the day provisional.
+        segments = self.net.store.segments(self.dataset, self.window)
+        return self.frames_of([each for each in segments if each.final or each.files], self.window)
 
 
 class BulkSnapshotLoader(FolderLoader):
@@ -189,27 +194,27 @@ class BulkSnapshotLoader(FolderLoader):
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the time if no snapshot is stored."""
         if self.net.offline:
-            return {} if self._stored_folder() else {iso(self.at): {"since": self.at}}
+            return {} if self._stored_folder(accept_provisional=accept_provisional) else {iso(self.at): {"since": self.at}}
         return super().missing()
 
     def count_text(self, count: int) -> str:
         """Return what is missing offline."""
         return "a snapshot at or before this time is"
 
-    def _stored_folder(self) -> ObjectSet | None:
+    def _stored_folder(self, *, accept_provisional: bool = False) -> ObjectSet | None:
         """Return the newest complete folder of the store."""
-        complete = [extent for extent in self.stored_objects() if extent.is_folder and extent.start <= microseconds(self.at)]
+        objects = self.stored_objects(accept_provisional=accept_provisional)
+        complete = [extent for extent in objects if extent.is_folder and extent.start <= microseconds(self.at)]
         return max(complete, key=lambda extent: extent.start, default=None)
 
     def frames(self) -> Frames:
         """Return frames of the snapshot."""
         if not self.net.offline and self.folders:
             return self.frames_of_keys(task.object_key for task in self.tasks())
-        newest = self._stored_folder()
+        newest = self._stored_folder(accept_provisional=True)
         assert newest is not None
-        return self.frames_of_keys(
-            key for extent in self.stored_objects() if extent.folders == newest.folders for key in extent.object_keys
-        )
+        in_folder = [each for each in self.stored_objects(accept_provisional=True) if each.folders == newest.folders]
+        return self.frames_of_keys(key for extent in in_folder if not extent.is_folder for key in extent.object_keys)
 
 
 class BulkKeyLoader(BulkLoader):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, EVENTS_BY_ID, LEDGER
-from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.store import Store
 
 # Tables with a row for every committed update, and verdicts whose ids a caller named so.
@@ -31,6 +31,6 @@ def committed_ids(store: Store, update_ids: pa.Array) -> frozenset[str]:
         has_id = pc.field("update_id").isin(update_ids)
         snapshot = store.snapshot(dataset)
         with damage_as_store_error(table, snapshot.location):
-            rows = snapshot.scan(table).to_table(["update_id"], filter=has_id if condition is None else has_id & condition)
+            rows = read_rows(snapshot.scan(table), ["update_id"], has_id if condition is None else has_id & condition)
         known.update(rows["update_id"].to_pylist())
     return frozenset(known)

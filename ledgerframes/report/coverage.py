@@ -18,6 +18,7 @@ from ledgerframes.network import Network
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
+from ledgerframes.store.scan import count_rows, read_rows
 from ledgerframes.windows import Window, iso
 
 
@@ -117,13 +118,18 @@ def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.
 
 def _count_provisional_rows(frames: Frames, segments: list[Segment]) -> int:
     filters = [segment.extent.filter() for segment in segments if not segment.final]
-    return sum(frames.scan(table).filter(each).count_rows() for each in filters for table in frames.tables)
+    count = 0
+    for table in frames.tables:
+        with frames._scanning(table) as rows:
+            count += sum(count_rows(rows, each) for each in filters)
+    return count
 
 
 def _data_until(frames: Frames, segments: list[Segment], latest: datetime) -> datetime | None:
     times = [segment.extent.window.until for segment in segments if segment.final and isinstance(segment.extent, MigrationWindow)]
     for table in ("verdicts", "updates"):
-        newest = pc.max(frames.scan(table).to_table(columns=["record_time"])["record_time"]).as_py()
+        with frames._scanning(table) as rows:
+            newest = pc.max(read_rows(rows, ["record_time"], None)["record_time"]).as_py()
         times += [newest] if newest else []
     return min(max(times), latest) if times else None
 

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
-from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.windows import Window
 
@@ -66,5 +66,5 @@ def first_event_time(source: FrameSource) -> datetime | None:
     if not (source.coverage()["since"] == START_OF_TIME).any():
         return None
     with damage_as_store_error("updates", source.location):
-        first: datetime | None = pc.min(source.scan("updates").to_table(columns=["record_time"])["record_time"]).as_py()
+        first: datetime | None = pc.min(read_rows(source.scan("updates"), ["record_time"], None)["record_time"]).as_py()
     return first

@@ -310,6 +310,7 @@ def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
         (lambda it: it.call("users", user_id="a"), "Operation 'users' has no path parameters, got user_id"),
         (lambda it: it.party(".."), "party= must be text that a URL path can contain"),
         (lambda it: it.package(""), "package_id= must be text"),
+        (lambda it: it.party("x" * 70_000), "Cannot send GET /v2/parties/x+ to .*: URL too long"),
         (lambda it: it.user(None), "user_id= must be text"),
         (lambda it: it.user(7), "user_id= must be text"),
         (lambda it: it.command_completions(7), "parties= must be text"),

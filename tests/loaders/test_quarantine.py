@@ -17,7 +17,7 @@ from ledger_items import update
 import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
 from ledgerframes.errors import DecodeError, IntegrityError, UsageError
-from ledgerframes.loaders import state
+from ledgerframes.loaders import bulk_object, state
 from ledgerframes.loaders.ledger_filter import open_ledger
 from ledgerframes.loaders.ledger_pages import follow
 from ledgerframes.store.prune import prune
@@ -130,6 +130,35 @@ def test_a_line_does_not_lose_its_object(kind: str, position: int, objects: Path
     well = lf.load_bulk(net, paths=[whole])
     assert well.updates.equals(expected)
     assert lf.load_bulk(net, paths=[whole], plan=True).empty
+
+
+@pytest.mark.parametrize(("table", "options"), [("updates", DAYS), ("active_contracts", {"kind": "acs", "at": "2026-11-08"})])
+def test_a_folder_with_a_bad_line_can_be_read_offline(
+    table: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    download = bulk_object._download
+
+    def download_spoiled(net: lf.Network, task: Any, partial: Path, **others: Any) -> Any:
+        local = download(net, task, partial, **others)
+        if task.key.index == 1:
+            spoil(local.path, local.path, b"[1]", 3)
+        return local
+
+    net = lf.connect("sandbox", events=1200, days=2, store=tmp_path)
+    offline = lf.connect("sandbox", events=1200, days=2, store=tmp_path, offline=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(bulk_object, "_download", download_spoiled)
+        frames = lf.load_bulk(net, **options, on_bad_item="quarantine")
+        again = lf.load_bulk(offline, **options)
+        assert again.read(table).equals(frames.read(table))
+        assert again.coverage.equals(frames.coverage)
+        assert set(again.coverage["status"]) == {"final", "provisional"}
+        with pytest.raises(IntegrityError, match="line"):
+            lf.load_bulk(net, **options)
+    well = lf.load_bulk(net, **options)
+    assert len(well.read(table)) > len(frames.read(table))
+    assert lf.load_bulk(offline, **options).read(table).equals(well.read(table))
+    assert lf.load_bulk(net, **options, plan=True).empty
 
 
 # -- updates that are followed --------------------------------------------------------------------------------------------

@@ -149,8 +149,8 @@ def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
     """Return the rows of one update. The store reads no others."""
-    rows = frames.scan(name).filter(pc.field("update_id") == update_id).to_table(columns=columns)
-    return table(name).to_pandas(rows)
+    with frames._scanning(name) as rows:
+        return table(name).to_pandas(rows.filter(pc.field("update_id") == update_id).to_table(columns=columns))
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:

@@ -161,7 +161,8 @@ def units(value: object) -> int | None:
 def _own_rows(frames: Frames) -> pd.DataFrame:
     """Return the nodes of the network's packages, in the order of the history."""
     is_own = pc.match_substring_regex(pc.field("package_name").cast(pa.string()), pattern="^splice-")
-    table = frames.scan("tree_events").filter(is_own).to_table(columns=COLUMNS)
+    with frames._scanning("tree_events") as nodes:
+        table = nodes.filter(is_own).to_table(columns=COLUMNS)
     rows: pd.DataFrame = table.to_pandas().sort_values(ORDER, ignore_index=True)
     return rows.assign(time=microseconds(rows.pop("record_time")))
 
@@ -228,7 +229,8 @@ def _link(nodes: list[Node], parents: list[Any], frames: Frames) -> None:
 
 def _parents_of_others(frames: Frames) -> dict[str, Any]:
     columns = ["event_id", "parent_event_id"]
-    table = frames.scan("tree_events").to_table(columns=columns, filter=pc.field("choice").is_valid())
+    with frames._scanning("tree_events") as nodes:
+        table = nodes.to_table(columns=columns, filter=pc.field("choice").is_valid())
     return dict(zip(table["event_id"].to_pylist(), table["parent_event_id"].to_pylist(), strict=True))
 
 

@@ -17,6 +17,7 @@ from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.store.scan import read_rows
 
 App = dict[str, list[str]]
 MEMBERS = ("packages", "templates", "parties")
@@ -56,11 +57,11 @@ def _visible_ids(frames: Frames, app: App) -> list[str]:
     """Return the updates with a node of the app's packages and templates."""
     if not app["packages"] and not app["templates"]:
         return []
-    nodes = frames.scan("tree_events")
-    for name, column in COLUMNS_OF_NODES.items():
-        if app[name]:
-            nodes = nodes.filter(pc.field(column).cast(pa.string()).isin(app[name]))
-    ids: list[str] = nodes.to_table(columns=["update_id"])["update_id"].unique().to_pylist()
+    with frames._scanning("tree_events") as nodes:
+        for name, column in COLUMNS_OF_NODES.items():
+            if app[name]:
+                nodes = nodes.filter(pc.field(column).cast(pa.string()).isin(app[name]))
+        ids: list[str] = read_rows(nodes, ["update_id"], None)["update_id"].unique().to_pylist()
     return ids
 
 
@@ -114,7 +115,8 @@ def require_known_names(frames: Frames, app: App) -> None:
     """Raise a UsageError for a package or template that no node has."""
     for name, column in COLUMNS_OF_NODES.items():
         if app[name]:
-            values = frames.scan("tree_events").to_table(columns=[column])[column].cast(pa.string())
+            with frames._scanning("tree_events") as nodes:
+                values = read_rows(nodes, [column], None)[column].cast(pa.string())
             occurring = values.unique().drop_null().to_pylist()
             unknown = sorted(set(app[name]) - set(occurring))
             if unknown:

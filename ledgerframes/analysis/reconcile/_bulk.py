@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import incomplete_windows
@@ -191,9 +192,14 @@ def _compare(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
     return pd.concat([_compare_table(listing, bulk, table) for table in KEYS], ignore_index=True)
 
 
+def _read(frames: Frames, name: str) -> pa.Table:
+    with frames._scanning(name) as rows:
+        return rows.to_table()
+
+
 def _compare_table(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
     """Return one row per row of a table in either source."""
-    ours, theirs = (frames.scan(name).to_table() for frames in (listing, bulk))
+    ours, theirs = (_read(frames, name) for frames in (listing, bulk))
     key = KEYS[name]
     columns = [column for column in table(name).columns if column.name not in (key, OF_THE_HOST)]
     rows = compare_tables(ours, theirs, key, [*dict.fromkeys([*HEAD, key])], columns)

@@ -60,8 +60,9 @@ def of_template(lifetimes: pd.DataFrame, template: str) -> pd.DataFrame:
 
 def _creates(frames: Frames) -> pd.DataFrame:
     is_one = pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
-    nodes = frames.scan("tree_events").filter((pc.field("event_type") == "created_event") & is_one)
-    rows = table("tree_events").to_pandas(nodes.to_table(columns=CREATE_COLUMNS)).sort_values(["record_time", "contract_id"])
+    with frames._scanning("tree_events") as nodes:
+        creates = nodes.filter((pc.field("event_type") == "created_event") & is_one).to_table(columns=CREATE_COLUMNS)
+    rows = table("tree_events").to_pandas(creates).sort_values(["record_time", "contract_id"])
     rows = rows.rename(columns={"record_time": "from", "created_at": "effective_from"})
     return rows.assign(source="history")
 
@@ -77,8 +78,9 @@ def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
     is_one = pc.field("contract_id").isin(pa.array(contract_ids.tolist(), pa.string()))
     is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == RULES))
     columns = ["contract_id", "record_time", "update_id", "template_name"]
-    nodes = frames.scan("tree_events").filter(is_one).to_table(columns=columns)
-    rows = table("tree_events").to_pandas(nodes).rename(columns={"record_time": "until"})
+    with frames._scanning("tree_events") as nodes:
+        archivals = nodes.filter(is_one).to_table(columns=columns)
+    rows = table("tree_events").to_pandas(archivals).rename(columns={"record_time": "until"})
     rows = rows.sort_values(["until", "update_id"]).drop_duplicates("contract_id", ignore_index=True)
     updates = frames.read("updates", ["update_id", "effective_at"])
     rows["effective_until"] = take_or_missing(updates["effective_at"], positions(rows["update_id"], updates["update_id"]))
