@@ -325,6 +325,16 @@ def test_the_curve_ends_below_the_timeouts():
     assert (curve.get_ydata().max(), curve.get_label()) == (0.5, "rejected (12, of which 6 timed out)")
 
 
+def test_a_doubtful_limit_names_no_timeouts_in_the_curve():
+    times = pd.to_datetime(["2026-11-08"] * 6, utc=True).as_unit("us")
+    seconds = pd.to_timedelta([25.0] * 4 + [30.1] * 2, unit="s")
+    table = pd.DataFrame(
+        {"record_time": times, "finalization_time": times + seconds, "verdict_result": "VERDICT_RESULT_REJECTED"}
+    )
+    curve = plot.verdict_latency_distribution(table).lines[0]
+    assert (curve.get_ydata().max(), curve.get_label()) == (1.0, "rejected (6)")
+
+
 def test_a_distribution_of_something_else_is_refused():
     with pytest.raises(UsageError, match=r"Pass frames\.verdicts"):
         plot.verdict_latency_distribution(result("verdict.latency")(3))

@@ -65,6 +65,7 @@ VERDICT_COLUMNS = {
     "verdict_result": "verdict_result",
     "view_count": "view_count",
 }
+PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
 SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
 
 
@@ -170,9 +171,11 @@ def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
     """Return each request once per label, with its position in `rows` as ``request``."""
     owners, parties = list_items(rows["submitting_parties"])
-    participants = rows["submitting_participant_uid"].astype("str").str.removeprefix("PAR::")
-    ids = pd.concat([pd.Series(parties.to_pandas(), dtype="str"), participants], ignore_index=True)
-    pairs = pd.DataFrame({"request": np.concatenate([owners, np.arange(len(rows))]), "label": ids.map(group_of)})
+    participants = rows["submitting_participant_uid"].astype("str").str.removeprefix(PARTICIPANT_PREFIX)
+    of_parties = pd.Series(parties.to_pandas(), dtype="str").map(group_of)
+    of_participants = participants.map(group_of).fillna((PARTICIPANT_PREFIX + participants).map(group_of))
+    labels = pd.concat([of_parties, of_participants], ignore_index=True)
+    pairs = pd.DataFrame({"request": np.concatenate([owners, np.arange(len(rows))]), "label": labels})
     pairs = pairs.dropna().drop_duplicates().sort_values(["request", "label"])
     without = pd.DataFrame({"request": np.setdiff1d(np.arange(len(rows)), pairs["request"])})
     pairs = pd.concat([pairs, without], ignore_index=True)

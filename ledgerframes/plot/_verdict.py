@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._requests import REJECTED
-from ledgerframes.analysis.verdict._latency_classes import LIMIT
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, SUSPECT_FROM
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -233,7 +233,9 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         latencies = np.maximum(latencies, MIN_SECONDS)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
             values = latencies[results == result]
-            is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
+            is_late, is_suspect = values >= LIMIT / 1e6, values >= SUSPECT_FROM / 1e6
+            is_limit_doubtful = is_suspect.sum() > 2 * is_late.sum()  # as in verdict.latency: no timeouts are named then
+            is_timeout = is_late & (result == REJECTED) & ~is_limit_doubtful
             if (~is_timeout).any():
                 timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
                 curve = ecdf((values[~is_timeout] * 1e6).round(), len(values))  # the function counts in microseconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import numpy as np
@@ -12,6 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import UsageError
+from ledgerframes.windows import Window
 
 PRICE, RATE = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
 TRANSFER, ISSUE = [(0, "Main:Asset", "Transfer")], [(0, "Main:Iou", None)]
@@ -163,6 +165,14 @@ def test_the_order_of_rows_does_not_matter(side):
         side([(ISSUE, second[::-1]), (TRANSFER, first[::-1])]), side([(ISSUE, first[::-1]), (TRANSFER, second[::-1])])
     )
     pd.testing.assert_frame_equal(forward, backward)
+
+
+def test_a_side_without_a_window_leaves_no_covered_time(side):
+    day = Window(datetime(2026, 11, 8, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))
+    one, other = (testing.frames_of(window=window, traffic=[{"update_id": "a"}]) for window in (day, None))
+    for before, after in ((one, other), (other, one)):
+        assert cost.compare(before, after)["coverage_time"].isna().all()
+    assert cost.compare(one, one)["coverage_time"].tolist() == [1.0]
 
 
 def test_frames_without_requests(side):

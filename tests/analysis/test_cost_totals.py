@@ -173,6 +173,15 @@ def test_sums_that_would_wrap_are_refused_by_name(build, event, figure):
         figure(frames)
 
 
+def test_sums_of_envelopes_are_exact_and_never_wrap(build, event):
+    large = 2**62 + 1
+    frames = build([event("a", 0, large, envelopes=[(large, [0]), (5, [])])])
+    assert cost.overhead(frames)["traffic_cost"].tolist() == [large, 5, -5]
+    assert cost.spend(build([event("a", 0, large, envelopes=[(large, [])])]))["overhead_traffic_cost"].tolist() == [large]
+    with pytest.raises(UsageError, match="traffic_cost exceeds 64 bits"):
+        cost.overhead(build([event("a", 0, 5, envelopes=[(large, [0]), (large, [])])]))
+
+
 def test_groups_that_fit_are_summed_but_their_share_needs_the_whole(build, event):
     frames = build([event("a", 1, 2**62, participant="x"), event("b", 1, 2**62, participant="y")])
     with pytest.raises(UsageError, match="total_traffic_cost"):

@@ -26,11 +26,12 @@ from trees_by_hand import (
 )  # fmt: skip
 
 import ledgerframes as lf
-from ledgerframes import analysis
+from ledgerframes import analysis, testing
 from ledgerframes.analysis.economy._nodes import units
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.windows import Window
 
 FLOWS = ("minted_app", "minted_validator", "minted_sv", "burned_traffic", "burned_names", "burned_dust", "net", "unexplained")
 APP = "app::1220aa"
@@ -46,6 +47,19 @@ def amount(text: str) -> Decimal:
 
 
 # -- rounds and control totals ------------------------------------------------------------------------------------------
+
+
+def test_no_coin_moves_in_covered_time_only() -> None:
+    """A window of three days: before the history, final, and not yet come."""
+    times = pd.date_range("2026-11-07", periods=4, tz="UTC", unit="us")
+    window = Window(times[0].to_pydatetime(), times[3].to_pydatetime())
+    covered = [{"migration_id": 4, "since": times[1], "until": times[2], "status": "final", "source": "file"}]
+    frames = testing.frames_of(window=window, coverage=covered)
+    for figure in (lf.economy.rounds, lf.economy.burn_mint):
+        days = figure(frames, every="1d")
+        assert days["net"].isna().tolist() == [True, False, True]
+        assert days["unexplained"][1] == 0
+    assert lf.economy.rounds(frames, every="1d")["traffic_bought"].isna().tolist() == [True, False, True]
 
 
 def wrapped_transfer(*, is_signed: bool = True) -> list[dict[str, Any]]:

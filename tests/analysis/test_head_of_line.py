@@ -67,6 +67,7 @@ def test_a_common_confirming_party_links_two_participants(build, event):
     def frames(*parties):
         return build(
             [
+                event("quiet", 0, 100, seconds=1.0),
                 event("culprit", TEN, 100, "REJECTED", seconds=30.0, views=view("bank", "app")),
                 event("other", TEN + SECOND, 100, seconds=9.0, participant="val-b", views=view(*parties)),
             ]
@@ -80,6 +81,7 @@ def test_a_common_confirming_party_links_two_participants(build, event):
 def test_a_victim_of_two_belongs_to_the_larger_overlap(build, event):
     frames = build(
         [
+            event("quiet", 0, 100, seconds=1.0),
             event("first", TEN, 100, "REJECTED", seconds=30.0),
             event("second", TEN + 5 * SECOND, 100, "REJECTED", seconds=30.0),
             event("both", TEN + 10 * SECOND, 100, seconds=40.0),
@@ -88,6 +90,12 @@ def test_a_victim_of_two_belongs_to_the_larger_overlap(build, event):
     victims = verdict.head_of_line_victims(frames).set_index("update_id")
     assert victims["culprit_id"].to_dict() == {"both": "second", "second": "first"}  # a culprit can be a victim
     assert seconds(victims.loc[["both", "second"], "added"]) == [25.0, 25.0]
+
+
+def test_nobody_waited_longer_than_a_baseline_that_is_unknown(build, event):
+    frames = build([event("culprit", TEN, 100, "REJECTED", seconds=30.0), event("slow", TEN + SECOND, 100, seconds=9.0)])
+    assert verdict.head_of_line(frames)["victims"].tolist() == [0]
+    assert verdict.head_of_line_victims(frames).empty
 
 
 def test_expected_victims_are_those_of_other_hours(build, event):

@@ -154,6 +154,8 @@ def test_a_request_of_several_parties_of_one_label_counts_once(build, event):
     assert rows["total_traffic_cost"].to_dict() == {"people": 101, "B": 11, rows.index[-1]: 5}
     assert pd.isna(rows.index[-1]) and rows["requests"].tolist() == [2, 2, 1]
     assert rows["share"].iloc[0] == 101 / 116
+    with_prefix = BY_ID.replace({"id": {"val-b": "PAR::val-b"}})
+    pd.testing.assert_frame_equal(lf.cost.spend(frames, by="label", labels=with_prefix).set_index("label"), rows)
     with pytest.raises(UsageError, match="labels= must be"):
         lf.cost.spend(frames, by="label")
 

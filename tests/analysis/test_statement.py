@@ -155,6 +155,17 @@ def test_the_paid_cost_of_a_shared_request_is_divided_as_its_cost_is(build, even
         assert column(bill, "bytes") == column(bill, "bytes_paid") == expected
 
 
+def test_a_negative_paid_cost_is_unknown(three):
+    paid = [{"update_id": name, "offset": offset, "paid_traffic_cost": -5} for offset, name in enumerate(("alice", "zoe"), 1)]
+    ledger = testing.frames_of(network="memory", ledger_updates=paid)
+    assert cost.statement(three, price=PRICE, ledger=ledger)["bytes_paid"].isna().all()
+
+
+def test_the_ledger_of_another_network_is_refused(three):
+    with pytest.raises(UsageError, match="frames of one network, got memory and test"):
+        cost.statement(three, price=PRICE, ledger=testing.frames_of(ledger_updates=[]))
+
+
 def test_prices_are_never_exchanged(three):
     market, network = lf.MarketRate("0.16", "USD/coin"), RATE
     with pytest.raises(UsageError, match="rate= must be a NetworkRate, got MarketRate"):

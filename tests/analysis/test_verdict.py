@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ledgerframes.analysis import verdict
+from ledgerframes.analysis import cost, verdict
 from ledgerframes.errors import CoverageError, UsageError
 
 
@@ -142,6 +142,26 @@ def test_a_group_that_differs_from_all_others(build, event):
     assert few["reason"].tolist() == ["too few requests"] * 2 and few["differs"].isna().all()
     parties = verdict.outcomes(build(of("a", 1, 4)), by="party")
     assert set(parties["reason"]) == {"requests of several parties are in several groups"}
+
+
+def test_a_doubtful_limit_does_not_depend_on_the_number_of_parties(build, event):
+    """Three rejections below the limit outnumber two from it on, which several parties submitted."""
+    below = [event(f"b{n}", seconds=25, result="REJECTED", parties=["alice"]) for n in range(3)]
+    late = [event(f"t{n}", seconds=30.1, result="REJECTED", parties=["alice", "bob"]) for n in range(2)]
+    frames = build(below + late)
+    for by in (None, "party"):
+        for figure in (verdict.latency, verdict.outcomes):
+            assert figure(frames, by=by)["timeouts"].isna().all()
+        assert cost.wasted(frames, by=by, every=None)["top_cause"].isna().all()
+    assert column(verdict.outcomes(build(below[:2] + late), by="party"), "timeouts") == [2, 2]
+
+
+def test_the_dispersion_counts_a_request_of_several_parties_once(build, event):
+    """Clusters of one participant: 2 of 2 and 0 of 2 rejected, so that the spread is 4 / 1."""
+    rejected = [event(f"r{n}", 0.1, result="REJECTED", parties=["alice", "bob"]) for n in range(2)]
+    frames = build(rejected + [event(f"a{n}", 1.1, parties=["alice"]) for n in range(2)])
+    for by in (None, "party"):
+        assert set(verdict.outcomes(frames, by=by)["dispersion"]) == {4.0}
 
 
 def test_latency_does_not_look_at_effective_time(build, event):  # T6

@@ -109,6 +109,19 @@ def test_the_rejections(periods: Periods) -> None:
     assert text_of("Rejections", periods).startswith(f"{rejected:,} of {rejected + accepted:,} decided requests")
 
 
+@pytest.mark.parametrize(("below", "words"), [(1, "1 of them timed out."), (2, "the limit of this network may not be 30 s.")])
+def test_a_doubtful_limit_names_no_timeouts(below: int, words: str) -> None:
+    start = datetime(2026, 11, 8, tzinfo=UTC)
+    ends = [start + timedelta(seconds=seconds) for seconds in (*[25] * below, 30)]
+    rejected = [
+        {"update_id": f"u{n}", "record_time": start, "finalization_time": end, "verdict_result": "VERDICT_RESULT_REJECTED"}
+        for n, end in enumerate(ends)
+    ]
+    frames = frames_of(window=Window(start, start + timedelta(days=1)), verdicts=rejected)
+    assert text_of("Rejections", Periods(frames, None)).endswith(words)
+    assert text_of("Cost of the rejections", Periods(frames, None)) == "Unknown."
+
+
 def test_the_weight(periods: Periods) -> None:
     records = periods.after.activity_records
     assert number_in(text_of("Activity", periods)) == int(records["weight"].sum())

@@ -123,7 +123,7 @@ def compare(
     has_contribution = by == "template" and total != 0 and not differ
     values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
     values["era"] = pd.Series([_eras_between(before, after, eras)] * len(pairs), dtype="str")
-    values["coverage_time"] = np.full(len(pairs), min(map(window_share, (before, after))))
+    values["coverage_time"] = np.full(len(pairs), np.min([window_share(frames) for frames in (before, after)]))
     result = COMPARE.build(after, values, by)
     order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names

@@ -64,7 +64,7 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     has_envelopes = facts["envelopes_with_views"] + facts["envelopes_without_views"] > 0
     is_covered = known(rows["total_traffic_cost"]) & is_true(has_envelopes)
     facts.loc[~is_covered] = pd.NA
-    assigned = facts["with_views"] + facts["without_views"]
+    assigned = facts["assigned"]
     unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
     totals = groups.total(rows["total_traffic_cost"])
     nothing = pd.Series(pd.NA, index=range(len(groups)), dtype="Int64")
@@ -91,13 +91,14 @@ def _facts_of_requests(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     envelopes = request_envelopes(frames, rows)
     envelopes = envelopes.join(confirmer_sets(frames, rows, envelopes))
     requests = Groups(pd.DataFrame(index=range(len(rows))), envelopes["request"].to_numpy("int64"))
-    costs, is_without = envelopes["traffic_cost"], has_no_views(envelopes)
+    costs, is_without = envelopes["traffic_cost"].astype("Int64"), has_no_views(envelopes)
     is_repeated = _has_confirmers_of_larger(envelopes)
     confirmers = envelopes["confirmers"].groupby(requests.codes).max().reindex(range(len(rows)))
     return pd.DataFrame(
         {
             "envelopes_with_views": requests.count(~is_without),
             "envelopes_without_views": requests.count(is_without),
+            "assigned": requests.total(costs).fillna(0),
             "with_views": requests.total(costs.where(~is_without)).fillna(0),
             "without_views": requests.total(costs.where(is_without)).fillna(0),
             "confirmers": confirmers.astype("Int64"),

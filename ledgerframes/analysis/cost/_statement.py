@@ -15,7 +15,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._groups import Groups, known
-from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
+from ledgerframes.analysis._requests import not_negative, per_party, positions, requests, take_or_missing
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -94,7 +94,8 @@ def statement(
     Raises
     ------
     UsageError
-        If a price is of another kind or currency, or several parties or labels share requests and `split` is missing.
+        If a price is of another kind or currency, the ledger is of another network, or several parties or labels share requests
+        and `split` is missing.
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
@@ -112,7 +113,7 @@ def statement(
     unit = _rounding_unit(rounding)
     rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
     _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
-    rows["paid"] = _paid(rows["update_id"], ledger)
+    rows["paid"] = _paid(frames, rows["update_id"], ledger)
     if by == "party":
         rows = _split(per_party(rows), "party", split)
     elif by == "label":
@@ -197,13 +198,14 @@ def _split(rows: pd.DataFrame, key: str, split: str | None) -> pd.DataFrame:
     return rows.assign(**{name: rows[name] // count + (rank < rows[name] % count).astype("Int64") for name in COSTS})
 
 
-def _paid(update_ids: pd.Series, ledger: Frames | None) -> pd.Series:
+def _paid(frames: Frames, update_ids: pd.Series, ledger: Frames | None) -> pd.Series:
     """Return the cost that a participant paid for each update, missing for updates of others."""
     if ledger is None:
         return pd.Series(pd.NA, index=update_ids.index, dtype="Int64")
     declare.require_frames(ledger, STATEMENT.name)
+    declare.require_one_network(STATEMENT.name, frames, ledger)
     paid = ledger.read("ledger_updates", ["update_id", "paid_traffic_cost"])
-    return take_or_missing(paid["paid_traffic_cost"], positions(update_ids, paid["update_id"]))
+    return take_or_missing(not_negative(paid["paid_traffic_cost"]), positions(update_ids, paid["update_id"]))
 
 
 def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) -> pd.Series:

@@ -22,7 +22,7 @@ from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 
 ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
-UNKNOWN = "Missing if an amount is unknown."
+UNKNOWN = "Missing if unknown, or in uncovered time."
 
 
 def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultColumn:
@@ -160,17 +160,30 @@ def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> dict[str
 
 
 def _sums(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> dict[str, Any]:
-    """Return the sums of the flows of each row, by kind, and their control total."""
-    sums, counts = totals(flows, rows), Counter(rows)
+    """Return the sums of the flows of each row, by kind, and their control total.
+
+    Without a flow, they are 0 in covered time, and missing in other time.
+    """
+    sums, counts, names = totals(flows, rows), Counter(rows), list(names)
+    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(names)
+    has_facts = [row in counts or share != 0 for row, share in zip(names, covered, strict=True)]
     known = Counter(row for flow, row in zip(flows, rows, strict=True) if flow.units is not None)
     parts: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
     parts |= {"minted": tuple(MINTED), "burned": (*BURNED, "fees")}
-    units = {name: [sum_if_known(sums[row].get(kind, 0) for kind in kinds) for row in names] for name, kinds in parts.items()}
+    units = {
+        name: [
+            sum_if_known(sums[row].get(kind, 0) for kind in kinds) if is_known else None
+            for row, is_known in zip(names, has_facts, strict=True)
+        ]
+        for name, kinds in parts.items()
+    }
     rest = zip(units["net"], units["minted"], units["burned"], strict=True)
     units["unexplained"] = [None if None in row else row[0] - row[1] + row[2] for row in rest]  # type: ignore[operator]
     return {
         **keys,
         **{name: from_scaled(values) for name, values in units.items()},
-        "traffic_bought": pd.Series([sums[row].get("traffic_bought", 0) for row in names], dtype="Int64"),
+        "traffic_bought": pd.Series([sums[row].get("traffic_bought", 0) for row in names], dtype="Int64").where(
+            np.array(has_facts, dtype=bool)
+        ),
         "coverage": ratio([known[row] for row in names], [counts[row] for row in names]),
     }

@@ -28,6 +28,7 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
 MIN_BASELINE = 30
+UNKNOWN_BASELINE = np.iinfo(np.int64).max
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
 HEAD = (
     declare.text("update_id", "Id of the request that timed out."),
@@ -237,7 +238,10 @@ def _search(frames: Frames, min_delay: str) -> Search:
 
 
 def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: Integers, is_culprit: Flags) -> Integers:
-    """Return the median latency of comparable requests for each request, 0 without any."""
+    """Return the median latency of comparable requests for each request.
+
+    Without any, it is so long that no request counts as a victim.
+    """
     opens = starts[is_culprit]
     latest = np.concatenate([[np.iinfo(np.int64).min], np.maximum.accumulate(opens + latencies[is_culprit])])
     is_outside = latest[np.searchsorted(opens, starts, side="left")] <= starts
@@ -253,7 +257,7 @@ def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: 
 
 
 def _median(values: Integers) -> int:
-    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else 0
+    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else UNKNOWN_BASELINE
 
 
 def _parties(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:

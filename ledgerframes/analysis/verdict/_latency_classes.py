@@ -67,10 +67,20 @@ def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(CLASSES)), index=results.index)
 
 
-def is_limit_doubtful(classes: pd.Series, numbers: pd.Series) -> bool:
-    """Return whether more rejections lie just below the limit than from it on."""
-    is_suspect = (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
-    return int(is_suspect.sum()) > int((classes == TIMEOUT).sum())
+def is_limit_doubtful(rows: pd.DataFrame, classes: pd.Series, numbers: pd.Series) -> bool:
+    """Return whether more rejections lie just below the limit than from it on.
+
+    A request that is in several rows, one for each party, counts once.
+    """
+    is_first = ~rows["request"].duplicated() if "request" in rows else pd.Series(True, index=rows.index)
+    is_suspect = is_first & (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
+    return int(is_suspect.sum()) > int((is_first & (classes == TIMEOUT)).sum())
+
+
+def timeout_counts(groups: Groups, classes: pd.Series, is_doubtful: bool) -> pd.Series:
+    """Return the number of timeouts of each group, missing where the limit is doubtful."""
+    counts = pd.Series(groups.count((classes == TIMEOUT).to_numpy(dtype=bool)), dtype="Int64")
+    return counts.mask(np.full(len(counts), is_doubtful))
 
 
 def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
@@ -84,7 +94,7 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     is_of = {name: (classes == name).to_numpy(dtype=bool) for name in CLASSES}
     is_accepted = is_of[ACCEPTED_IN_TIME] | is_of[LATE]
     is_slow = is_accepted & is_true(numbers >= SLOW_FROM)
-    is_doubtful = is_limit_doubtful(classes, numbers)
+    is_doubtful = is_limit_doubtful(rows, classes, numbers)
     accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REJECTED_IN_TIME], is_of[TIMEOUT]))
     percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", "accepted")
     of_rejected, rejected_reasons = _percentiles(numbers, is_of[REJECTED_IN_TIME], groups, "rejected_", "rejected")
@@ -93,7 +103,8 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
         "requests": groups.count(),
         "accepted": accepted,
         "rejected": rejected,
-        **_timeouts(timeouts, accepted + rejected + timeouts, is_doubtful),
+        "timeouts": timeout_counts(groups, classes, is_doubtful),
+        **_timeout_rate(timeouts, accepted + rejected + timeouts, is_doubtful),
         "accepted_after_limit": groups.count(is_of[LATE]),
         "slow_accepted": groups.count(is_slow),
         "unspecified": groups.count(is_of[NEITHER]),
@@ -105,13 +116,11 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     }
 
 
-def _timeouts(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:
-    """Return the number and rate of timeouts, missing where the limit is doubtful."""
-    counts = pd.Series(timeouts, dtype="Int64")
+def _timeout_rate(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:
+    """Return the rate of timeouts, missing where the limit is doubtful."""
     trials = np.zeros_like(decided) if is_doubtful else decided
     low, high = wilson(np.where(trials > 0, timeouts, 0), trials)
     return {
-        "timeouts": counts.mask(np.full(len(counts), is_doubtful)),
         "timeout_rate": ratio(timeouts, trials),
         "timeout_low": low,
         "timeout_high": high,

@@ -11,7 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, UNSPECIFIED, has_result, is_rejected, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import TIMEOUT, latencies, outcome_classes
+from ledgerframes.analysis.verdict._latency_classes import is_limit_doubtful, latencies, outcome_classes, timeout_counts
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
 
@@ -36,7 +36,12 @@ OUTCOMES = declare.Figure(
         declare.count("requests", "Confirmation requests."),
         declare.count("accepted", "Accepted requests."),
         declare.count("rejected", "Rejected requests."),
-        declare.count("timeouts", "Rejected requests with a latency of 29.9 s or more."),
+        declare.integer(
+            "timeouts",
+            "Rejected requests with a latency of 29.9 s or more. Missing where the limit may be another one.",
+            "requests",
+            "Timeouts",
+        ),
         declare.count("unspecified", "Requests with a verdict that is neither."),
         declare.count("no_verdict", "Requests without a verdict."),
         declare.share(
@@ -81,13 +86,14 @@ def outcomes(
     rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False)
     has_verdict = rows["has_verdict"].to_numpy(dtype=bool)
     is_hit, is_accepted = is_rejected(rows), has_result(rows, ACCEPTED)
-    classes = outcome_classes(rows["verdict_result"], latencies(rows))
+    numbers = latencies(rows)
+    classes = outcome_classes(rows["verdict_result"], numbers)
     values = {
         **groups.keys,
         "requests": groups.count(),
         "accepted": groups.count(is_accepted),
         "rejected": groups.count(is_hit),
-        "timeouts": groups.count((classes == TIMEOUT).to_numpy(dtype=bool)),
+        "timeouts": timeout_counts(groups, classes, is_limit_doubtful(rows, classes, numbers)),
         "unspecified": groups.count(has_result(rows, UNSPECIFIED)),
         "no_verdict": groups.count(~has_verdict),
         **_rates(rows, groups, is_hit, is_hit | is_accepted, has_overlap=by == "party"),
@@ -98,7 +104,8 @@ def outcomes(
 
 def _rates(rows: pd.DataFrame, groups: Groups, is_hit: Flags, is_trial: Flags, *, has_overlap: bool) -> dict[str, Any]:
     """Return the rate of each group, and the comparison with all others where there is one."""
-    effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_trial)
+    is_first = (~rows["request"].duplicated()).to_numpy(dtype=bool) if has_overlap else True
+    effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_trial & is_first)
     values = rate_values(groups, is_hit, is_trial, effect=effect)
     values["dispersion"] = np.full(len(groups), np.nan if effect is None else effect)
     values["reason"] = values["reason"].replace("", pd.NA)

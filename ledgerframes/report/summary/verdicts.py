@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.frames import Frames
@@ -34,8 +35,12 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
 
 def _rejections(overall: Any, decided: int) -> str:
     rate = f"{printing.percent(overall.rejected, decided)} ({printing.interval(overall.low, overall.high)})"
-    timeouts = f" {overall.timeouts:,} of them timed out." if overall.rejected else ""
-    return f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}.{timeouts}"
+    text = f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}."
+    if not overall.rejected:
+        return text
+    if pd.isna(overall.timeouts):
+        return f"{text} No timeouts are named, because the limit of this network may not be 30 s."
+    return f"{text} {overall.timeouts:,} of them timed out."
 
 
 def _change(periods: Periods, after: Any) -> str:
@@ -54,7 +59,7 @@ def _change(periods: Periods, after: Any) -> str:
 
 def _waste(frames: Frames, prices: Prices) -> str:
     (total,) = rows_of(cost.wasted(frames, every=None))
-    if total.wasted_traffic_cost is None or total.wasted_traffic_cost != total.wasted_traffic_cost:
+    if pd.isna(total.wasted_traffic_cost):
         return "Unknown."
     number = int(total.wasted_traffic_cost)
     amount = prices.of_bytes(number, is_at_least=True)
