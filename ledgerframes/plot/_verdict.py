@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._requests import REJECTED
-from ledgerframes.analysis.verdict._latency_classes import LIMIT
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, SUSPECT_FROM
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -100,7 +100,7 @@ def verdict_rejections(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
     """
     ax, frame = chart.ax, chart.frame
-    kinds = frame["reject_kind_heuristic"].astype("str")
+    kinds = frame["reject_kind_heuristic"].astype("str").fillna("unknown")
     counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
     parts: list[s.Part] = [
         (f"{r.label(kind)} ({values.sum():,})", values.to_numpy("float64"), {"color": c.color(number)})
@@ -236,6 +236,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
             values = latencies[results == result]
             is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
+            is_timeout &= (values >= SUSPECT_FROM / 1e6).sum() <= 2 * is_timeout.sum()  # else the limit may not be 30 s
             if (~is_timeout).any():
                 timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
                 curve = ecdf((values[~is_timeout] * 1e6).round(), len(values))  # the function counts in microseconds

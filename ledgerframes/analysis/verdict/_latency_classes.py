@@ -73,6 +73,11 @@ def is_limit_doubtful(classes: pd.Series, numbers: pd.Series) -> bool:
     return int(is_suspect.sum()) > int((classes == TIMEOUT).sum())
 
 
+def named_timeouts(counts: Integers, is_doubtful: bool) -> pd.Series:
+    """Return numbers of timeouts, missing where the limit is doubtful."""
+    return pd.Series(counts, dtype="Int64").mask(np.full(len(counts), is_doubtful))
+
+
 def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     """Return the latency figures of each group, by column.
 
@@ -107,11 +112,10 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
 
 def _timeouts(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:
     """Return the number and rate of timeouts, missing where the limit is doubtful."""
-    counts = pd.Series(timeouts, dtype="Int64")
     trials = np.zeros_like(decided) if is_doubtful else decided
     low, high = wilson(np.where(trials > 0, timeouts, 0), trials)
     return {
-        "timeouts": counts.mask(np.full(len(counts), is_doubtful)),
+        "timeouts": named_timeouts(timeouts, is_doubtful),
         "timeout_rate": ratio(timeouts, trials),
         "timeout_low": low,
         "timeout_high": high,

@@ -11,7 +11,13 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
 from ledgerframes.analysis._requests import ACCEPTED, UNSPECIFIED, has_result, is_rejected, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import TIMEOUT, latencies, outcome_classes
+from ledgerframes.analysis.verdict._latency_classes import (
+    TIMEOUT,
+    is_limit_doubtful,
+    latencies,
+    named_timeouts,
+    outcome_classes,
+)
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
 
@@ -36,7 +42,12 @@ OUTCOMES = declare.Figure(
         declare.count("requests", "Confirmation requests."),
         declare.count("accepted", "Accepted requests."),
         declare.count("rejected", "Rejected requests."),
-        declare.count("timeouts", "Rejected requests with a latency of 29.9 s or more."),
+        declare.integer(
+            "timeouts",
+            "Rejected requests with a latency of 29.9 s or more. Missing where the limit may be another one.",
+            "requests",
+            "Timeouts",
+        ),
         declare.count("unspecified", "Requests with a verdict that is neither."),
         declare.count("no_verdict", "Requests without a verdict."),
         declare.share(
@@ -81,13 +92,15 @@ def outcomes(
     rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False)
     has_verdict = rows["has_verdict"].to_numpy(dtype=bool)
     is_hit, is_accepted = is_rejected(rows), has_result(rows, ACCEPTED)
-    classes = outcome_classes(rows["verdict_result"], latencies(rows))
+    numbers = latencies(rows)
+    classes = outcome_classes(rows["verdict_result"], numbers)
+    timeouts = groups.count((classes == TIMEOUT).to_numpy(dtype=bool))
     values = {
         **groups.keys,
         "requests": groups.count(),
         "accepted": groups.count(is_accepted),
         "rejected": groups.count(is_hit),
-        "timeouts": groups.count((classes == TIMEOUT).to_numpy(dtype=bool)),
+        "timeouts": named_timeouts(timeouts, is_limit_doubtful(classes, numbers)),
         "unspecified": groups.count(has_result(rows, UNSPECIFIED)),
         "no_verdict": groups.count(~has_verdict),
         **_rates(rows, groups, is_hit, is_hit | is_accepted, has_overlap=by == "party"),

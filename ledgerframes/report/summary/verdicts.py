@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.frames import Frames
@@ -33,9 +34,16 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
 
 
 def _rejections(overall: Any, decided: int) -> str:
-    rate = f"{printing.percent(overall.rejected, decided)} ({printing.interval(overall.low, overall.high)})"
-    timeouts = f" {overall.timeouts:,} of them timed out." if overall.rejected else ""
+    decimals = printing.rate_decimals(decided)
+    rate = f"{printing.percent(overall.rejected, decided, decimals)} ({printing.interval(overall.low, overall.high, decimals)})"
+    timeouts = f" {_timeouts(overall)}" if overall.rejected else ""
     return f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}.{timeouts}"
+
+
+def _timeouts(overall: Any) -> str:
+    if pd.isna(overall.timeouts):
+        return "Timeouts are not named, because the limit of this network may not be 30 s."
+    return f"{overall.timeouts:,} of them timed out."
 
 
 def _change(periods: Periods, after: Any) -> str:
