@@ -24,7 +24,7 @@ from ledgerframes.windows import Window
 START = datetime(2026, 11, 8, tzinfo=UTC)
 DAY = Window(START, START + timedelta(days=1))
 HOUR = timedelta(hours=1)
-Request = tuple[str, float, timedelta, int]  # result, latency in seconds, time after the start, cost
+Request = tuple[str, float, timedelta, int | None]  # result, latency in seconds, time after the start, cost
 
 
 def made_of(requests: list[Request], window: Window = DAY) -> Frames:
@@ -39,7 +39,7 @@ def made_of(requests: list[Request], window: Window = DAY) -> Frames:
         }
         for head, (result, latency, at, _) in zip(heads, requests, strict=True)
     ]
-    traffic = [{**head, "total_traffic_cost": cost} for head, (*_, cost) in zip(heads, requests, strict=True)]
+    traffic = [{**head, "total_traffic_cost": cost} for head, (*_, cost) in zip(heads, requests, strict=True) if cost is not None]
     return frames_of(window=window, network="memory", verdicts=verdicts, traffic=traffic)
 
 
@@ -74,6 +74,20 @@ def test_a_rate_of_less_than_100_requests_has_no_decimals() -> None:
     assert sentence("03_verdicts.ipynb", "interval =", frames=few) == "14 of 90 decided requests were rejected: 16 % (9 to 25 %)."
     (first, *_) = describe_verdicts(Periods(few, None), Prices())
     assert first["text"] == "14 of 90 decided requests, 16 % (9 to 25 %). 0 of them timed out."
+
+
+def test_the_cost_of_no_rejection_is_known() -> None:
+    frames = made_of([("ACCEPTED", 1, HOUR, 100), ("REJECTED", 1, 2 * HOUR, None)])
+    statements = describe_verdicts(Periods(frames, None), Prices())
+    assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
+    names = {"load_history": lambda *_: None, "net": None, "total": 100}
+    text = "Rejected requests cost 0 known bytes (0 % of the known cost)."
+    assert sentence("02_traffic_cost.ipynb", "wasted_cost =", frames=frames, **names) == text
+
+
+def test_no_participant_is_judged() -> None:
+    text = "0 of 1 participants have enough requests to be judged."
+    assert sentence("03_verdicts.ipynb", "judged =", frames=doubtful()) == text
 
 
 def test_a_forecast_without_a_band_has_no_cases() -> None:

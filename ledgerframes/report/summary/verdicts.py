@@ -62,7 +62,7 @@ def _change(periods: Periods, after: Any) -> str:
 
 def _waste(frames: Frames, prices: Prices) -> str:
     (total,) = rows_of(cost.wasted(frames, every=None))
-    if total.wasted_traffic_cost is None or total.wasted_traffic_cost != total.wasted_traffic_cost:
+    if pd.isna(total.wasted_traffic_cost):
         return "Unknown."
     number = int(total.wasted_traffic_cost)
     amount = prices.of_bytes(number, is_at_least=True)
