@@ -341,6 +341,13 @@ def test_rejections_of_an_unknown_kind_are_drawn():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unknown (3)"]
 
 
+def test_a_forecast_without_a_band_names_no_cases():
+    unknown = pd.array([None] * 48, "Int64")
+    ax = plot.cost_runway(result("cost.runway")(48).assign(balance_low=unknown, balance_high=unknown))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mean burn"]
+    assert ax.get_title(loc="left") == "Forecast of the traffic balance"
+
+
 def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     row = {"verdict": "dearer", "relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20}
     frame = result("cost.compare")(2).assign(**row, is_clear_after_correction=pd.array([True, False], "boolean"))

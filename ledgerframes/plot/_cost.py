@@ -337,8 +337,9 @@ def cost_runway(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
     times = c.time_numbers(frame["hour"])
-    band = np.maximum([low, high], 0)
-    ax.fill_between(times, *band, color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
+    has_band = not np.isnan(low).all()
+    if has_band:
+        ax.fill_between(times, *np.maximum([low, high], 0), color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
     ax.plot(times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
     ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
@@ -346,8 +347,9 @@ def cost_runway(chart: Chart) -> None:
     ax.legend(loc="lower left")
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
-    title = "Forecast of the traffic balance" + ("" if any(ends) else ", which lasts longer than this")
-    return chart.show_titles(title, "If the coming weeks are like the last")
+    title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")
+    no_band = "" if has_band else "No band: a week of the history has no burn"
+    return chart.show_titles(title, "If the coming weeks are like the last", no_band)
 
 
 def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) -> bool:

@@ -90,15 +90,24 @@ def test_no_participant_is_judged() -> None:
     assert sentence("03_verdicts.ipynb", "judged =", frames=doubtful()) == text
 
 
-def test_a_forecast_without_a_band_has_no_cases() -> None:
-    end = {"runs_dry_first": pd.NaT, "runs_dry_middle": pd.Timestamp(START), "runs_dry_last": pd.NaT, "factor": math.nan}
+NO_BAND = "A week of the history has no burn, so there is no band."
+
+
+@pytest.mark.parametrize(
+    ("middle", "factor", "text"),
+    [
+        (pd.Timestamp(START), math.nan, f"ends on 2026-11-08 at mean burn. {NO_BAND}"),
+        (pd.NaT, math.nan, f"ends after more than a year at mean burn. {NO_BAND}"),
+        (pd.NaT, 1.2, "lasts more than a year, in 9 of 10 cases."),
+    ],
+)
+def test_a_forecast_without_a_first_end(middle: Any, factor: float, text: str) -> None:
+    end = {"runs_dry_first": pd.NaT, "runs_dry_middle": middle, "runs_dry_last": pd.NaT, "factor": factor}
     cost = SimpleNamespace(runway_summary=lambda *_, **__: pd.DataFrame([end]))
     parts = SimpleNamespace(cost=cost, CoverageError=lf.CoverageError)
-    text = sentence(
-        "08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", start=SimpleNamespace(bytes=5_000)
-    )
-    no_band = "A week of the history has no burn, so there is no band."
-    assert text == f"A balance of 5,000 bytes ends on 2026-11-08 at mean burn. {no_band}"
+    start = SimpleNamespace(bytes=5_000)
+    shown = sentence("08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", start=start)
+    assert shown == f"A balance of 5,000 bytes {text}"
 
 
 def test_victims_of_a_short_window_have_no_expected_number() -> None:
