@@ -127,6 +127,21 @@ def test_the_largest_providers_include_ties() -> None:
     assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the weight.")
 
 
+def test_a_cut_period_has_no_share_of_the_leader() -> None:
+    weights = {12: (9, 1), 30: (7, 3), 60: (6, 4)}  # by hours after the start, of days of which the window cuts the first
+    rows = [
+        {"update_id": f"u{hours}", "record_time": START + hours * HOUR, "round_number": 1, "party": party, "weight": weight}
+        for hours, pair in weights.items()
+        for party, weight in zip("ab", pair, strict=True)
+    ]
+    window = Window(START + 12 * HOUR, START + 72 * HOUR)
+    frames = frames_of(window=window, network="memory", activity_records=rows)
+    names = {"every": "1d", "state": {}, "no_record": "", "parties": lf.activity.weights(frames, every=None)}
+    text = sentence("04_activity_and_rewards.ipynb", "between =", frames=frames, **names)
+    ends = ("60.0 % (2026-11-10 00:00)", "70.0 % (2026-11-09 00:00)")
+    assert text == f"The share of the largest app provider was between {ends[0]} and {ends[1]}."
+
+
 def test_a_cut_day_is_not_the_cheapest() -> None:
     costs = {12: 10, 30: 300, 60: 200}  # by hours after the start, of days of which the window cuts the first
     window = Window(START + 12 * HOUR, START + 72 * HOUR)
