@@ -325,14 +325,34 @@ def test_the_curve_ends_below_the_timeouts():
     assert (curve.get_ydata().max(), curve.get_label()) == (0.5, "rejected (12, of which 6 timed out)")
 
 
-def test_a_doubtful_limit_names_no_timeouts_in_the_curve():
-    times = pd.to_datetime(["2026-11-08"] * 6, utc=True).as_unit("us")
-    seconds = pd.to_timedelta([25.0] * 4 + [30.1] * 2, unit="s")
+def test_a_curve_with_a_doubtful_limit_names_no_timeouts():
+    times = pd.to_datetime(["2026-11-08"] * 12, utc=True).as_unit("us")
+    seconds = pd.to_timedelta([25.0] * 7 + [30.1] * 5, unit="s")
     table = pd.DataFrame(
         {"record_time": times, "finalization_time": times + seconds, "verdict_result": "VERDICT_RESULT_REJECTED"}
     )
     curve = plot.verdict_latency_distribution(table).lines[0]
-    assert (curve.get_ydata().max(), curve.get_label()) == (1.0, "rejected (6)")
+    assert (curve.get_ydata().max(), curve.get_label()) == (1, "rejected (12)")
+
+
+def test_rejections_of_an_unknown_kind_are_drawn():
+    frame = result("verdict.rejections")(3)
+    ax = plot.verdict_rejections(frame.assign(reject_kind_heuristic=frame["reject_kind_heuristic"].where([False] * 3)))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unknown (3)"]
+
+
+def test_a_forecast_without_a_band_names_no_cases():
+    unknown = pd.array([None] * 48, "Int64")
+    ax = plot.cost_runway(result("cost.runway")(48).assign(balance_low=unknown, balance_high=unknown))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mean burn"]
+    assert ax.get_title(loc="left") == "Forecast of the traffic balance"
+
+
+def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
+    row = {"verdict": "dearer", "relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20}
+    frame = result("cost.compare")(2).assign(**row, is_clear_after_correction=pd.array([True, False], "boolean"))
+    labels = [label.get_text() for label in plot.cost_compare(frame).get_yticklabels()]
+    assert ["10.0 %" in label for label in labels] == [True, False]
 
 
 def test_a_distribution_of_something_else_is_refused():

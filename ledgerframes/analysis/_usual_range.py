@@ -33,8 +33,9 @@ TIMES = ["period_start", "period_end"]
 MIN_COVERAGE = 0.9
 MIN_GROUP_REQUESTS = 4  # with fewer in each period, no rate can have a limit
 WEEK = pd.Timedelta(7, "D")
-# Rises of the share of one weekday that simulations found in 8 of 10 reports, by requests a week, with 4 and with 6 weeks.
-FOUND_RISES = ((200_000, 20, 20), (20_000, 30, 30), (2_000, 100, 75))
+# Rises of the share of one weekday that simulations found in 8 of 10 reports, by hits a week, with 4 and with 6 weeks. They had
+# 12 hits in 100 requests. The precision of a smaller share depends on its hits, not on the requests.
+FOUND_RISES = ((24_000, 20, 20), (2_400, 30, 30), (240, 100, 75))
 
 
 def period_totals(frames: Frames, every: str, keys: Sequence[str] = ()) -> pd.DataFrame:
@@ -150,15 +151,20 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
     ]
     if result.weeks.is_above.any():
         sentences.append("The wasted share of the whole week is above its usual range.")
-    if not sentences and not result.history_weeks:
-        return "No day stands out from the others of this window."
-    return " ".join(sentences) or f"No day is above its usual range{_found_rise(result, tested)}."
+    if not sentences:
+        none = f"No day is above its usual range{_found_rise(result, tested)}."
+        sentences = [none if result.history_weeks else "No day stands out from the others of this window."]
+    untested = int(np.isnan(result.periods.upper).sum())
+    if untested:
+        sentences.append(f"{untested} of {len(tested)} days {'has' if untested == 1 else 'have'} no usual range.")
+    return " ".join(sentences)
 
 
 def _found_rise(result: UsualRange, tested: pd.DataFrame) -> str:
     """Return the rise of one day that would have been noticed, empty if no simulation fits."""
-    weekly = float(tested.loc[np.isfinite(result.periods.upper), "requests"].mean()) * 7
-    rise = next((rises for requests, *rises in FOUND_RISES if weekly >= requests), None)
+    has_limit = np.isfinite(result.periods.upper)
+    weekly = float((tested["requests"] * result.periods.center)[has_limit].mean()) * 7
+    rise = next((rises for hits, *rises in FOUND_RISES if weekly >= hits), None)
     if rise is None:
         return ""
     percent = rise[0] if result.history_weeks < MAX_WEEKS else rise[1]

@@ -231,7 +231,7 @@ def cost_compare(chart: Chart) -> None:
     """Draw the median cost of each kind before and after, with the interval.
 
     Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
-    The band around the second dot is the 95 % interval of the difference.
+    The band around the second dot is the 95 % interval of the difference. Changes that hold for all kinds together have a color.
 
     >>> noon = "2026-11-08T12:00:00Z"
     >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
@@ -242,8 +242,10 @@ def cost_compare(chart: Chart) -> None:
         return chart.show_message("No kind of request has a median before and after.")
     before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low", "high"))
     ink = c.text_color(chart.ax)
-    colors = [c.color(VERDICT_COLORS[each]) if each in VERDICT_COLORS else ink for each in visible["verdict"]]
-    names = zip(chart.labels(visible), visible["relative"], visible["verdict"], strict=True)
+    is_clear = r.flags(visible["is_clear_after_correction"])
+    verdicts = visible["verdict"].astype("object").where(is_clear | (visible["verdict"] == "too few"), "no clear change")
+    colors = [c.color(VERDICT_COLORS[each]) if each in VERDICT_COLORS else ink for each in verdicts]
+    names = zip(chart.labels(visible), visible["relative"], verdicts, strict=True)
     chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
     s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
@@ -335,8 +337,9 @@ def cost_runway(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
     times = c.time_numbers(frame["hour"])
-    band = np.maximum([low, high], 0)
-    ax.fill_between(times, *band, color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
+    has_band = not np.isnan(low).all()
+    if has_band:
+        ax.fill_between(times, *np.maximum([low, high], 0), color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
     ax.plot(times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
     ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
@@ -344,8 +347,9 @@ def cost_runway(chart: Chart) -> None:
     ax.legend(loc="lower left")
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
-    title = "Forecast of the traffic balance" + ("" if any(ends) else ", which lasts longer than this")
-    return chart.show_titles(title, "If the coming weeks are like the last")
+    title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")
+    no_band = "" if has_band else "No band: a week of the history has no burn"
+    return chart.show_titles(title, "If the coming weeks are like the last", no_band)
 
 
 def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) -> bool:

@@ -190,8 +190,9 @@ def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> 
 
 
 def hatched_cells(ax: Axes, cells: Values) -> None:
-    """Hatch cells of a heat map, given as pairs of row and column, as one artist because each one is slow to draw."""
+    """Hatch cells of a heat map, given as pairs of row and column."""
     from matplotlib.collections import PolyCollection
 
     corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    # One artist for all, because each one is slow to draw.
     ax.add_collection(PolyCollection(cells[:, None, ::-1] + corners, facecolor=NOTHING, **HATCHED), autolim=False)

@@ -100,7 +100,7 @@ def verdict_rejections(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
     """
     ax, frame = chart.ax, chart.frame
-    kinds = frame["reject_kind_heuristic"].astype("str")
+    kinds = frame["reject_kind_heuristic"].astype("str").fillna("unknown")
     counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
     parts: list[s.Part] = [
         (f"{r.label(kind)} ({values.sum():,})", values.to_numpy("float64"), {"color": c.color(number)})

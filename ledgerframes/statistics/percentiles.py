@@ -147,9 +147,14 @@ def sorted_percentile(ordered: npt.NDArray[np.generic], percent: Percent, *, des
     return Percentile(value, first, last, count)
 
 
-def least_count(percent: Percent, *, confidence: float = CONFIDENCE) -> int:
-    """Return the smallest count that supports a percentile with its interval."""
+def least_count(percent: Percent, *, confidence: float = CONFIDENCE) -> float:
+    """Return the smallest count that supports a percentile with its interval.
+
+    It is infinity for the least and the largest value.
+    """
     share = float(_share(percent))
+    if share in (0, 1):
+        return math.inf
     count = math.ceil(math.log((1 - confidence) / 2) / math.log(max(share, 1 - share)))
     return max(count, 1)
 

@@ -171,7 +171,12 @@ def rate(hits: int, trials: int, decimals: int = 1) -> str:
     >>> printing.rate(14, 90), printing.rate(111, 990)
     ('16 % (14 of 90)', '11.2 % (111 of 990)')
     """
-    return f"{percent(hits, trials, decimals if trials >= FULL_COUNT else 0)} ({hits:,} of {trials:,})"
+    return f"{percent(hits, trials, rate_decimals(trials, decimals))} ({hits:,} of {trials:,})"
+
+
+def rate_decimals(trials: int, decimals: int = 1) -> int:
+    """Return the decimal places of a rate and its interval, none below 100 trials."""
+    return decimals if trials >= FULL_COUNT else 0
 
 
 def points(difference: Fraction | float, decimals: int = 1) -> str:

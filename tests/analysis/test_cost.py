@@ -221,6 +221,7 @@ def test_wasted(sample):
         ([(500, 0.5), (500, 30.1)], "contention"),
         ([(None, 30.1)], None),  # an unknown cost wastes nothing that is known
         ([(500, 25.0), (400, 25.0), (9_000, 30.1)], None),  # the limit may not be 30 s
+        ([(500, -1.0)], None),  # a verdict before its request tells nothing
         ([], None),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from events_by_hand import SANDBOX_DAYS, SANDBOX_EVENTS
+from matplotlib.figure import Figure
 from sandbox.economy_reader import EconomyReader
 from trees_by_hand import (
     DAY,
@@ -478,7 +479,7 @@ def test_a_split_of_an_unknown_coupon_is_shown_without_its_amount() -> None:
         row = lf.economy.reward_split(frames, configured=plan(x="1.0")).iloc[0]
         assert (row["beneficiary"], row["coverage"]) == ("x", 0)
         assert row[["round_number", "provider", "coupon_amount", "expected", "difference", "outcome"]].isna().all()
-        lf.plot.economy_reward_split(lf.economy.reward_split(frames))
+        lf.plot.economy_reward_split(lf.economy.reward_split(frames), ax=Figure().subplots())
 
 
 def test_a_coupon_without_an_amount_has_no_outcome() -> None:

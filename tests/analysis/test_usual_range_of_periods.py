@@ -234,10 +234,20 @@ def test_a_sentence_names_the_day_its_value_and_its_limit() -> None:
     assert sentence(few.head(35), 4) == noticed.format(100)
     assert sentence(few) == noticed.format(75)
     assert sentence(rows) == noticed.format(30)
+    rare = rows.assign(wasted_traffic_cost=rows["wasted_traffic_cost"] // 6)  # a share of 2 % has too few hits for it
+    assert sentence(rare) == noticed.format(75)
     rows.loc[44, ["wasted_traffic_cost", "total_traffic_cost"]] = [3_000_000, 15_000_000]
     upper = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d").periods.upper[2]
     expected = f"(up to {upper * 100:.1f} %, from the 6 weeks before)."
     assert sentence(rows).startswith(f"Wednesday 2026-10-21: wasted share 20.0 %, above its usual range {expected}")
+
+
+def test_a_sentence_says_that_days_have_no_usual_range() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    rows.loc[[43, 45], "is_whole"] = False
+    assert sentence(rows).endswith(" in 4 of 5 cases. 2 of 7 days have no usual range.")
+    rows.loc[44, "wasted_traffic_cost"] *= 3
+    assert sentence(rows).endswith(" from the 6 weeks before). 2 of 7 days have no usual range.")
 
 
 def test_sentences_without_limits() -> None:

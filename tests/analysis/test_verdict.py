@@ -218,7 +218,16 @@ def test_rejections(sample):  # T3
 
 @pytest.mark.parametrize(("latency", "kind"), [(29.899999, "contention"), (29.9, "timeout"), (31, "timeout")])
 def test_time_out_begins_at_29_9_seconds(build, event, latency, kind):
-    assert column(verdict.rejections(build([event("a", result="REJECTED", seconds=latency)])), "reject_kind_heuristic") == [kind]
+    rejected = [event(name, result="REJECTED", seconds=each) for name, each in (("a", latency), ("b", 30))]
+    assert column(verdict.rejections(build(rejected)), "reject_kind_heuristic") == [kind, "timeout"]
+
+
+@pytest.mark.parametrize("latency", [25, 29.899999, -1])
+def test_a_latency_that_does_not_tell_the_cause_names_none(build, event, latency):
+    """More rejections just below the limit than from it on, or a verdict before its request."""
+    frames = build([event("a", result="REJECTED", seconds=latency)])
+    assert column(verdict.rejections(frames), "reject_kind_heuristic") == [None]
+    assert column(verdict.outcomes(frames), "timeouts") == ([0] if latency < 0 else [None])
 
 
 def test_rejections_are_sorted_by_migration_first(build, event):  # T7

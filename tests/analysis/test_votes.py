@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from trees_by_hand import DSO, archive, coin, exercise, frames_of, network_rules, open_round
 
 import ledgerframes as lf
@@ -147,8 +148,10 @@ def test_a_vote_without_a_time_is_neither_stale_nor_fresh():
     result = lf.votes.stale(table)
     assert column(result, "sv") == ["sv-0", "sv-1"]
     assert column(result, "is_stale") == [True, None]
-    assert lf.plot.votes_stale(result).get_xlim()[1] > 31
-    lf.plot.votes_stale(result.iloc[1:])
+    ax, empty = Figure().subplots(1, 2)
+    assert lf.plot.votes_stale(result, ax=ax).get_xlim()[1] > 31
+    lf.plot.votes_stale(result.iloc[1:], ax=empty)
+    assert [text.get_text() for text in empty.texts] == ["No vote with a price has a time."]
 
 
 def test_observations_in_another_time_zone_are_the_same_times():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 from .head_by_hand import leaders, weights_of
@@ -42,7 +42,10 @@ def sentence_on_the_leader(stored: Stored, leader: str) -> str:
         day = row["record_time"].replace(hour=0, minute=0, second=0, microsecond=0)
         days[day] += row["weight"]
         of_leader[day] += row["weight"] if row["party"] == leader else 0
-    shares = sorted((Fraction(of_leader[day], days[day]), day) for day in days if of_leader[day])
+    whole = [day for day in days if stored.since <= day and day + timedelta(days=1) <= stored.until]
+    shares = sorted((Fraction(of_leader[day], days[day]), day) for day in whole if of_leader[day])
+    if not shares:
+        return "The largest app provider has no record in a whole period of this window."
     texts = [f"{percent(share.numerator, share.denominator)} ({day:%Y-%m-%d %H:%M})" for share, day in (shares[0], shares[-1])]
     return f"The share of the largest app provider was between {texts[0]} and {texts[1]}."
 

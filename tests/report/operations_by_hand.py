@@ -173,7 +173,7 @@ def sentences_on_the_week(sides: Sides) -> list[str]:
 def sentence_on_kinds(sides: Sides) -> str:
     assert sides.before is not None
     first, second = costs_by_kind(sides.before), costs_by_kind(sides.after)
-    verdicts = {kind: verdict_of(first.get(kind), second.get(kind))[0] for kind in first | second}
+    verdicts = {kind: verdict_of(kind, first, second)[0] for kind in first | second}
     changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in verdicts}
     dearer = sorted((kind for kind in verdicts if verdicts[kind] == "dearer"), key=lambda kind: -abs(changes[kind]))
     texts = []
@@ -187,12 +187,15 @@ def sentence_on_kinds(sides: Sides) -> str:
 
 
 def sentence_on_days(stored: Stored) -> str:
+    """The days that the window does not cut."""
     days: Counter[datetime] = Counter()
     times = {row["update_id"]: row["record_time"] for table in ("verdicts", "updates", "traffic") for row in stored.rows(table)}
     for update_id, cost in stored.costs.items():
-        days[times[update_id].replace(hour=0, minute=0, second=0, microsecond=0)] += cost
+        day = times[update_id].replace(hour=0, minute=0, second=0, microsecond=0)
+        if stored.since <= day and day + timedelta(days=1) <= stored.until:
+            days[day] += cost
     if len(days) < 2:
-        return "The window has one day with known costs, or none."
+        return "The window has one whole day with known costs, or none."
     (last, highest), (first, lowest) = days.most_common()[0], days.most_common()[-1]
     return f"The most expensive day was {last:%A} ({highest:,} bytes), the cheapest {first:%A} ({lowest:,} bytes)."
 

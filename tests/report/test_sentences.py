@@ -150,7 +150,8 @@ def sentence_on_groups(stored: Stored, decided: list[Row], effect: float) -> str
     texts = [f"{shortened(name)} ({'higher' if hits[name] / trials[name] > rate else 'lower'})" for name in sorted(different)]
     participants = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
     ending = f"{len(texts):,} of them differ from the others: {', '.join(texts)}" if texts else "none can be told from the others"
-    return f"{len(scores):,} of {len(participants):,} participants have enough requests to be judged, and {ending}."
+    judged = f"{len(scores):,} of {len(participants):,} participants have enough requests to be judged"
+    return f"{judged}, and {ending}." if scores else f"{judged}."
 
 
 def sentence_on_latency(decided: list[Row]) -> str:

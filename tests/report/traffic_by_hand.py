@@ -213,18 +213,23 @@ def reasons(before: Stored, after: Stored, change: int) -> Iterator[str]:
         yield f"{kind_name(kind)}: {signed(changes[kind])} bytes, {reason(kind, first, second, old, current)}."
 
 
-def verdict_of(first: list[int] | None, second: list[int] | None) -> tuple[str, int, int]:
-    """Dearer, cheaper, no clear change, too few, new or gone, with the interval of the median's difference."""
-    if first is None or second is None:
-        return "new" if first is None else "gone", 0, 0
-    if min(len(first), len(second)) < 30:
+def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
+    """Dearer, cheaper, no clear change, too few, new or gone, with the interval of the median's difference.
+
+    The verdict holds for all kinds with enough requests together.
+    """
+    if kind not in before or kind not in after:
+        return "gone" if kind in before else "new", 0, 0
+    judged = [each for each in before.keys() & after.keys() if min(len(before[each]), len(after[each])) >= 30]
+    if kind not in judged:
         return "too few", 0, 0
-    low, high = bootstrap(sorted(first), sorted(second))
-    return "dearer" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
+    first, second = sorted(before[kind]), sorted(after[kind])
+    strict_low, strict_high = bootstrap(first, second, 0.025 / len(judged))
+    return "dearer" if strict_low > 0 else "cheaper" if strict_high < 0 else "no clear change", *bootstrap(first, second, 0.025)
 
 
 def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
-    verdict, low, high = verdict_of(first.get(kind), second.get(kind))
+    verdict, low, high = verdict_of(kind, first, second)
     if verdict in ("new", "gone"):
         return "a new kind" if verdict == "new" else "a kind that no longer occurs"
     noun = "request" if len(second[kind]) == 1 else "requests"
@@ -247,7 +252,7 @@ def packages(stored: Stored) -> dict[Kind, set[str]]:
     return found
 
 
-def bootstrap(first: list[int], second: list[int]) -> tuple[int, int]:
+def bootstrap(first: list[int], second: list[int], tail: float) -> tuple[int, int]:
     """Ends of the interval of the difference of medians, with infinitely many resamples of both sides."""
 
     def weights(n: int) -> list[float]:
@@ -263,7 +268,7 @@ def bootstrap(first: list[int], second: list[int]) -> tuple[int, int]:
     ends, reached = [], 0.0
     for difference in sorted(pairs):
         reached += pairs[difference]
-        while len(ends) < 2 and reached >= (0.025, 0.975)[len(ends)] - 1e-12:
+        while len(ends) < 2 and reached >= (tail, 1 - tail)[len(ends)] - 1e-12:
             ends.append(difference)
     return ends[0], ends[1]
 

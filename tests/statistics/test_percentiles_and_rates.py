@@ -37,6 +37,12 @@ def test_the_least_count_of_a_percentile(percent: percentiles.Percent, least: in
     assert st.percentile(range(least), percent).reason == ""
 
 
+@pytest.mark.parametrize("percent", [0, 100])
+def test_no_count_supports_the_least_or_the_largest_value(percent: percentiles.Percent) -> None:
+    values = range(1_000)
+    assert st.percentile(values, percent).reason == st.difference_of_percentiles(values, values, percent).reason == "too few"
+
+
 def test_the_median_of_an_even_count_is_the_lower_middle_value_in_any_order() -> None:
     values = [9, 2, 7, 4, 1, 8]
     assert st.percentile(values, 50) == st.percentile(sorted(values), 50) == st.Percentile(4, 1, 9, 6)

@@ -108,7 +108,7 @@ def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
     numbers = not_negative(latencies(rows))
     wasted_costs = rows["total_traffic_cost"].where(is_rejected(rows))
     is_late = is_true(numbers >= LIMIT)
-    in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (~is_late, is_late))
+    in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (known(numbers) & ~is_late, is_late))
     is_unknown = (in_time + late == 0) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
     codes = np.where(is_unknown, -1, late > in_time)
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))

@@ -9,7 +9,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import durations, is_true, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, latencies
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, is_limit_doubtful, latencies, outcome_classes
 from ledgerframes.frames import Frames
 
 REJECTIONS = declare.Figure(
@@ -21,7 +21,10 @@ REJECTIONS = declare.Figure(
         declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
         declare.duration("latency", "Finalization time minus record time.", "Latency"),
-        declare.label("reject_kind_heuristic", "Guess from the latency alone: timeout from 29.9 s, contention below."),
+        declare.label(
+            "reject_kind_heuristic",
+            "Guess from the latency: timeout from 29.9 s, contention below. Missing without one, or if the limit may be another.",
+        ),
         declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
     ),
@@ -35,13 +38,14 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     """Return the rejected requests, with a guess at the cause.
 
     A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
-    ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.**
+    ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** If more rejections
+    lie from 20 s to below 29.9 s than from there on, the limit of the network may be another, and no kind is named.
 
     Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
     docs/facts.md#survivorship).
 
     >>> rejected = lf.verdict.rejections(day)
-    >>> bool(rejected["reject_kind_heuristic"].isin(["contention", "timeout"]).all())
+    >>> bool(rejected["reject_kind_heuristic"].dropna().isin(["contention", "timeout"]).all())
     True
     """
     REJECTIONS.check(frames)
@@ -49,11 +53,12 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
     rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
     costs, numbers = rows["total_traffic_cost"], not_negative(latencies(rows))
-    is_late = is_true(numbers >= LIMIT)
+    is_unknown = ~known(numbers) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
+    codes = np.where(is_unknown, -1, is_true(numbers >= LIMIT))
     values = {
         **rows,
         "latency": durations(numbers),
-        "reject_kind_heuristic": pd.Categorical.from_codes(is_late.astype(int), pd.Index(REJECT_KINDS)),
+        "reject_kind_heuristic": pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)),
         "traffic_cost": costs,
         "coverage": np.full(len(rows), known(costs).mean() if len(rows) else np.nan),
     }

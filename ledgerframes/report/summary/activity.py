@@ -57,7 +57,8 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     if before.empty:
         return f"Not compared, because no activity record of the {periods.name} is known."
     change = int(after.sum()) - int(before.sum())
-    changes = after.sub(before, fill_value=0).astype("int64")
+    names = after.index.union(before.index)
+    changes = after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)
     text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
     if not change:
         return text

@@ -160,8 +160,10 @@ def _reason(row: Any) -> str:
     if row.verdict in ("new", "gone"):
         return "a new kind" if row.verdict == "new" else "a kind that no longer occurs"
     counts = f"{pluralize(row.requests_after, 'request')} ({row.requests_before:,} before)"
-    if row.verdict not in ("dearer", "cheaper"):
-        return f"{counts}{', no clear change of the median cost' if row.verdict == 'no clear change' else ''}"
+    if row.verdict == "too few":
+        return counts
+    if not row.is_clear_after_correction:  # of many kinds, chance alone moves some
+        return f"{counts}, no clear change of the median cost"
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))
     interval = f"{signed(int(row.low))} to {signed(int(row.high))} bytes"
     package = _new_package(row.package_ids_before, row.package_ids_after)

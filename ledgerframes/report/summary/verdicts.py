@@ -34,13 +34,16 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
 
 
 def _rejections(overall: Any, decided: int) -> str:
-    rate = f"{printing.percent(overall.rejected, decided)} ({printing.interval(overall.low, overall.high)})"
-    text = f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}."
-    if not overall.rejected:
-        return text
+    decimals = printing.rate_decimals(decided)
+    rate = f"{printing.percent(overall.rejected, decided, decimals)} ({printing.interval(overall.low, overall.high, decimals)})"
+    timeouts = f" {_timeouts(overall)}" if overall.rejected else ""
+    return f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}.{timeouts}"
+
+
+def _timeouts(overall: Any) -> str:
     if pd.isna(overall.timeouts):
-        return f"{text} No timeouts are named, because the limit of this network may not be 30 s."
-    return f"{text} {overall.timeouts:,} of them timed out."
+        return "Timeouts are not named, because the limit of this network may not be 30 s."
+    return f"{overall.timeouts:,} of them timed out."
 
 
 def _change(periods: Periods, after: Any) -> str:

@@ -1,0 +1,179 @@
+"""Sentences of the shipped notebooks, and of a page's head, where their figures are missing, tied or of few requests."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.frames import Frames
+from ledgerframes.report.execute import read_notebook
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.registry import notebooks_dir
+from ledgerframes.report.summary.activity import describe_activity
+from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.verdicts import describe_verdicts
+from ledgerframes.testing import frames_of
+from ledgerframes.windows import Window
+
+START = datetime(2026, 11, 8, tzinfo=UTC)
+DAY = Window(START, START + timedelta(days=1))
+HOUR = timedelta(hours=1)
+Request = tuple[str, float, timedelta, int | None]  # result, latency in seconds, time after the start, cost
+
+
+def made_of(requests: list[Request], window: Window = DAY) -> Frames:
+    heads = [{"update_id": f"u{n:03}", "record_time": START + at} for n, (_, _, at, _) in enumerate(requests)]
+    verdicts = [
+        {
+            **head,
+            "verdict_result": f"VERDICT_RESULT_{result}",
+            "finalization_time": START + at + timedelta(seconds=latency),
+            "submitting_participant_uid": "val-a",
+            "submitting_parties": ["alice"],
+        }
+        for head, (result, latency, at, _) in zip(heads, requests, strict=True)
+    ]
+    traffic = [{**head, "total_traffic_cost": cost} for head, (*_, cost) in zip(heads, requests, strict=True) if cost is not None]
+    return frames_of(window=window, network="memory", verdicts=verdicts, traffic=traffic)
+
+
+def sentence(notebook: str, marker: str, **names: Any) -> str:
+    """Return the text that the cell with this marker shows."""
+    (source,) = (cell.source for cell in read_notebook(notebooks_dir() / notebook).cells if marker in cell.source)
+    shown: list[str] = []
+    common = {"lf": lf, "pd": pd, "printing": lf.statistics.printing, "shorten": str, "show_text": shown.append}
+    exec(compile(source, notebook, "exec"), {**common, **names})
+    (text,) = shown
+    return text
+
+
+def doubtful() -> Frames:
+    """Rejections at 25 s, which look as if the limit of the network were 25 s."""
+    return made_of([("REJECTED", 25, n * HOUR, 10) for n in range(3)] + [("ACCEPTED", 1, n * HOUR, 10) for n in range(7)])
+
+
+def test_a_doubtful_limit_names_no_timeouts_anywhere() -> None:
+    frames = doubtful()
+    unnamed = "not named, because the limit of this network may not be 30 s."
+    assert sentence("08_operations.ipynb", "culprits =", frames=frames) == f"Timeouts are {unnamed}"
+    assert sentence("03_verdicts.ipynb", "def percentiles", frames=frames).endswith(f" Timeouts: {unnamed}")
+    text = "By the heuristic, 0 rejections are contention and 0 are timeouts. The latency of 3 does not tell."
+    assert sentence("03_verdicts.ipynb", "rejections =", frames=frames) == text
+    statement = describe_verdicts(Periods(frames, None), Prices())[0]
+    assert statement["text"] == f"3 of 10 decided requests, 30 % (10 to 61 %). Timeouts are {unnamed}"
+
+
+def test_a_rate_of_less_than_100_requests_has_no_decimals() -> None:
+    few = made_of([("REJECTED" if n < 14 else "ACCEPTED", 1, n % 24 * HOUR, 10) for n in range(90)])
+    assert sentence("03_verdicts.ipynb", "interval =", frames=few) == "14 of 90 decided requests were rejected: 16 % (9 to 25 %)."
+    (first, *_) = describe_verdicts(Periods(few, None), Prices())
+    assert first["text"] == "14 of 90 decided requests, 16 % (9 to 25 %). 0 of them timed out."
+
+
+def test_the_cost_of_no_rejection_is_known() -> None:
+    frames = made_of([("ACCEPTED", 1, HOUR, 100), ("REJECTED", 1, 2 * HOUR, None)])
+    statements = describe_verdicts(Periods(frames, None), Prices())
+    assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
+    names = {"load_history": lambda *_: None, "net": None, "total": 100}
+    text = "Rejected requests cost 0 known bytes (0 % of the known cost)."
+    assert sentence("02_traffic_cost.ipynb", "wasted_cost =", frames=frames, **names) == text
+
+
+def test_no_participant_is_judged() -> None:
+    text = "0 of 1 participants have enough requests to be judged."
+    assert sentence("03_verdicts.ipynb", "judged =", frames=doubtful()) == text
+
+
+NO_BAND = "A week of the history has no burn, so there is no band."
+
+
+@pytest.mark.parametrize(
+    ("middle", "factor", "text"),
+    [
+        (pd.Timestamp(START), math.nan, f"ends on 2026-11-08 at mean burn. {NO_BAND}"),
+        (pd.NaT, math.nan, f"ends after more than a year at mean burn. {NO_BAND}"),
+        (pd.NaT, 1.2, "lasts more than a year, in 9 of 10 cases."),
+    ],
+)
+def test_a_forecast_without_a_first_end(middle: Any, factor: float, text: str) -> None:
+    end = {"runs_dry_first": pd.NaT, "runs_dry_middle": middle, "runs_dry_last": pd.NaT, "factor": factor}
+    cost = SimpleNamespace(runway_summary=lambda *_, **__: pd.DataFrame([end]))
+    parts = SimpleNamespace(cost=cost, CoverageError=lf.CoverageError)
+    start = SimpleNamespace(bytes=5_000)
+    shown = sentence("08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", start=start)
+    assert shown == f"A balance of 5,000 bytes {text}"
+
+
+def test_victims_of_a_short_window_have_no_expected_number() -> None:
+    rows: list[Request] = [("ACCEPTED", 1, timedelta(seconds=n), 10) for n in range(30)]
+    rows += [("REJECTED", 30, timedelta(minutes=1), 10), ("ACCEPTED", 20, timedelta(minutes=1, seconds=5), 10)]
+    frames = made_of(rows, Window(START, START + HOUR))
+    text = "1 request timed out. 1 other probably waited for them, 19.0 s in total."
+    unknown = "The window is too short to say how many of them chance explains."
+    assert sentence("08_operations.ipynb", "culprits =", frames=frames) == f"{text} {unknown}"
+
+
+def test_the_largest_providers_include_ties() -> None:
+    head = {"record_time": START, "round_number": 1}
+    rows = [{**head, "update_id": "u", "party": f"p{n}", "weight": 1 if n > 4 else 10} for n in range(12)]
+    frames = frames_of(window=DAY, network="memory", activity_records=rows)
+    text = sentence("04_activity_and_rewards.ipynb", "concentration,)", frames=frames, state={}, no_record="")
+    assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the weight.")
+
+
+def test_a_cut_period_has_no_share_of_the_leader() -> None:
+    weights = {12: (9, 1), 30: (7, 3), 60: (6, 4)}  # by hours after the start, of days of which the window cuts the first
+    rows = [
+        {"update_id": f"u{hours}", "record_time": START + hours * HOUR, "round_number": 1, "party": party, "weight": weight}
+        for hours, pair in weights.items()
+        for party, weight in zip("ab", pair, strict=True)
+    ]
+    window = Window(START + 12 * HOUR, START + 72 * HOUR)
+    frames = frames_of(window=window, network="memory", activity_records=rows)
+    names = {"every": "1d", "state": {}, "no_record": "", "parties": lf.activity.weights(frames, every=None)}
+    text = sentence("04_activity_and_rewards.ipynb", "between =", frames=frames, **names)
+    ends = ("60.0 % (2026-11-10 00:00)", "70.0 % (2026-11-09 00:00)")
+    assert text == f"The share of the largest app provider was between {ends[0]} and {ends[1]}."
+
+
+def test_a_cut_day_is_not_the_cheapest() -> None:
+    costs = {12: 10, 30: 300, 60: 200}  # by hours after the start, of days of which the window cuts the first
+    window = Window(START + 12 * HOUR, START + 72 * HOUR)
+    frames = made_of([("ACCEPTED", 1, hours * HOUR, cost) for hours, cost in costs.items()], window)
+    text = sentence("10_weekly.ipynb", "whole =", frames=frames)
+    assert text == "The most expensive day was Monday (300 bytes), the cheapest Tuesday (200 bytes)."
+
+
+def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
+    kinds = pd.DataFrame(
+        {
+            "choice": ["Clear", "Chance", "New"],
+            "verdict": pd.Categorical(["dearer", "dearer", "new"], ["dearer", "cheaper", "new", "gone"]),
+            "relative": [0.2, 0.1, math.nan],
+            "is_clear_after_correction": pd.array([True, False, None], "boolean"),
+        }
+    )
+    parts = SimpleNamespace(cost=SimpleNamespace(compare=lambda *_: kinds))
+    text = sentence("10_weekly.ipynb", "kinds =", lf=parts, before=True, frames=None)
+    assert text == "Kinds of request: 1 dearer (Clear +20.0 %), 0 cheaper, 1 new, 0 gone."
+
+
+@pytest.mark.parametrize("weight", [2**53 + 1, 2**60 + 1])
+def test_a_change_of_a_large_weight_is_exact(weight: int) -> None:
+    noon = START + 12 * HOUR
+    sides = {START: [("a", 3), ("gone", 1)], noon: [("a", weight), ("new", 1)]}
+    rows = [
+        {"update_id": str(time), "record_time": time, "round_number": 1, "party": party, "weight": number}
+        for time, parties in sides.items()
+        for party, number in parties
+    ]
+    frames = frames_of(window=DAY, network="memory", activity_records=rows)
+    periods = Periods(frames.between(noon, DAY.until), frames.between(START, noon))
+    change = describe_activity(periods, Prices())[1]["text"]
+    assert f"a: +{weight - 3:,} bytes" in change
