@@ -70,7 +70,7 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
     unknown = [] if one_of is None or not one_of.extra else _unknown_kinds(one_of)
     if len(present) == 1 and not unknown:
         name, content = present[0]
-        return name, getattr(content, "value", content)
+        return name, getattr(content, "value", None) or content
     names = [*(name for name, _ in present), *unknown]
     if len(names) > 1:
         reason = f"has several kinds ({', '.join(names)})"

@@ -127,9 +127,11 @@ def pages(history: History, window: MigrationWindow, page_size: int, *, by_item:
         yield page
 
 
-def _cursor_before(migration_id: int, time: int) -> Cursor:
-    """Return the cursor whose next event is the first at a time, or later."""
-    return Cursor(migration_id, from_microseconds(max(time - 1, START_OF_TIME)))
+def _cursor_before(migration_id: int, time: int) -> Cursor | None:
+    """Return the cursor before the first event at a time or later, None at the start."""
+    if time > START_OF_TIME:
+        return Cursor(migration_id, from_microseconds(time - 1))
+    return Cursor(migration_id - 1, END_OF_TIME) if migration_id else None  # no time is before the earliest one
 
 
 def _decode_events(response: Response) -> list[PositionedItem]:

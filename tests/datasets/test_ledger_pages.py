@@ -208,3 +208,18 @@ def test_recorded_active_contracts_load(fixtures: Path) -> None:
     assert len(rows) == len(json.loads(body))
     assert set(rows["contract_state"]) == {"active"}
     assert rows["template_name"].str.contains(":").all()
+
+
+def test_active_contracts_load_alike_with_a_wrapper(fixtures: Path) -> None:
+    contracts = [{**item, "extraOfItem": 1} for item in json.loads((fixtures / "active_contracts.json").read_bytes())]
+    contracts[0]["contractEntry"]["JsActiveContract"]["extraOfContract"] = 2
+    wrapped = [
+        {**item, "contractEntry": {kind: {"value": content} for kind, content in item["contractEntry"].items()}}
+        for item in contracts
+    ]
+    expected, other = (
+        active_contract_table(decode(json.dumps(items).encode(), list[ActiveContractItem], "test"), ME, 500)
+        for items in (contracts, wrapped)
+    )
+    assert expected.num_rows == len(contracts)
+    assert other.equals(expected)

@@ -70,6 +70,15 @@ def test_events_of_one_record_time_are_not_lost_at_a_page_border(tmp_path: Path,
     assert sorted(verdicts["update_id"]) == sorted(f"id{number}" for number in range(20))
 
 
+def test_events_at_the_earliest_time_are_loaded(tmp_path: Path) -> None:
+    events = [event(0, 1, migration_id=3), event(1, 0), event(2, 1)]
+    events += [event(3, 0, migration_id=3), event(4, 0)]
+    for item in events[3:]:
+        item["verdict"]["record_time"] = "0001-01-01T00:00:00.000000Z"  # docs/facts.md#times-before-1678
+    verdicts = lf.load_verdicts(connect(tmp_path, service(events)), since="0001-01-01", until="2026-11-02")
+    assert list(verdicts["update_id"]) == ["id3", "id0", "id4", "id1", "id2"]
+
+
 @pytest.mark.parametrize("page_size", [3, 4, 5, 7])
 def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 1)  # a segment a page

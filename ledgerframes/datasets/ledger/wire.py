@@ -246,12 +246,18 @@ class ActiveContract(LedgerStruct):
     unassigned_event: Unassigned | None = None
 
 
+class ContractContent(ActiveContract):
+    """An active contract, which some services wrap (docs/facts.md#one-of-encodings)."""
+
+    value: ActiveContract | None = None
+
+
 class ContractEntry(OneOf):
     """A one-of of the kinds of active contract."""
 
-    active: ActiveContract | None = msgspec.field(default=None, name="JsActiveContract")
-    incomplete_assigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteAssigned")
-    incomplete_unassigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
+    active: ContractContent | None = msgspec.field(default=None, name="JsActiveContract")
+    incomplete_assigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteAssigned")
+    incomplete_unassigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
     empty: msgspec.Raw = msgspec.field(default=ABSENT, name="JsEmpty")
 
 
