@@ -84,14 +84,14 @@ def instant(time: Time, argument: str = "time") -> datetime:
     """
     if isinstance(time, str):
         time = _parse(time, argument)
-    if isinstance(time, datetime):
+    if isinstance(time, datetime) and time == time:  # NaT is a datetime that does not equal itself
         if time.tzinfo is None:
             raise UsageError(f"{argument}={time.isoformat()} has no time zone. Write {time.isoformat()}Z for UTC.")
         try:
             return time.astimezone(UTC)
         except OverflowError:
             raise UsageError(f"{argument}= must be in the years 1 to 9999, got {time.isoformat()}.") from None
-    if isinstance(time, date):
+    if isinstance(time, date) and not isinstance(time, datetime):
         return datetime(time.year, time.month, time.day, tzinfo=UTC)
     raise UsageError(f"{argument}= must be a time such as 2026-11-01 or 2026-11-01T12:00:00Z, got {time!r}.")
 
@@ -137,9 +137,9 @@ def date_word(word: str, now: datetime) -> Window:
         "this-month": (first, _next_month(first)),
         "last-month": ((first - DAY).replace(day=1), first),
     }
-    if word in windows:
-        return Window(*windows[word])
-    return _calendar(word)
+    if isinstance(word, str):
+        return Window(*windows[word]) if word in windows else _calendar(word)
+    raise UsageError(f"during= must be text, got {word!r}. Choose from {DATE_WORD_EXAMPLES}.")
 
 
 def _calendar(word: str) -> Window:

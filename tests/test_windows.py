@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def test_instant_reads_what_people_write(written: object, meant: datetime) -> No
     assert instant(written) == meant  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("written", ["yesterday-ish", "2026-13-01", "2026-02-30", "", "11/01/2026"])
+@pytest.mark.parametrize("written", ["yesterday-ish", "2026-13-01", "2026-02-30", "", "11/01/2026", pd.NaT])
 def test_unparsable_time_says_how_to_write_it(written: str) -> None:
     with pytest.raises(UsageError, match="must be a time such as 2026-11-01"):
         instant(written)
@@ -56,10 +57,10 @@ def test_date_words(word: str, since: str, until: str) -> None:
     assert date_word(word, FRIDAY) == Window(instant(since), instant(until))
 
 
-@pytest.mark.parametrize("word", ["lastweek", "2026-13", "0000", "2026-11-31"])
-def test_unknown_date_word_lists_the_known(word: str) -> None:
+@pytest.mark.parametrize("word", ["lastweek", "2026-13", "0000", "2026-11-31", 2026, ("2026-11-01", "2026-11-02"), ["today"]])
+def test_unknown_date_word_lists_the_known(word: object) -> None:
     with pytest.raises(UsageError, match="last-week"):
-        date_word(word, FRIDAY)
+        date_word(word, FRIDAY)  # type: ignore[arg-type]
 
 
 def test_window_defaults_to_now() -> None:

@@ -154,7 +154,7 @@ class Figure:
         choices = list(self.by) if self.is_grouped else [None, *self.by]
         if by in choices:
             return self.grouping(by)
-        reason = f" because {self.misleading[by]}" if by is not None and by in self.misleading else ""
+        reason = f" because {self.misleading[by]}" if isinstance(by, str) and by in self.misleading else ""
         raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {', '.join(map(repr, choices))}.")
 
     def build(

@@ -120,7 +120,8 @@ def _fail(document: dict[str, Any], as_json: bool) -> int:
 def _usage_message(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command_path = context.command_path if context else "ledgerframes"
-    return f"{error.format_message().rstrip('.')}. Run `{command_path} --help` for usage."
+    text = error.format_message().rstrip(".")
+    return f"{text}{'' if text.endswith('?') else '.'} Run `{command_path} --help` for usage."
 
 
 def _bug_message(error: Exception) -> str:

@@ -137,6 +137,8 @@ def test_an_unknown_party_is_refused_with_near_ones() -> None:
         lf.activity.rounds(frames, party="exchange::1220ab")
     with pytest.raises(UsageError, match="cannot group by='template'"):
         lf.activity.rounds(frames, by="template")
+    with pytest.raises(UsageError, match=r"cannot group by=\['party'\]\. Choose from"):
+        lf.activity.rounds(frames, by=["party"])  # type: ignore[arg-type]
 
 
 def test_concentration_of_amounts() -> None:

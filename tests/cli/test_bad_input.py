@@ -49,6 +49,7 @@ USAGE = {
     "share": (["report", "run", "verdicts", "--during", "yesterday", "--min-coverage", "95"], "--min-coverage", "--help"),
     "ids missing": (["sync", "events", "--update-ids", "no-such-file"], "Cannot read", "one update id per line"),
     "command": (["fetch"], "No such command 'fetch'", "--help"),
+    "command by half": (["sync", "event"], "Did you mean 'events'? Run", "--help"),
     "no command": (["sync"], "Missing command", "--help"),
     "option": (["sync", "events", "--sinse", "2026"], "--sinse", "--help"),
     "fault": (
