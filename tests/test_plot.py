@@ -355,6 +355,20 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     assert ["10.0 %" in label for label in labels] == [True, False]
 
 
+def test_waste_without_a_usual_range_says_why():
+    frame = result("cost.wasted", None, over_time=True)(24)
+    without = frame.assign(upper=np.nan, is_above=pd.array([pd.NA] * 24, "boolean"), reason="history is too short")
+    for rows, is_noted in ((without, True), (frame.assign(upper=0.5), False)):
+        ax = plot.cost_wasted(rows)
+        assert any("No usual range: history is too short" in text.get_text() for text in ax.texts) == is_noted
+
+
+@pytest.mark.parametrize("ax", [5, mpl.figure.Figure()])
+def test_axes_of_another_type_are_refused(ax):
+    with pytest.raises(UsageError, match="ax= must be axes of matplotlib"):
+        plot.cost_spend(result("cost.spend", None, over_time=True)(24), ax=ax)
+
+
 def test_a_distribution_of_something_else_is_refused():
     with pytest.raises(UsageError, match=r"Pass frames\.verdicts"):
         plot.verdict_latency_distribution(result("verdict.latency")(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +41,7 @@ def _write_csv(frame: pd.DataFrame, *, escape_formulas: bool) -> None:
     file = io.BytesIO()
     write_csv(frame, file, escape_formulas=escape_formulas)
     text = file.getvalue().decode().removesuffix("\n")
-    output.write("\n".join(map(escape_control, text.split("\n"))) if sys.stdout.isatty() else text)
+    output.write("\n".join(map(escape_control, text.split("\n"))) if output.is_terminal() else text)
 
 
 def _format(document: dict[str, Any], numeric: list[str]) -> str:

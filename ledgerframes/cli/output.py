@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ledgerframes.control_characters import UNSAFE, escape_control
+from ledgerframes.errors import StoreError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +37,18 @@ def write(text: str) -> None:
     """Write a text to stdout, in color only on a terminal."""
     try:
         typer.echo(text)
-    except BrokenPipeError:
-        # The reader, such as `head`, has exited. Without a new stdout, Python would report the error again when it exits.
+    except OSError as error:
+        # Without a new stdout, Python would report the error again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(PIPE_CLOSED)
+        if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has exited
+            sys.exit(PIPE_CLOSED)
+        message = f"Cannot write the output: {error.strerror}. Redirect it to a file that can be written."
+        raise StoreError(message, path="stdout") from error
+
+
+def is_terminal() -> bool:
+    """Return whether people read stdout. A process that was started without stdout has none."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def write_error(text: str) -> None:
@@ -108,7 +117,7 @@ def _align(rows: list[list[str]], right: set[int]) -> list[str]:
 
 def _wrap(text: str, indent: int) -> list[str]:
     """Return the last cell of a row as lines that fit the terminal."""
-    if not sys.stdout.isatty() or text != text.lstrip():
+    if not is_terminal() or text != text.lstrip():
         return [text]
     width = shutil.get_terminal_size().columns - indent
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""] if width >= MIN_LAST_COLUMN_WIDTH else [text]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ledgerframes.errors import UsageError
 from ledgerframes.extras import extra_for
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
     The user's own axes keep their text, ticks and grid: those of the style would be dark on dark there.
     """
     plt = pyplot()
+    if not isinstance(ax, plt.Axes | None):
+        raise UsageError(f"ax= must be axes of matplotlib, such as those of plt.subplots(), got {type(ax).__name__}.")
     plt.draw_if_interactive()  # loads the backend now: in a notebook it changes settings, which the style would change back
     if ax is not None:
         with plt.rc_context(_mark_settings()):

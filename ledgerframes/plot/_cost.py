@@ -140,6 +140,7 @@ def cost_wasted(chart: Chart) -> None:
     >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
     """
     ax, frame = chart.ax, chart.frame
+    notes = [r.coverage_note(frame)]
     if not chart.has_periods:
         visible = chart.largest(frame[frame["share"].notna()])
         shares = r.numbers(visible["share"])
@@ -151,8 +152,10 @@ def cost_wasted(chart: Chart) -> None:
             s.lines(chart, chart.group_table(chart.numbers("share"), chart.numbers("requests")))
         else:
             _draw_control_chart(chart)
+            if frame["upper"].isna().all():
+                notes.append(f"No usual range: {', '.join(frame['reason'].dropna().unique())}")
         c.percent_axis(ax.yaxis, chart.axis_title("share"))
-    return chart.show_titles("Wasted share of the traffic cost", r.coverage_note(frame))
+    return chart.show_titles("Wasted share of the traffic cost", *notes)
 
 
 def _draw_control_chart(chart: Chart) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import socket
 import subprocess
@@ -61,6 +62,18 @@ def test_a_closed_pipe_is_quiet(arguments: list[str], message: str) -> None:
     assert done.returncode == 141
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirection", "exit_code", "message"),
+    [(">&-", 0, ""), (">/dev/full", 1, "ledgerframes: Cannot write the output: No space left on device.")],
+)
+@pytest.mark.parametrize("arguments", [["tables"], ["tables", "traffic", "--json"]])
+def test_output_that_cannot_be_written(arguments: list[str], redirection: str, exit_code: int, message: str) -> None:
+    command = f"{shlex.join([*COMMAND, *arguments])} {redirection}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr[: len(message) or None]) == (exit_code, message)
+    assert "bug" not in done.stderr
 
 
 def free_port() -> int:
