@@ -172,7 +172,7 @@ def _fetch_event(history: History, update_id: str) -> Response | None:
     try:
         return history.event_response(update_id)
     except NotFoundError as error:
-        if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail == WEB_PAGE:
+        if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail in ("", WEB_PAGE):  # the API says which id it does not know
             raise
         return None
 

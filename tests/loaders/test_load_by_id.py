@@ -153,8 +153,9 @@ def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:
     )
 
 
-def test_a_service_without_the_operation_is_not_a_service_without_the_id(tmp_path: Path) -> None:
-    net = served(tmp_path, httpx.Response(404, text="The requested resource could not be found."))
+@pytest.mark.parametrize("body", ["The requested resource could not be found.", "<html>no such page</html>", ""])
+def test_a_service_without_the_operation_is_not_a_service_without_the_id(tmp_path: Path, body: str) -> None:
+    net = served(tmp_path, httpx.Response(404, text=body))
     with pytest.raises(NotFoundError):
         lf.load_events(net, update_ids=["1220aa"])
 
