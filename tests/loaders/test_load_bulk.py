@@ -421,7 +421,7 @@ def damaged(content: bytes) -> dict[str, bytes]:
         "truncated inside a line": compress(lines[:-30]),
         "Unexpected line": compress(b'{"a":1}\n'),
         "Line 2": compress(lines.splitlines()[0] + b"\nnot json\n"),
-        "larger than the API allows|something else": compress(json.dumps(huge).encode() + b"\n"),
+        "larger than the API allows|something other": compress(json.dumps(huge).encode() + b"\n"),
         "not in order": b"".join(compress(part) for part in (backwards * 3,)),
     }
 

@@ -24,7 +24,7 @@ PROSE = {
         "about 4 of 5 cases",
         "the 95th percentile of its cost",
         "which needs 72 requests",
-        "the 95th percentile",
+        "The 95th percentile",
     ),
     "weekly": ("an interval that excludes 0",),
 }
