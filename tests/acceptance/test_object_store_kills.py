@@ -56,11 +56,12 @@ MOMENTS: dict[str, Callable[[], None]] = {
 def sync(uri: str, moment: str | None = None) -> None:
     """Load with small segments, so that there are several commits, and die at a moment.
 
-    A dead writer is known by its silence after a moment.
+    A dead writer is known by its silence after a moment, and at once by a process that will die, too.
     """
     buffering.SEGMENT_BYTES = 100_000
     remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
     if moment:
+        remote.ROUNDING = -1000.0
         MOMENTS[moment]()
     lf.load_events(lf.connect("sandbox", store=uri, page_size=40, max_concurrency=2, **WORLD), **WHOLE)
 
