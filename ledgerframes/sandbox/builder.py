@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
+from .cases import alter, draws_of, first_of, is_in_history, is_in_ledger
 from .formulas import activity_records
 from .ledger import arrange
 from .randomness import Draws, number
@@ -22,7 +22,6 @@ from .values import LEDGER
 from .verdicts import traffic_of, verdict_of
 
 NULL = b"null"
-HISTORY = "history"
 REASSIGNMENT_OFFSET = "000000000000000001"  # a constant on the wire (docs/facts.md#reassignment-item)
 WITHOUT_TRAFFIC = 0.03  # share of verdicts whose traffic the service does not know
 EXTERNALLY_SIGNED = 0.02
@@ -41,17 +40,13 @@ class Event:
     verdict: bytes = NULL
     traffic_summary: bytes = NULL
     app_activity_records: bytes = NULL
-    only_in: str = ""  # HISTORY or LEDGER.name if only one of them shows it
+    is_shown: bool = True  # by the API of its encoding
 
     def item(self) -> bytes:
         """Return the event item of POST /v0/events, in which all four keys are present."""
         return b'{"update":%b,"verdict":%b,"traffic_summary":%b,"app_activity_records":%b}' % (
             self.update, self.verdict, self.traffic_summary, self.app_activity_records,
         )  # fmt: skip
-
-    def is_in(self, encoding: str) -> bool:
-        """Return whether the API with this value encoding shows it."""
-        return not self.only_in or (self.only_in == LEDGER.name) == (encoding == LEDGER.name)
 
 
 def build(state: SliceState) -> list[Event]:
@@ -70,7 +65,8 @@ def _event(state: SliceState, index: int, planned: PlannedEvent) -> Event:
     draft = _draft(state, index, planned)
     kind = assign_roles(draft)
     update = encode(_update(draft, kind)) if draft.is_visible else NULL
-    event = Event(draft.update_id, draft.migration_id, planned.time, update, only_in=_only_in(planned))
+    is_shown = is_in_ledger(planned) if state.constants.encoding is LEDGER else is_in_history(planned)
+    event = Event(draft.update_id, draft.migration_id, planned.time, update, is_shown=is_shown)
     if planned.time >= state.constants.schedule.timeline.verdicts_since:
         _add_verdict(event, draft, kind)
     return event
@@ -135,17 +131,8 @@ def _add_verdict(event: Event, draft: DraftTransaction, kind: Kind) -> None:
         records = activity_records(verdict, traffic, round_state.number, round_state.featured, round_state.sv_participants)
         if constants.encoding is not LEDGER:  # the ledger API has no activity
             event.app_activity_records = encode(records)
-        for record in records["records"] if records and event.is_in(HISTORY) else ():
+        for record in records["records"] if records and is_in_history(draft.event) else ():
             draft.state.totals.weights[round_state.number][record["party"]] += record["weight"]
-
-
-def _only_in(planned: PlannedEvent) -> str:
-    """Return who shows a planned event, "" for all."""
-    case = case_of(planned)
-    if case is None:
-        return ""
-    repeats = case.kind == SECOND_VERDICT and planned.member > 0
-    return HISTORY if repeats or case.kind == ONLY_IN_HISTORY else LEDGER.name if case.kind == ONLY_IN_LEDGER else ""
 
 
 def _effective_at(record_time: int, draws: Draws) -> int:

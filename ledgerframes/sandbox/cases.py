@@ -112,6 +112,18 @@ def case_of(event: PlannedEvent) -> Case | None:
     return None if event.case is None else CASES[event.case]
 
 
+def is_in_history(event: PlannedEvent) -> bool:
+    """Return whether the history shows a planned event."""
+    case = case_of(event)
+    return case is None or case.kind != ONLY_IN_LEDGER
+
+
+def is_in_ledger(event: PlannedEvent) -> bool:
+    """Return whether the ledger shows a planned event, which is no second verdict."""
+    case = case_of(event)
+    return case is None or (case.kind != ONLY_IN_HISTORY and first_of(event) is event)
+
+
 def first_of(event: PlannedEvent) -> PlannedEvent:
     """Return the request whose second verdict a planned event is, or the event itself."""
     case = case_of(event)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from operator import attrgetter
 
-from .cases import ONLY_IN_LEDGER, Cases, case_of
+from .cases import Cases, is_in_history
 from .parties import SVS, VALIDATORS
 from .randomness import Draws, lookup_table, number
 from .script import STATE_CHANGE, Script
@@ -123,7 +123,7 @@ class Schedule:
     def total(self) -> int:
         """Return the number of scheduled and planted events that the history shows."""
         recurring = sum(event.count_before(self.timeline.now) for event in self._recurring)
-        return recurring + sum((case := case_of(event)) is None or case.kind != ONLY_IN_LEDGER for event in self._planted)
+        return recurring + sum(map(is_in_history, self._planted))
 
     def record_times(self, slice_number: int) -> list[int]:
         """Return the record times of a slice's events, in microseconds since 1970."""

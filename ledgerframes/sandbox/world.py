@@ -135,7 +135,7 @@ class World:
             events = self.slice(number, encoding)
             first = bisect_right(events, record_time, key=_record_time) if slice_.migration_id == migration_id else 0
             last = bisect_left(events, until, key=_record_time)
-            yield from (event for event in events[first:last] if event.is_in(encoding))
+            yield from (event for event in events[first:last] if event.is_shown)
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, encoding: str = MAIN_ENCODING
@@ -145,7 +145,7 @@ class World:
         end = micros(until) if until else self.timeline.now
         for number in self.timeline.numbers_between(begin, end):
             for event in self.slice(number, encoding):
-                if begin <= event.record_time < end and event.is_in(encoding):
+                if begin <= event.record_time < end and event.is_shown:
                     yield event
 
     def constants(self, encoding: str = MAIN_ENCODING) -> WorldConstants:
@@ -178,7 +178,7 @@ class World:
         events = self.slice(position[0], encoding)
         event = events[position[1]] if position[1] < len(events) else None
         # A second verdict has the id of the first, so that nothing is at its own position.
-        return event if event and event.update_id == update_id and event.is_in(encoding) else None
+        return event if event and event.update_id == update_id and event.is_shown else None
 
     def key(self) -> list[Planted]:
         """Return what was planted, by time, without generating any event."""

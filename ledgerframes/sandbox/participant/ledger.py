@@ -96,7 +96,7 @@ class ParticipantLedger:
         for slice_number in range(slice_of(after), last + 1):
             for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
                 offset = offset_of(slice_number, index)
-                if after < offset <= through and mark in event.verdict and event.is_in("ledger_json"):
+                if after < offset <= through and mark in event.verdict and event.is_shown:
                     yield offset, event
 
     def planted(self) -> list[PlantedMismatch]:

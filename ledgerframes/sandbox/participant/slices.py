@@ -57,7 +57,7 @@ class ParticipantSlices:
         with pause_gc():
             for index, event in enumerate(self._world.slice(slice_number, "ledger_json")):
                 text = event.verdict if event.update == NULL else event.update
-                if event.is_in("ledger_json") and any(mark in text for mark in self._marks):
+                if event.is_shown and any(mark in text for mark in self._marks):
                     update = project(self._world, self._participant, self._parties, event, offset_of(slice_number, index))
                     updates += [update] if update else []
         updates.sort(key=by_offset)
