@@ -13,7 +13,7 @@ import msgspec
 
 from ..builder import NULL, Event
 from ..identifiers import contract_id
-from ..ledger import Contract, Template, arrange, create, exercise
+from ..ledger import Contract, arrange, create, exercise
 from ..randomness import digest, number
 from ..times import instant
 from ..world import World
@@ -22,11 +22,6 @@ STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
 FIRST = 1
 NO_PARTIES: frozenset[str] = frozenset()
 ROLLED_BACK_EVERY = 5  # one transaction of so many has a rolled-back node, whose number is skipped
-PRIVATE_PACKAGE = "meadow-settlement"
-VENUE, TRADE = (
-    Template(f"{digest('package', PRIVATE_PACKAGE)}:Meadow.Settlement.{name}:{name}", PRIVATE_PACKAGE)
-    for name in ("Venue", "Trade")
-)
 PRIVATE_LATENCY = 380_000  # microseconds from effective to record time
 
 
@@ -117,14 +112,15 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
     """Return the transaction behind a verdict without update, in the form of the history."""
     operator = verdict["submitting_parties"][0]
     customers = [party for party in verdict["transaction_views"]["views"][0]["informees"] if party != operator]
-    effective_at = event.record_time - PRIVATE_LATENCY
+    constants, effective_at = world.constants(), event.record_time - PRIVATE_LATENCY
     trades = []
     for position, customer in enumerate(customers):
         cents = number("private sum", event.update_id, position) % 1_000_000
         price = f"{cents // 100}.{cents % 100:02d}00000000"
         terms = {"buyer": customer, "seller": operator, "venue": operator, "price": price}
-        trades.append(Contract(contract_id("private", event.update_id, position), TRADE, terms, [operator, customer]))
-    venue = Contract(contract_id(world.seed, "lasting", "venue", operator), VENUE, {}, [operator])
+        identifier = contract_id("private", event.update_id, position)
+        trades.append(Contract(identifier, constants.templates["trade"], terms, [operator, customer]))
+    venue = constants.lasting("venue", operator)
     result = [trade.identifier for trade in trades]
     root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], [create(trade) for trade in trades])
     root_ids, nodes = arrange(event.update_id, [root], effective_at, stakeholders=True)
