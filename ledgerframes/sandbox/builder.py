@@ -27,6 +27,7 @@ WITHOUT_TRAFFIC = 0.03  # share of verdicts whose traffic the service does not k
 EXTERNALLY_SIGNED = 0.02
 LATER_THAN_RECORD_TIME, WHOLE_MILLISECONDS = 0.25, 0.1  # shares of effective times
 encode = msgspec.json.Encoder().encode
+decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(slots=True)

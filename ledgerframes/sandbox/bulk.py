@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from .builder import NULL, Event
+from .builder import NULL, Event, decode_object
 from .times import DAY, HOUR, Clock, instant, to_datetime
 from .world import MAIN_ENCODING, World
 
@@ -76,7 +76,7 @@ class FolderContents:
 
     def lines(self, folder: Folder) -> Iterator[bytes]:
         """Iterate over the lines of a folder of updates, in the order of its objects."""
-        return (_line(msgspec.json.decode(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
+        return (_line(decode_object(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
 
     def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
         """Iterate over the events with an update and begin <= record time < end."""
@@ -149,7 +149,7 @@ class BulkStorage:
 
 def _apply(event: Event, active: dict[str, bytes]) -> None:
     """Remove the contracts that an update consumed, and add those that it created."""
-    nodes = msgspec.json.decode(event.update).get("events_by_id", {}).values()
+    nodes = decode_object(event.update).get("events_by_id", {}).values()
     consumed = {node["contract_id"] for node in nodes if node.get("consuming")}
     for contract_id in consumed:
         active.pop(contract_id, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import flask
 import msgspec
 
-from .builder import NULL, Event
+from .builder import NULL, Event, decode_object
 from .endpoints import Api, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .responses import HttpError, Json, contract_object, parse_time, text_response
@@ -34,7 +34,6 @@ VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
 STATUS = {"uptime": "PT190H12M4.118S", "ports": {"admin": 5012}, "extra": None, "active": True}
 NAME_RULES_STEP, VOTES_STEP = 1, 5  # transactions of the start that create them
 NEWCOMER = "Umbra-Commons"  # an SV without a vote so far, whose contract came with the second migration
-decode_object = msgspec.json.Decoder(Json).decode
 
 
 class Cursor(msgspec.Struct):

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import flask
 import msgspec
 
-from ..builder import Event
+from ..builder import Event, decode_object
 from ..endpoints import endpoint
 from ..identifiers import PREFIX, contract_id
 from ..participant.filters import DELTA, EventFormat, Filters, TransactionFormat, UpdateFormat
-from ..participant.projection import Node, Update, command_id_of, cost_of, decode_object
+from ..participant.projection import Node, Update, command_id_of, cost_of
 from ..participant.rendering import UpdateRenderer, trace_context
 from ..randomness import digest, number
 from ..responses import Json, missing

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from sys import intern
 from threading import RLock
 
-from ..builder import encode
+from ..builder import decode_object, encode
 from ..world import World
-from .projection import Node, Update, decode_object, slice_of
+from .projection import Node, Update, slice_of
 from .slices import ParticipantSlices
 
 STATE_EVERY = 16  # slices

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-import msgspec
-
-from ..builder import NULL, Event
+from ..builder import NULL, Event, decode_object
 from ..identifiers import contract_id
 from ..ledger import Contract, arrange, create, exercise
 from ..randomness import digest, number
@@ -23,9 +21,6 @@ FIRST = 1
 NO_PARTIES: frozenset[str] = frozenset()
 ROLLED_BACK_EVERY = 5  # one transaction of so many has a rolled-back node, whose number is skipped
 PRIVATE_LATENCY = 380_000  # microseconds from effective to record time
-
-
-decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def offset_of(slice_number: int, index: int) -> int:
