@@ -30,7 +30,6 @@ COMMIT_DELAY = HOUR  # objects are staged and compared before they are listed
 LEGACY_DAYS = 1  # objects of the first days have no encoding in their names
 OTHER_ENCODING = "protobuf_json"
 MAX_CACHED_FOLDERS = 40  # of three megabytes for a day of a hundred thousand events
-EMPTY_DIGEST = base64.b64encode(hashlib.sha256(b"").digest()).decode()
 
 
 class Folder(NamedTuple):
@@ -52,6 +51,9 @@ class Folder(NamedTuple):
 def digest_of(raw: bytes) -> str:
     """Return the digest of an object's stored bytes, SHA-256 in base64."""
     return base64.b64encode(hashlib.sha256(raw).digest()).decode()
+
+
+EMPTY_DIGEST = digest_of(b"")
 
 
 class FolderContents:

@@ -34,7 +34,6 @@ EPOCH_WEEKDAY = 3  # 1970 began on a Thursday
 class Slice(NamedTuple):
     """A half-open window of one migration, in microseconds since 1970."""
 
-    number: int
     migration_id: int
     begin: int
     end: int
@@ -60,9 +59,9 @@ class Timeline:
         """Return the slice with this number, 0 to `count` - 1."""
         if number < self.first_count:
             begin = self.start + number * self.step
-            return Slice(number, FIRST_MIGRATION, begin, min(begin + self.step, self.switch + OVERLAP))
+            return Slice(FIRST_MIGRATION, begin, min(begin + self.step, self.switch + OVERLAP))
         begin = self.switch + (number - self.first_count) * self.step
-        return Slice(number, SECOND_MIGRATION, begin, begin + self.step)
+        return Slice(SECOND_MIGRATION, begin, begin + self.step)
 
     def number_at(self, migration_id: int, time: int) -> int:
         """Return the first slice that can contain an event from a time on, or `count`."""

@@ -118,9 +118,9 @@ class DraftTransaction:
             round_number=names["round"],
         )
 
-    def offer(self, template: str, key: Sequence[object] = (), **names: Any) -> Contract:
+    def offer(self, template: str, **names: Any) -> Contract:
         """Make a contract that later transactions may consume."""
-        contract = self.make(template, key, **names)
+        contract = self.make(template, **names)
         self.pools[template].add(contract)
         return contract
 
