@@ -63,15 +63,13 @@ class Schedule:
         def one(kind: str, first: int, period: int, jitter: int = SECOND) -> RecurringEvent:
             return RecurringEvent(seed, kind, 0, start + first, period, jitter)
 
-        def members(kind: str, first: int, period: int, count: int, jitter: int = 0) -> list[RecurringEvent]:
+        def members(kind: str, first: int, shortest: int, count: int, share: int = 0, jitter: int = 0) -> list[RecurringEvent]:
             # Members take turns over the period, so that they do not all report in the same minute.
+            period = max(shortest, count * length * share // events)
             return [
                 RecurringEvent(seed, kind, n, start + first + period * n // count, period, jitter or period // 8)
                 for n in range(count)
             ]
-
-        def period(shortest: int, share: int, count: int) -> int:
-            return max(shortest, count * length * share // events)
 
         race = max(RACE_EVERY, RACE_SHARE * length // TICK // events) * TICK
         split = max(batch, batch * (length * SV_REWARD_SHARE // events // batch))
@@ -81,8 +79,8 @@ class Schedule:
         self.settlements = one("round settlement", batch + SETTLED_AFTER, batch)
         self.votes = members("price vote", HOUR, 6 * HOUR, SVS)
         self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * length)
-        self.purchases = members("traffic purchase", 7 * MINUTE, period(2 * HOUR, PURCHASE_SHARE, VALIDATORS), VALIDATORS)
-        self.sv_rewards = members("sv reward", MINUTE, period(TICK, SV_REWARD_SHARE, SVS), SVS, MINUTE)
+        self.purchases = members("traffic purchase", 7 * MINUTE, 2 * HOUR, VALIDATORS, PURCHASE_SHARE)
+        self.sv_rewards = members("sv reward", MINUTE, TICK, SVS, SV_REWARD_SHARE, MINUTE)
         collected = batch + TICK + 6 * MINUTE  # then the round is issuing
         self.sv_collections = [
             reward._replace(kind="sv collection", first=reward.first + collected)
@@ -92,17 +90,17 @@ class Schedule:
             self.ticks,
             one("round race", race + SECOND, race),
             *self.votes,
-            *members("status report", HOUR, period(4 * HOUR, STATUS_SHARE, SVS), SVS),
-            *members("liveness", 5 * MINUTE, period(TICK, LIVENESS_SHARE, VALIDATORS), VALIDATORS),
-            *members("subscription", 5 * MINUTE, period(TICK, SUBSCRIPTION_SHARE, SUBSCRIBERS), SUBSCRIBERS),
+            *members("status report", HOUR, 4 * HOUR, SVS, STATUS_SHARE),
+            *members("liveness", 5 * MINUTE, TICK, VALIDATORS, LIVENESS_SHARE),
+            *members("subscription", 5 * MINUTE, TICK, SUBSCRIBERS, SUBSCRIPTION_SHARE),
             self.late_feature,
             self.settlements,
             one("reward split", batch + SETTLED_AFTER + SPLIT_AFTER, split),
             *self.sv_rewards,
             *self.sv_collections,
             *self.purchases,
-            *members("name term", 20 * MINUTE, period(2 * HOUR, NAME_SHARE, NAME_OWNERS), NAME_OWNERS),
-            *members("dust", 40 * MINUTE, period(2 * HOUR, NAME_SHARE, DUST_OWNERS), DUST_OWNERS),
+            *members("name term", 20 * MINUTE, 2 * HOUR, NAME_OWNERS, NAME_SHARE),
+            *members("dust", 40 * MINUTE, 2 * HOUR, DUST_OWNERS, NAME_SHARE),
         ]
         self.script = Script(length // TICK, events, start, TICK, self.opens_at)
         first_ticks = [position - OPEN_AT_ONCE for position in self.first_positions()[1:]]
