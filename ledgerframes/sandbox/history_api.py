@@ -19,7 +19,7 @@ from .endpoints import Api, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
-from .times import HOUR, SECOND, instant, trimmed
+from .times import HOUR, SECOND, trimmed
 from .values import ENCODINGS
 from .world import World
 
@@ -168,7 +168,8 @@ class HistoryApi(Api):
         created = self.world.timeline.switch + HOUR
         if now >= created:
             sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
-            vote = {"dso": constants.dso, "sv": sv, f"{constants.vocabulary.coin}Price": None, "lastUpdatedAt": instant(created)}
+            names = {**constants.names, "sv": sv, "price": None, "now": created}
+            vote = decode_object(constants.payload("price_vote")(names))
             template_id, identifier = constants.templates["price_vote"].identifier, contract_id(constants.seed, "newcomer's vote")
             votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
         return {f"{constants.vocabulary.coin}_price_votes": votes}
