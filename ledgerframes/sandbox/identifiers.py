@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 
 from .randomness import digest, number
 
@@ -58,8 +57,7 @@ class UpdateIds:
 
 def contract_id(*parts: object) -> str:
     """Return a contract id with version, discriminator and a salted suffix."""
-    text = "/".join(map(str, parts))
-    raw = hashlib.blake2b(text.encode(), digest_size=64).hexdigest()
+    raw = digest(*parts, size=64)
     return f"00{raw[:64]}ca121220{raw[64:]}"
 
 
