@@ -20,7 +20,7 @@ from .ledger_api.admin import Admin
 from .ledger_api.commands import Commands
 from .ledger_api.state import State
 from .ledger_api.updates import Updates
-from .responses import UNKNOWN_ROUTE, HttpError, LedgerApiError, text_response
+from .responses import HttpError, LedgerApiError, text_response
 from .wallet import WalletApi
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ APIS: tuple[tuple[type[Api], str], ...] = (
     (WalletApi, WALLET_PREFIX),
 )
 MAX_CACHED_ROUTES = 8  # vocabularies
+UNKNOWN_ROUTE = "The requested resource could not be found."
 WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 
 _lock = threading.Lock()  # making an app compiles routes and decoders, which must not happen in two threads at once

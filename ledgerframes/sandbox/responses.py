@@ -16,7 +16,6 @@ from .times import micros
 Json = dict[str, Any]
 PLAIN_TEXT = "text/plain; charset=UTF-8"
 OWN_WRITES = "sandbox.own_writes"  # key in the environment of a request, of the writes that it makes
-UNKNOWN_ROUTE = "The requested resource could not be found."
 TYPE_ERRORS = {
     "object": "Got a value that is not an object",
     "int": "Int",

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import flask
 import msgspec
+from werkzeug.exceptions import NotFound
 
 from ..endpoints import Api, Endpoint
 from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
-from ..responses import UNKNOWN_ROUTE, HttpError, Json, LedgerApiError, missing
+from ..responses import HttpError, Json, LedgerApiError, missing
 from ..times import SECOND, instant
 from ..users import check_rights
 
@@ -49,7 +50,7 @@ class LedgerEndpoints(Api):
     def admit(self, declared: Endpoint) -> None:
         """Refuse an endpoint that the version does not have, and a caller without a valid token."""
         if self.minor < declared.since:
-            raise HttpError(404, UNKNOWN_ROUTE, plain=True)
+            raise NotFound
         if not declared.public:
             flask.g.user = self.box.users.authenticate(flask.request.headers.get("Authorization"))
 
