@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
+from nbclient import NotebookClient
 
 from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
@@ -30,6 +31,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
 os.fsync = lambda descriptor: None
+# A kernel whose notebook is done has nothing left to do, and to end Python in order takes most of a second. Reports of other
+# processes end theirs in order.
+NotebookClient.shutdown_kernel.default_value = "immediate"
 connect_to_file = sqlite.Database._connect
 
 
