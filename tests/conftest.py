@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import sqlite3
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
+from nbclient import NotebookClient
 
 from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
@@ -24,8 +26,14 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.load_profile("default")
 # Processes that tests start use what was compiled once, also where the environment of a container says otherwise.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A shell starts what runs in the background deaf to Ctrl-C, and the processes of tests would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
 os.fsync = lambda descriptor: None
+# A kernel whose notebook is done has nothing left to do, and to end Python in order takes most of a second. Reports of other
+# processes end theirs in order.
+NotebookClient.shutdown_kernel.default_value = "immediate"
 connect_to_file = sqlite.Database._connect
 
 

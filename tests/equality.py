@@ -37,8 +37,8 @@ def is_identical(left: pd.DataFrame, right: pd.DataFrame) -> bool:
     return names and left.dtypes.tolist() == right.dtypes.tolist() and left.equals(right)
 
 
-def categories_of(frame: pd.DataFrame) -> dict[str, list[object]]:
-    return {name: list(column.cat.categories) for name, column in frame.select_dtypes("category").items()}
+def categories_of(frame: pd.DataFrame) -> dict[str, tuple[list[object], bool]]:
+    return {name: (list(column.cat.categories), column.cat.ordered) for name, column in frame.select_dtypes("category").items()}
 
 
 def with_codes(frame: pd.DataFrame) -> pd.DataFrame:

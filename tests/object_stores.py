@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import os
 import re
 import shutil
@@ -12,12 +13,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.fs as fs
 import pytest
-from moto.server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+from werkzeug.serving import BaseWSGIServer, make_server
 
 from ledgerframes import testing
 from ledgerframes.datasets.registry import EVENTS
@@ -31,6 +34,7 @@ BUCKET = "bucket"
 CATALOG = "catalog.sqlite"
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
 Machine = Callable[[], Store]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,19 +80,37 @@ def served(name: str = "moto") -> Iterator[ObjectStore]:
             yield ObjectStore(port, name)
 
 
+class Handler(MotoRequestHandler):
+    def log_request(self, *_: object) -> None:
+        """Log the verb, where a test looks. werkzeug prints a line for each request."""
+        logger.debug(self.command)
+
+
+def moto_server() -> BaseWSGIServer:
+    """moto's own server looks through its 200 services at each request, which takes longer than the answer."""
+    objects, control = create_backend_app("s3"), create_backend_app("moto_api")
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        app = control if environ["PATH_INFO"].startswith("/moto-api/") else objects
+        return app(environ, start_response)
+
+    return make_server("127.0.0.1", 0, answer, threaded=True, request_handler=Handler)
+
+
 @contextmanager
 def moto() -> Iterator[int]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
+    server = moto_server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
     try:
-        port = int(server.get_host_and_port()[1])
-        address = f"127.0.0.1:{port}"
+        address = f"127.0.0.1:{server.port}"
         fs.S3FileSystem(endpoint_override=address, scheme="http", region="us-east-1", allow_bucket_creation=True).create_dir(
             BUCKET
         )
-        yield port
+        yield server.port
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
 
 
 @contextmanager

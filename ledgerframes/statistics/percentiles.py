@@ -47,7 +47,10 @@ class Percentile:
 
 def nearest_rank(count: int, percent: Percent) -> int:
     """Return the rank of a percentile among `count` sorted values, from 1."""
-    share = _share(percent)
+    return _nearest(count, _share(percent))
+
+
+def _nearest(count: int, share: Fraction) -> int:
     return max(1, -(-share.numerator * count // share.denominator))
 
 
@@ -88,10 +91,14 @@ def percentile_ranks(
     >>> lf.statistics.percentile_ranks(367, 99)
     (359, None)
     """
-    low, high = _ranks(count, _share(percent), confidence)
+    return _interval(count, _share(percent), confidence, design_effect)
+
+
+def _interval(count: int, share: Fraction, confidence: float, design_effect: float) -> tuple[int | None, int | None]:
+    low, high = _ranks(count, share, confidence)
     if design_effect <= 1:
         return low, high
-    middle, factor = nearest_rank(count, percent), math.sqrt(design_effect)
+    middle, factor = _nearest(count, share), math.sqrt(design_effect)
     if low is not None:
         low = math.floor(middle - (middle - low) * factor)
     if high is not None:
@@ -134,16 +141,16 @@ def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float 
     >>> lf.statistics.percentile([5, 3, 8], 50).reason
     'too few'
     """
-    return sorted_percentile(np.sort(np.asarray(values)), percent, design_effect=design_effect)
+    return _of_sorted(np.sort(np.asarray(values)), _share(percent), design_effect)
 
 
-def sorted_percentile(ordered: npt.NDArray[np.generic], percent: Percent, *, design_effect: float = 1.0) -> Percentile:
+def _of_sorted(ordered: npt.NDArray[np.generic], share: Fraction, design_effect: float = 1.0) -> Percentile:
     """Return a percentile of values in ascending order."""
     count = len(ordered)
-    low, high = percentile_ranks(count, percent, design_effect=design_effect)
+    low, high = _interval(count, share, CONFIDENCE, design_effect)
     if low is None or high is None:
         return Percentile(None, None, None, count, TOO_FEW)
-    value, first, last = (int(ordered[rank - 1]) for rank in (nearest_rank(count, percent), low, high))
+    value, first, last = (int(ordered[rank - 1]) for rank in (_nearest(count, share), low, high))
     return Percentile(value, first, last, count)
 
 
@@ -272,4 +279,4 @@ def group_percentiles(values: Integers, codes: Integers, groups: int, percents: 
     ordered = values[np.lexsort((values, codes))]
     ends = np.cumsum(np.bincount(codes, minlength=groups))
     parts = np.split(ordered, ends[:-1]) if groups else []
-    return [[sorted_percentile(part, percent) for part in parts] for percent in percents]
+    return [[_of_sorted(part, share) for part in parts] for share in map(_share, percents)]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
+from equality import assert_table_equal
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -108,7 +109,7 @@ def test_periods_of_all_history_start_with_the_history(sandbox_history, name, by
     since_then = sandbox_history.between(first, sandbox_history.window.until)
     periods, expected = (compute(name, frames, by, every="1h") for frames in (sandbox_history, since_then))
     assert periods["period_start"].iloc[0] == pd.Timestamp(first).floor("h")
-    pd.testing.assert_frame_equal(periods, expected)
+    assert_table_equal(periods, expected, name)
 
 
 @pytest.mark.parametrize("name", [name for name in FROM_FRAMES if FIGURES[name].has_periods])

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pandas as pd
@@ -176,17 +177,24 @@ def test_apis_of_one_host_share_its_pace(clock: VirtualClock) -> None:
     assert clock.time == 1003.5
 
 
+SHAPE: dict[str, Any] = {"events": 2000, "days": 2, "page_size": 10, "max_concurrency": 3}
+WHOLE = {"since": "2026-11-07", "until": "2026-11-09"}
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """What a load without a limiter gives."""
+    return lf.load_verdicts(lf.connect("sandbox", store=tmp_path_factory.mktemp("quiet"), **SHAPE), **WHOLE)
+
+
 @pytest.mark.parametrize(("requests", "seconds"), [(120, 60), (20, 10)])
 @pytest.mark.parametrize("hint", [0, 1])
 def test_a_limiter_costs_time_and_never_the_load(
-    requests: int, seconds: int, hint: int, tmp_path: Path, clock: VirtualClock
+    requests: int, seconds: int, hint: int, tmp_path: Path, clock: VirtualClock, quiet: pd.DataFrame
 ) -> None:
-    shape = {"events": 2000, "days": 2, "page_size": 10, "max_concurrency": 3}
-    window = {"since": "2026-11-07", "until": "2026-11-09"}
-    quiet = lf.load_verdicts(lf.connect("sandbox", store=tmp_path / "a", **shape), **window)
     limiter = Faults(limit_requests=requests, limit_seconds=seconds, retry_after=hint)
-    net = lf.connect("sandbox", store=tmp_path / "b", faults=limiter, retries=1, **shape)
-    pd.testing.assert_frame_equal(lf.load_verdicts(net, **window), quiet)
+    net = lf.connect("sandbox", store=tmp_path, faults=limiter, retries=1, **SHAPE)
+    pd.testing.assert_frame_equal(lf.load_verdicts(net, **WHOLE), quiet)
     assert net.request_count > 200
     assert clock.time - 1000 >= (net.request_count // (2 * requests) - 1) * seconds * 0.5
 

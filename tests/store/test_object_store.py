@@ -127,9 +127,9 @@ def logged(objects: ObjectStore) -> None:
 def requests(caplog: pytest.LogCaptureFixture, act: Callable[[], object]) -> list[str]:
     """What the object store was asked meanwhile."""
     caplog.clear()
-    with caplog.at_level(logging.INFO, "werkzeug"):
+    with caplog.at_level(logging.DEBUG, "object_stores"):
         act()
-    return [record.getMessage().partition('"')[2].replace("\x1b[35m\x1b[1m", "").split()[0] for record in caplog.records]
+    return [record.getMessage() for record in caplog.records if record.name == "object_stores"]
 
 
 @pytest.mark.usefixtures("logged")
