@@ -289,7 +289,7 @@ class _ObjectReader:
     def _object_row(self) -> pa.Table:
         """Return the object as a row of bulk_objects."""
         key, first, last = self._task.key, self._first or (None, None), self._last or (None, None)
-        values = {
+        row = {
             "object_key": self._task.object_key,
             "kind": self._kind,
             "encoding": key and key.encoding,
@@ -308,9 +308,7 @@ class _ObjectReader:
             "source": self._local.source,
             "fetched_at": datetime.now(UTC),
         }
-        return BULK_OBJECTS.from_arrays(
-            {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
-        )
+        return BULK_OBJECTS.from_arrays({name: [value] for name, value in row.items()})
 
 
 class _LineReader(_ObjectReader):
