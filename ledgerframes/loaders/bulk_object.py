@@ -35,7 +35,7 @@ from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
-from ledgerframes.store.location import not_writable_error
+from ledgerframes.store.location import digest_of, not_writable_error
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
@@ -134,11 +134,10 @@ def _open_local(net: Network, options: ObjectOptions, task: BulkTask) -> Iterato
     if task.path is not None:
         path = Path(task.path)
         try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest, size = digest_of(path), path.stat().st_size
         except OSError as error:
             raise IntegrityError(f"Cannot read {path}: {error}. Check the file.", path=str(path)) from error
-        yield _LocalObject(path, path.stat().st_size, digest, _check_digest(task, digest, path.stat().st_size), FILE)
+        yield _LocalObject(path, size, digest, _check_digest(task, digest, size), FILE)
         return
     _remove_stale_downloads(net)
     directory = _downloads(net) if options.download_dir is None else Path(options.download_dir)
