@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -374,15 +375,8 @@ class Frames:
         return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
 
     def _filtered(self, row_filter: RowFilter) -> Frames:
-        frames = Frames(
-            self._source,
-            self._tables,
-            unknown_ids=self._unknown_ids,
-            failed=self._failed,
-            population=self._population,
-            committed_ids=self._committed_ids,
-        )
-        frames._filter = row_filter
+        frames = copy.copy(self)
+        frames._filter, frames._read = row_filter, {}
         return frames
 
     # -- representation ---------------------------------------------------------------------------------------------

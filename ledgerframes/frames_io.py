@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -18,6 +17,7 @@ from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.population import Population
+from ledgerframes.store.location import digest_of
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window, instant, iso
@@ -164,9 +164,3 @@ def _population(manifest: dict[str, Any]) -> Population:
 def _check(path: Path, record: dict[str, Any]) -> None:
     if not path.is_file() or digest_of(path) != record["sha256"]:
         raise IntegrityError(f"{path} differs from its manifest. Copy the directory again.", path=str(path))
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -115,7 +115,12 @@ class RowFilter:
         parts = {name: dropped.filter(pc.field("table") == name) for name in tables}
         return PROBLEMS.from_rows(
             [
-                (SECOND_VERDICT, name, pc.sum(rows["rows"]).as_py(), rows["update_id"][0].as_py())
+                {
+                    "problem": SECOND_VERDICT,
+                    "table": name,
+                    "rows": pc.sum(rows["rows"]).as_py(),
+                    "update_id": rows["update_id"][0].as_py(),
+                }
                 for name, rows in parts.items()
                 if rows.num_rows
             ]

@@ -22,7 +22,8 @@ def verify(
     For evidence, the sums are checked as well. Compare the digest of the manifest with the one that its author
     published.
     """
-    from ledgerframes.frames_io import MANIFEST, digest_of, open_frames
+    from ledgerframes.frames_io import MANIFEST, open_frames
+    from ledgerframes.store.location import digest_of
 
     if _kind(directory / MANIFEST) == "grant.evidence":
         from ledgerframes.analysis.grant import verify as verify_evidence

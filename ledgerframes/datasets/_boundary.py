@@ -31,14 +31,13 @@ def decode_boundary(endpoint: str = "", *, update_id: str = "") -> Iterator[None
         raise decode_error(error, endpoint, update_id=update_id) from error
 
 
-def decode_error(
-    error: Exception, endpoint: str, *, line: int = 0, body: bytes = b"", update_id: str = "", json_path: str = "$"
-) -> DecodeError:
+def decode_error(error: Exception, endpoint: str, *, line: int = 0, body: bytes = b"", update_id: str = "") -> DecodeError:
     """Return the `DecodeError` for what decoding raised, one of `DATA_ERRORS`.
 
     `endpoint` is the operation or the file, `line` the number of a line in it, from 1. The start of a body that is not JSON is
     shown.
     """
+    json_path = "$"
     source = f"line {line} of {endpoint}" if line else f"response from {endpoint}" if endpoint else "response"
     if isinstance(error, msgspec.ValidationError):
         reason, json_path = describe_error(error)

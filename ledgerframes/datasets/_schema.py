@@ -240,12 +240,10 @@ class Table:
         keys = {name: _sortable(rows[name]) for name in self.sort}
         return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
 
-    def from_rows(self, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-        """Return a DataFrame of a few rows of Python values, in the order of the columns."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
-        return self.to_pandas(
-            pa.table([pa.array(values, c.type) for values, c in zip(columns, self.columns, strict=True)], self.schema)
-        )
+    def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+        """Return a DataFrame of a few rows of Python values by column, where omitted ones are null."""
+        self._require_known(dict.fromkeys(name for row in rows for name in row))
+        return self.to_pandas(pa.Table.from_pylist(rows, self.schema))
 
     def to_pandas(self, table: pa.Table) -> pd.DataFrame:
         """Return Arrow columns as a plain DataFrame, with the dtypes of this library.

@@ -21,6 +21,7 @@ from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
+from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Window, instant, iso
 
 logger = logging.getLogger("ledgerframes")
@@ -181,6 +182,4 @@ def _file_task(file: Path, kind: str) -> BulkTask:
         return BulkTask(key.key, _require_kind(key, kind), path=str(file.absolute()))
     if kind == "acs":
         raise UsageError(f"{file} is not named by the key of an ACS object, which contains the snapshot time. Rename the file.")
-    with file.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-    return BulkTask(f"sha256:{digest}", None, path=str(file.absolute()))
+    return BulkTask(f"sha256:{digest_of(file)}", None, path=str(file.absolute()))

@@ -35,7 +35,7 @@ from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
-from ledgerframes.store.location import not_writable_error
+from ledgerframes.store.location import digest_of, not_writable_error
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
@@ -134,11 +134,10 @@ def _open_local(net: Network, options: ObjectOptions, task: BulkTask) -> Iterato
     if task.path is not None:
         path = Path(task.path)
         try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest, size = digest_of(path), path.stat().st_size
         except OSError as error:
             raise IntegrityError(f"Cannot read {path}: {error}. Check the file.", path=str(path)) from error
-        yield _LocalObject(path, path.stat().st_size, digest, _check_digest(task, digest, path.stat().st_size), FILE)
+        yield _LocalObject(path, size, digest, _check_digest(task, digest, size), FILE)
         return
     _remove_stale_downloads(net)
     directory = _downloads(net) if options.download_dir is None else Path(options.download_dir)
@@ -289,7 +288,7 @@ class _ObjectReader:
     def _object_row(self) -> pa.Table:
         """Return the object as a row of bulk_objects."""
         key, first, last = self._task.key, self._first or (None, None), self._last or (None, None)
-        values = {
+        row = {
             "object_key": self._task.object_key,
             "kind": self._kind,
             "encoding": key and key.encoding,
@@ -308,9 +307,7 @@ class _ObjectReader:
             "source": self._local.source,
             "fetched_at": datetime.now(UTC),
         }
-        return BULK_OBJECTS.from_arrays(
-            {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
-        )
+        return BULK_OBJECTS.from_arrays({name: [value] for name, value in row.items()})
 
 
 class _LineReader(_ObjectReader):

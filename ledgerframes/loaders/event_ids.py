@@ -73,8 +73,10 @@ class EventIdLoader(Loader[Ids]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing ids."""
-        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids, accept_provisional=accept_provisional)
-        return {update_id: {"update_id": update_id} for update_id in missing}
+        ids = IdSet(frozenset(self.update_ids))
+        parts = self.net.store.missing_parts(EVENTS_BY_ID, ids, accept_provisional=accept_provisional)
+        missing = {update_id for part in parts for update_id in part.update_ids}
+        return {update_id: {"update_id": update_id} for update_id in self.update_ids if update_id in missing}
 
     def count_text(self, count: int) -> str:
         """Return the number of missing ids."""

@@ -12,7 +12,7 @@ from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceError, TransportError
-from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds, plan_missing
+from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import OnBadItem, settle
@@ -50,12 +50,10 @@ class EventLoader(Loader[MigrationWindow]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing windows, without a migration before the first sync."""
-        known = self.net.store.migrations()
-        if not known:
+        if not self.net.store.migrations():
             return {str(self.window): {"since": self.window.since, "until": self.window.until}}
-        segments = self.net.store.segments(EVENTS, self.window)
-        covered = [segment.extent for segment in segments if segment.final or accept_provisional]
-        return {str(missing): missing.coverage() for missing in plan_missing(self.window, known, covered)}
+        missing = self.net.store.missing(EVENTS, self.window, accept_provisional=accept_provisional)
+        return {str(each): each.coverage() for each in missing}
 
     def chunks(self, *, distributed: bool) -> list[MigrationWindow]:
         """Return the missing windows, after looking for new and ended migrations."""

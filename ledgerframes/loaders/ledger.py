@@ -55,7 +55,7 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing offset ranges."""
-        missing = self.net.store.missing_offsets(LEDGER, self.offsets, accept_provisional=accept_provisional)
+        missing = self.net.store.missing_parts(LEDGER, self.offsets, accept_provisional=accept_provisional)
         return {str(each): each.coverage() for each in missing}
 
     def count_text(self, count: int) -> str:
@@ -64,11 +64,11 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def chunks(self, *, distributed: bool) -> list[OffsetRange]:
         """Return the missing offsets, after committing what is pruned as a gap."""
-        if missing := self.net.store.missing_offsets(LEDGER, self.offsets):
+        if missing := self.net.store.missing_parts(LEDGER, self.offsets):
             self._commit_gaps(missing)
         limit = MAX_WORKER_CHUNKS if distributed else self.threads
         length = self.page_size * PAGES_PER_CHUNK
-        rest = self.net.store.missing_offsets(LEDGER, self.offsets)
+        rest = self.net.store.missing_parts(LEDGER, self.offsets)
         return [chunk for each in rest for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))]
 
     def _commit_gaps(self, missing: list[OffsetRange]) -> None:

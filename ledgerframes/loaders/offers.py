@@ -59,4 +59,4 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
             bar.advance(1)
             bar.count(rows=len(offers))
     offers.sort(key=lambda offer: (offer.recorded_at, offer.tracking_id))
-    return TRANSFER_OFFERS.from_rows([[getattr(offer, name) for name in TRANSFER_OFFERS.column_names] for offer in offers])
+    return TRANSFER_OFFERS.from_rows([{name: getattr(offer, name) for name in TRANSFER_OFFERS.column_names} for offer in offers])

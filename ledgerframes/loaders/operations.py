@@ -47,8 +47,5 @@ def operations() -> pd.DataFrame:
     [['POST', '/v2/updates/get-updates-page', '3.5']]
     """
     return LISTED.from_rows(
-        [
-            (o.name, o.api, o.method, o.path, o.since or None, o.changed or None, o.deprecated or None, o.purpose, o.read_only)
-            for o in OPERATIONS
-        ]
+        [{name: value for name in LISTED.column_names if (value := getattr(operation, name)) != ""} for operation in OPERATIONS]
     )

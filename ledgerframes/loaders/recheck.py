@@ -39,7 +39,7 @@ OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
 OWN_COLUMNS = frozenset({"fetched_at", "id_source", "source", "digest_status"})
 UPSTREAM = "changed upstream"
 
-Change = tuple[str, str, str, str, str | None, int]
+Change = dict[str, object]  # a row of table upstream_changes
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _changes(net: Network, segment: Segment, part: Extent, update_formats: Seque
         now = scratch.store.snapshot(loaders[0].dataset)
         before = net.store.snapshot_of([segment])
         return [
-            (segment.dataset, str(part), table.name, *change)
+            {"dataset": segment.dataset, "extent": str(part), "table": table.name, **change}
             for table in DATASETS[segment.dataset].tables
             for change in _table_changes(table, _rows(before, table, part), _rows(now, table, part))
         ]
@@ -198,19 +198,17 @@ def _rows(snapshot: StoreSnapshot, table: Table, part: Extent) -> list[dict[str,
     return rows
 
 
-def _table_changes(
-    table: Table, before: list[dict[str, Any]], now: list[dict[str, Any]]
-) -> Iterator[tuple[str, str | None, int]]:
+def _table_changes(table: Table, before: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[Change]:
     """Yield kind, column and number of rows of each difference."""
     old, new = _by_key(table, before), _by_key(table, now)
     for change, count in ((REMOVED, len(old.keys() - new.keys())), (ADDED, len(new.keys() - old.keys()))):
         if count:
-            yield change, None, count
+            yield {"change": change, "rows": count}
     common = old.keys() & new.keys()
     for column in table.column_names:
         count = 0 if column in OWN_COLUMNS else sum(old[key][column] != new[key][column] for key in common)
         if count:
-            yield CHANGED, column, count
+            yield {"change": CHANGED, "column": column, "rows": count}
 
 
 def _by_key(table: Table, rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:

@@ -171,7 +171,7 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
 
 def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Return what would be fetched of a dataset, one row per extent."""
-    return PLAN.from_rows([tuple({"dataset": dataset, **row}.get(name) for name in PLAN.column_names) for row in rows])
+    return PLAN.from_rows([{"dataset": dataset, **row} for row in rows])
 
 
 def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:

@@ -22,9 +22,10 @@ from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers, history_window, json_rows
 from ledgerframes.report.loads import load_before, load_state
-from ledgerframes.report.registry import Report, file_digest
+from ledgerframes.report.registry import Report
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.store import Segment
+from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Window
 
 
@@ -94,6 +95,6 @@ def _problems(frames: Frames) -> list[dict[str, object]]:
 
 def _history_digest(net: Network, window: Window, history: Path | None) -> str:
     if history is not None:
-        return file_digest(history)
+        return digest_of(history)
     weeks = history_window(window)
     return net.store.snapshot(EVENTS, weeks).digest if weeks else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,8 +181,3 @@ def notebooks_dir() -> Path:
     """
     installed = PACKAGE_DIR / "notebooks"
     return installed if installed.is_dir() else PACKAGE_DIR.parents[1] / "notebooks"
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 digest of a file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -32,10 +32,11 @@ from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
-from ledgerframes.report.registry import Report, file_digest, find_report
+from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.summary import summarize
+from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
 
@@ -278,7 +279,7 @@ class _Run:
             "summary": summarize(self.report.subjects, inputs.periods, read_prices(self.parameters)),
             **inputs.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            "inputs": {"notebook": file_digest(self.report.path), "page": template_digest(), **inputs.digests},
+            "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **inputs.digests},
         }
 
     def _services(self) -> dict[str, dict[str, Any]]:

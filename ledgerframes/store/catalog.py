@@ -185,6 +185,7 @@ class Catalog:
 
 SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
 FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
+ACCEPTED = "(status != 'provisional' OR ?)"  # for whether provisional segments count, too
 OF_DATASET = "dataset = ? AND fingerprint = ?"
 IN_WINDOW = f"{OF_DATASET} AND start < ? AND stop > ?"
 
@@ -226,10 +227,12 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
                     yield _segment(dataset, tuple(row), frozenset(key for (key,) in keys), files)
 
 
-def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> tuple[list[Migration], list[Extent]]:
-    """Return the known migrations, and the extents of final segments that overlap a window."""
-    query = f"SELECT partition, start, stop FROM segments WHERE status != 'provisional' AND {IN_WINDOW}"  # noqa: S608
-    rows = connection.execute(query, _window_values(dataset, window))
+def covered(
+    connection: sqlite3.Connection, dataset: Dataset, window: Window, accept_provisional: bool
+) -> tuple[list[Migration], list[Extent]]:
+    """Return the known migrations, and the extents of final segments in a window, or of all."""
+    query = f"SELECT partition, start, stop FROM segments WHERE {ACCEPTED} AND {IN_WINDOW}"  # noqa: S608
+    rows = connection.execute(query, [accept_provisional, *_window_values(dataset, window)])
     return migrations(connection), [dataset.extent_type.from_catalog(row, frozenset()) for row in rows]
 
 
@@ -247,8 +250,7 @@ def _window_values(dataset: Dataset, window: Window) -> list[Any]:
 
 def stored_keys(connection: sqlite3.Connection, dataset: Dataset, accept_provisional: bool) -> frozenset[str]:
     """Return the update ids or object keys of the final segments of a dataset, or of all."""
-    where = f"(status != 'provisional' OR ?) AND {OF_DATASET}"
-    query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE {where}"  # noqa: S608  (constant text)
+    query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE {ACCEPTED} AND {OF_DATASET}"  # noqa: S608
     values = [accept_provisional, dataset.name, dataset.schema_fingerprint]
     return frozenset(key for (key,) in connection.execute(query, values))
 

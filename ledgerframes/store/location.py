@@ -262,6 +262,12 @@ class HashingWriter(io.RawIOBase):
         return self._digest.hexdigest()
 
 
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 digest of a local file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 # -- errors ---------------------------------------------------------------------------------------------------------
 
 ERROR_CODE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))?(?: during (\w+))?")

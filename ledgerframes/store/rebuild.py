@@ -137,8 +137,7 @@ def _write_catalog(store: Store, path: Path, salvaged: list[Segment], files: lis
     newest = [segment for _, segment in sorted(files, key=lambda each: each[0], reverse=True)]
     final = [segment for segment in (*salvaged, *newest) if segment.final]
     provisional = [segment for segment in (*salvaged, *newest) if not segment.final]
-    with new.catalog.write_transaction():
-        pass  # the tables, also without segments
+    new.create()  # also without segments
     for segment in (*final, *sorted(provisional, key=lambda each: each.fetched_at)):
         new.add_segment(store.datasets[segment.dataset], segment)
 

@@ -92,15 +92,14 @@ class StoreSnapshot:
         return {file.path: file.sha256 for segment in self.segments for file in segment.files.values()}
 
 
-def _coverage_row(segment: Segment) -> tuple[object, ...]:
-    values = {
+def _coverage_row(segment: Segment) -> dict[str, object]:
+    return {
         **segment.extent.coverage(),
         "status": segment.status,
         "rows": segment.rows,
         "source": segment.source,
         "fetched_at": from_microseconds(segment.fetched_at),
     }
-    return tuple(values.get(name) for name in COVERAGE.column_names)
 
 
 def _may_overlap(segment: Segment, window: Window) -> bool:

@@ -9,12 +9,13 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.datasets._dataset import Dataset
-from ledgerframes.extents import Extent, ExtentRange, IdSet, Migration, MigrationWindow, OffsetRange, plan_missing
+from ledgerframes.extents import Extent, ExtentRange, Migration, MigrationWindow, plan_missing
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
@@ -27,6 +28,8 @@ from ledgerframes.windows import Window
 logger = logging.getLogger("ledgerframes")
 
 PARTICIPANT = "participant_id"
+
+E = TypeVar("E", bound=Extent)
 
 
 class Store:
@@ -99,28 +102,19 @@ class Store:
             for migration in migrations:
                 records.save_migration(connection, migration)
 
-    def missing(self, dataset: Dataset, window: Window) -> list[MigrationWindow]:
+    def missing(self, dataset: Dataset, window: Window, *, accept_provisional: bool = False) -> list[MigrationWindow]:
         """Return what to fetch before a window is final, in the known migrations."""
-        return plan_missing(window, *self.catalog.read(records.covered, dataset, window))
+        return plan_missing(window, *self.catalog.read(records.covered, dataset, window, accept_provisional))
 
     def is_complete(self, dataset: Dataset, window: Window) -> bool:
         """Return whether a window is final in the known migrations, and any is known."""
-        migrations, covered = self.catalog.read(records.covered, dataset, window)
+        migrations, covered = self.catalog.read(records.covered, dataset, window, False)
         return bool(migrations) and not plan_missing(window, migrations, covered)
 
-    def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, accept_provisional: bool = False) -> list[str]:
-        """Return the ids to look up, with those of provisional rows unless they are accepted."""
-        ids = IdSet(frozenset(update_ids))
-        covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or accept_provisional]
-        missing = {update_id for part in ids.difference(covered) for update_id in part.update_ids}
-        return [update_id for update_id in dict.fromkeys(update_ids) if update_id in missing]
-
-    def missing_offsets(
-        self, dataset: Dataset, offset_range: OffsetRange, *, accept_provisional: bool = False
-    ) -> list[OffsetRange]:
-        """Return what to fetch of a participant's ledger, read through one filter."""
-        segments = self.segments(dataset, offset_range)
-        return offset_range.difference(segment.extent for segment in segments if segment.final or accept_provisional)
+    def missing_parts(self, dataset: Dataset, extent: E, *, accept_provisional: bool = False) -> list[E]:
+        """Return what to fetch of an extent, with provisional parts unless they are accepted."""
+        segments = self.segments(dataset, extent)
+        return extent.difference(segment.extent for segment in segments if segment.final or accept_provisional)
 
     def participant(self) -> str | None:
         """Return the participant whose ledger is stored, or None."""

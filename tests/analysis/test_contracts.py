@@ -167,7 +167,8 @@ def tree_frames(
 
 
 def coverage_of(*parts: tuple[datetime, datetime, str]) -> pd.DataFrame:
-    return COVERAGE.from_rows([(4, since, until, None, None, status, 1, "host", END) for since, until, status in parts])
+    facts = {"migration_id": 4, "rows": 1, "source": "host", "fetched_at": END}
+    return COVERAGE.from_rows([{"since": since, "until": until, "status": status, **facts} for since, until, status in parts])
 
 
 def ids(contracts: pd.DataFrame) -> list[str]:

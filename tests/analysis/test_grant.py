@@ -209,7 +209,7 @@ def test_days_that_are_not_the_sums_of_the_requests_are_found(folder: Path, tmp_
     for each in folder.iterdir():
         (path / each.name).write_bytes(each.read_bytes())
     days.to_parquet(path / "days.parquet", index=False)
-    from ledgerframes.frames_io import digest_of
+    from ledgerframes.store.location import digest_of
 
     manifest["files"]["days.parquet"]["sha256"] = digest_of(path / "days.parquet")
     (path / "manifest.json").write_text(json.dumps(manifest))

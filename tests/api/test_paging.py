@@ -130,7 +130,7 @@ def test_a_followed_ledger_resumes_after_a_token_has_expired(tmp_path: Path) -> 
     net = net_of(respond, tmp_path)
     assert follow(net, ledger_filter(), 0, 0.01, stop) == 9
     assert begins == [(0, None), (0, "a"), (7, None)]
-    assert net.store.missing_offsets(LEDGER, ledger_filter().offset_range(0, 9)) == []
+    assert net.store.missing_parts(LEDGER, ledger_filter().offset_range(0, 9)) == []
 
 
 @pytest.mark.parametrize("order", [[3, 5, 4], [5, 5], [0, 3]])

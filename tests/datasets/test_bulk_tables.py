@@ -21,6 +21,19 @@ from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.errors import DecodeError
 
 MIDNIGHT = datetime(2026, 1, 30, tzinfo=UTC)
+WHAT_WAS_READ = {
+    "bytes": 1,
+    "uncompressed_bytes": 2,
+    "lines": 3,
+    "sha256": "ab" * 32,
+    "digest_status": "unknown",
+    "first_record_time": MIDNIGHT,
+    "last_record_time": MIDNIGHT,
+    "first_migration_id": 4,
+    "last_migration_id": 4,
+    "source": "file",
+    "fetched_at": MIDNIGHT,
+}
 
 
 def line(**members: Any) -> dict[str, Any]:
@@ -124,9 +137,16 @@ def test_a_creation_time_that_is_none_is_refused() -> None:
 
 
 def test_an_object_read_has_a_row() -> None:
-    first = ("0001-01-01T00:00:00Z~2026-01-30T00:00:00Z/updates_0.zstd", "updates", None, datetime(1, 1, 1, tzinfo=UTC))
-    sizes = (MIDNIGHT, 0, 2**40, 2**41, 10, "ab" * 32, "empty_digest", MIDNIGHT, MIDNIGHT, 0, 4, "file", MIDNIGHT)
-    frame = BULK_OBJECTS.from_rows([(*first, *sizes)])
+    row = {
+        "object_key": "0001-01-01T00:00:00Z~2026-01-30T00:00:00Z/updates_0.zstd",
+        "kind": "updates",
+        "since": datetime(1, 1, 1, tzinfo=UTC),
+        "until": MIDNIGHT,
+        "object_index": 0,
+        "bytes": 2**40,
+        "digest_status": "empty_digest",
+    }
+    frame = BULK_OBJECTS.from_rows([WHAT_WAS_READ | row])
     assert frame["since"][0] == pd.Timestamp("0001-01-01", tz="UTC").as_unit("us")
     assert frame["bytes"][0] == 2**40
     assert frame["encoding"].isna().all()
@@ -135,8 +155,7 @@ def test_an_object_read_has_a_row() -> None:
 
 
 def test_a_file_whose_name_is_no_key_says_only_what_was_read() -> None:
-    sizes = (1, 2, 3, "ab" * 32, "unknown", MIDNIGHT, MIDNIGHT, 4, 4, "file", MIDNIGHT)
-    frame = BULK_OBJECTS.from_rows([("ab" * 32, "updates", None, None, None, None, *sizes)])
+    frame = BULK_OBJECTS.from_rows([{"object_key": "ab" * 32, "kind": "updates", **WHAT_WAS_READ}])
     assert frame[["encoding", "since", "until", "object_index"]].isna().all(axis=None)
     pd.testing.assert_series_equal(frame.dtypes, BULK_OBJECTS.empty().dtypes)
 

@@ -82,6 +82,15 @@ def test_values_become_arrays_of_the_declared_type() -> None:
         EVERY_TYPE.from_arrays({"a": [1], "c": np.array([2**31])})
 
 
+def test_rows_name_their_values_and_may_omit_some() -> None:
+    frame = EVERY_TYPE.from_rows([{"f": "y", "a": 1}, {"a": 2, "i": ["p"]}])
+    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == DTYPES
+    assert frame["a"].tolist() == [1, 2]
+    assert frame["f"].isna().tolist() == [False, True]
+    with pytest.raises(UsageError, match="Unknown column 'j' of table every_type"):
+        EVERY_TYPE.from_rows([{"a": 1}, {"a": 2, "j": 3}])
+
+
 def test_a_table_declares_what_its_columns_share() -> None:
     columns = (Column("a", INTEGER, "…"), Column("b", INTEGER, "…", "own"))
     spec = Table("test", "row", "test", columns, key=("b",), reference="shared")

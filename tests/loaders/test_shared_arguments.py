@@ -20,6 +20,7 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnavailableError, UsageError
+from ledgerframes.extents import IdSet
 from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_filter import LedgerFilter
 from ledgerframes.sandbox import Sandbox
@@ -128,7 +129,8 @@ def test_what_precedes_an_error_in_a_worker_is_committed(
     monkeypatch.setattr(net.history, "event_response", failing)
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=update_ids, executor=pools["threads"])
-    assert net.store.missing_ids(EVENTS_BY_ID, update_ids) == [update_ids[3], "no such id"]
+    missing = net.store.missing_parts(EVENTS_BY_ID, IdSet(frozenset(update_ids)))
+    assert missing == [IdSet(frozenset({update_ids[3], "no such id"}))]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -124,11 +124,20 @@ def test_provisional_ids_are_replaced_and_the_others_stay(tmp_path: Path) -> Non
     store = Store(tmp_path, "net", DATASETS)
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
-    asked = ["id3", "id1", "id2", "id9"]
-    frame = Frames(store.snapshot(EVENTS_BY_ID, IdSet(frozenset(asked))), ["traffic"], update_ids=asked).traffic
+    asked = IdSet(frozenset({"id3", "id1", "id2", "id9"}))
+    frame = Frames(store.snapshot(EVENTS_BY_ID, asked), ["traffic"], update_ids=sorted(asked.keys)).traffic
     assert frame["total_traffic_cost"].tolist() == [10, 21, 30]
-    assert store.missing_ids(EVENTS_BY_ID, asked) == ["id1", "id9"]
-    assert store.missing_ids(EVENTS_BY_ID, asked, accept_provisional=True) == ["id9"]
+    assert store.missing_parts(EVENTS_BY_ID, asked) == [IdSet(frozenset({"id1", "id9"}))]
+    assert store.missing_parts(EVENTS_BY_ID, asked, accept_provisional=True) == [IdSet(frozenset({"id9"}))]
+
+
+def test_a_provisional_window_is_missing_unless_it_is_accepted(tmp_path: Path) -> None:
+    store, window = Store(tmp_path, "net", DATASETS), Window(from_microseconds(0), from_microseconds(9))
+    store.save_migrations([Migration(4, 0)])
+    store.commit(EVENTS, MigrationWindow(4, 0, 5), {}, final=True, source="test")
+    store.commit(EVENTS, MigrationWindow(4, 5, 7), {}, final=False, source="test")
+    assert store.missing(EVENTS, window) == [MigrationWindow(4, 5, 9)]
+    assert store.missing(EVENTS, window, accept_provisional=True) == [MigrationWindow(4, 7, 9)]
 
 
 def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:

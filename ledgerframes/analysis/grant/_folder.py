@@ -19,8 +19,9 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.frames import Frames
-from ledgerframes.frames_io import MANIFEST, digest_of
+from ledgerframes.frames_io import MANIFEST
 from ledgerframes.network import Network
+from ledgerframes.store.location import digest_of
 from ledgerframes.version import installed_version
 
 KIND = "grant.evidence"
