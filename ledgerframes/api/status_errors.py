@@ -64,7 +64,10 @@ def service_error(response: Response) -> ServiceError:
 
 
 def _redirect_error(response: Response) -> ServiceError:
-    """Return the error for a redirect, which is not followed, because the token is for the host of the profile alone."""
+    """Return the error for a redirect.
+
+    It is not followed, because the token is for the host of the profile alone.
+    """
     host, status, endpoint = response.host, response.status, response.endpoint
     target = urlsplit(response.headers.get("Location", ""))
     path = endpoint.partition(" ")[2]

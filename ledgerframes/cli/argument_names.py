@@ -1,4 +1,4 @@
-"""Messages of the library in the words of a command line: ``--since`` instead of ``since=``."""
+"""Messages with options, such as ``--since``, instead of arguments."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SETTINGS = ("store", "profile")  # which messages name as members of a profile
 
 
 def options_by_argument(context: typer.Context) -> dict[str, str]:
-    """Return the options of the running command by the arguments of the library that they fill.
+    """Return the options of the running command by argument of the library.
 
-    Each parameter of a command is named like the argument.
+    Each parameter of a command is named like the argument that it fills.
     """
     options = {each.name: each.opts[0] for each in context.command.params if each.name and each.param_type_name == "option"}
     return {name: option for name, option in options.items() if name not in SETTINGS}

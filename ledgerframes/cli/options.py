@@ -84,7 +84,7 @@ class CommandContext:
         return net
 
     def describe(self, error: Exception) -> str:
-        """Return the message of an error, in which the options of this command stand for arguments of the library."""
+        """Return the message of an error with options of this command, not arguments."""
         if self.typer_context is None or isinstance(error, TransportError):  # whose arguments are settings
             return str(error)
         return name_options(str(error), options_by_argument(self.typer_context))
