@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from ledgerframes.api.operation import Api
 from ledgerframes.api.response import Response
+from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
@@ -248,6 +249,8 @@ def _ready(response: Response) -> Result:
         return "ok", "Ready."
     if response.status == 404:
         return "warning", "/readyz does not exist.", "Check that history_url is the API's base URL, with its path."
+    if response.status // 100 == 3:
+        raise service_error(response)
     step = "Try again later, or add a second host to the profile."
     return "failed", f"Not ready (status {response.status}).", step
 

@@ -104,7 +104,7 @@ def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window
         return
     covering = _covering_tables(store, resolved, time_window)
     step = f"Read {' or '.join(covering)}, which covers it, or pass" if covering else "Pass"
-    step += " allow_partial=True (--allow-partial)"
+    step += " allow_partial=True"
     if missing is None:
         raise CoverageError(
             f"Table {resolved.name} was read from {resolved.dataset.name}, which does not record whether {time_window} is "
@@ -200,7 +200,7 @@ def write_table(
     if not path.parent.is_dir():
         raise UsageError(f"The directory {path.parent} does not exist. Create it, or choose another path.")
     if path.exists() and not overwrite:
-        raise UsageError(f"{path} already exists. Choose another path or pass overwrite=True (--overwrite).")
+        raise UsageError(f"{path} already exists. Choose another path or pass overwrite=True.")
     frames.scan(table)  # refuses an unknown table before a file is created
     count = 0
 

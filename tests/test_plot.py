@@ -485,6 +485,41 @@ def test_partial_periods_are_open_and_gray():
     assert any("Gray: partial periods" in text.get_text() for text in ax.texts)
 
 
+def test_a_stack_does_not_hide_that_a_period_is_partial():
+    frame = result("activity.weights", "party", over_time=True)(24).assign(is_partial=True)
+    ax = plot.activity_weights(frame)
+    (strip,) = ax.collections
+    assert max(patch.get_zorder() for patch in ax.patches) < strip.get_zorder()
+
+
+def test_rounds_without_any_weight_are_a_sentence():
+    ax = plot.activity_rounds(result("activity.rounds")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")))
+    assert [text.get_text() for text in ax.texts] == ["No round has a known weight in this window."]
+
+
+def test_an_unknown_wasted_share_does_not_deny_known_costs():
+    ax = plot.cost_wasted(result("cost.wasted", over_time=True)(1).assign(share=np.nan))
+    assert [text.get_text() for text in ax.texts] == ["The wasted share is not known in this window."]
+
+
+def test_an_unknown_number_by_chance_is_not_zero():
+    frame = result("verdict.head_of_line")(2)
+    for expected, is_noted in ((1.5, True), (np.nan, False)):
+        ax = plot.verdict_head_of_line(frame.assign(expected_victims=expected))
+        assert any("expected by chance" in text.get_text() for text in ax.texts) == is_noted
+
+
+@pytest.mark.parametrize(("amount", "text"), [(224_999.6, "225,000"), (1_234.5, "1,234"), (0.25, "0.25")])
+def test_amounts_of_leaders_have_no_exponent(amount, text):
+    ax = plot.economy_leaderboard(result("economy.leaderboard")(1).assign(amount=amount))
+    assert any(each.get_text().split(" ")[0] == text for each in ax.texts)
+
+
+def test_one_party_is_singular():
+    ax = plot.activity_lorenz(result("activity.lorenz")(1))
+    assert any("Among 1 party with activity" in text.get_text() for text in ax.texts)
+
+
 def test_one_observation_of_votes_has_the_day_around_it():
     ax = plot.votes_price(result("votes.price")(1))
     first, last = ax.get_xlim()

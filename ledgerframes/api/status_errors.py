@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from ledgerframes.api.response import Response
 from ledgerframes.errors import (
@@ -21,6 +22,7 @@ from ledgerframes.errors import (
 )
 
 WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
+MAX_ADDRESS = 200  # characters of the target of a redirect
 MAX_DIGITS = 10  # of seconds to wait; more are no such number
 
 BY_STATUS: dict[int, type[ServiceError]] = {
@@ -50,6 +52,8 @@ NEXT_STEP: dict[type[ServiceError], str] = {
 
 def service_error(response: Response) -> ServiceError:
     """Return the error for a bad status."""
+    if response.status // 100 == 3:
+        return _redirect_error(response)
     host, status, endpoint = response.host, response.status, response.endpoint
     kind = BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
     detail = _detail(response.text)
@@ -57,6 +61,23 @@ def service_error(response: Response) -> ServiceError:
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(response.headers)
     return error
+
+
+def _redirect_error(response: Response) -> ServiceError:
+    """Return the error for a redirect.
+
+    It is not followed, because the token is for the host of the profile alone.
+    """
+    host, status, endpoint = response.host, response.status, response.endpoint
+    target = urlsplit(response.headers.get("Location", ""))
+    path = endpoint.partition(" ")[2]
+    # The credentials and the query of an address may be secrets.
+    address = target._replace(netloc=target.netloc.rpartition("@")[2], query="", fragment="").geturl()[:MAX_ADDRESS]
+    detail = f"a redirect to {address}" if address else "a redirect"
+    base = address.removesuffix(path)
+    url = base if target.netloc and base != address else "one that does not redirect"
+    message = f"{host} returned {status} for {endpoint}: {detail}. Set the URL of this API in the profile to {url}"
+    return ServiceError(f"{message}.", endpoint=endpoint, host=host, status=status, detail=detail)
 
 
 def _detail(text: str) -> str:

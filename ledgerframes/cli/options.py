@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from ledgerframes.cli import output
+from ledgerframes.cli.argument_names import name_options, options_by_argument
+from ledgerframes.errors import LedgerframesError, TransportError
 from ledgerframes.json_logs import JsonFormatter
 
 if TYPE_CHECKING:
@@ -81,6 +83,12 @@ class CommandContext:
             self.typer_context.call_on_close(net.close)
         return net
 
+    def describe(self, error: Exception) -> str:
+        """Return the message of an error with options of this command, not arguments."""
+        if self.typer_context is None or isinstance(error, TransportError):  # whose arguments are settings
+            return str(error)
+        return name_options(str(error), options_by_argument(self.typer_context))
+
     def print_result(self, document: T, format_text: Callable[[T], str]) -> None:
         """Write the result of the command, as JSON or as text, even if the command is quiet."""
         if self.as_json:
@@ -115,7 +123,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         context = replace(ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(), typer_context=ctx, **common)
         ctx.obj = context
         _configure_logging(context)
-        function(context, **arguments)
+        try:
+            function(context, **arguments)
+        except LedgerframesError as error:
+            error.args = (context.describe(error),)
+            raise
 
     _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
     ctx = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)

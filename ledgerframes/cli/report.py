@@ -15,7 +15,6 @@ from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import parse_duration
 
 if TYPE_CHECKING:
     from ledgerframes.report import Report
@@ -44,7 +43,7 @@ def run(
         float | None, option("--min-coverage SHARE", "Minimum coverage of the window, such as 0.95.", min=0, max=1)
     ] = None,
     max_age: Annotated[str | None, option("--max-age DURATION", "Maximum age of the newest data, such as 36h or 2d.")] = None,
-    param: Annotated[list[str] | None, option("--param NAME=VALUE", "Set a parameter of the report. Repeatable.")] = None,
+    parameters: Annotated[list[str] | None, option("--param NAME=VALUE", "Set a parameter of the report. Repeatable.")] = None,
     fail_if: Annotated[list[str] | None, option("--fail-if RULE", "Exit with 6 if a figure breaks a rule. Repeatable.")] = None,
     keep: Annotated[int | None, option("--keep N", "Number of published runs to keep (default: all).", min=1)] = None,
     timeout: Annotated[str | None, option("--timeout DURATION", "Maximum time for the run, such as 2h.")] = None,
@@ -62,10 +61,7 @@ def run(
     figures. A command of --on-success or --on-failure gets LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and
     LEDGERFRAMES_REPORT_ERROR in its environment, and no shell interprets it.
     """
-    parameters = _parse_parameters(param or [])
-    age, limit = (
-        parse_duration(option, text) if text else None for option, text in (("--max-age", max_age), ("--timeout", timeout))
-    )
+    values = _parse_parameters(parameters or [])
     after_success, after_failure = _parse_command("--on-success", on_success), _parse_command("--on-failure", on_failure)
     net = context.connect()
     from ledgerframes.report import run_report
@@ -78,17 +74,17 @@ def run(
             since=since,
             until=until,
             during=during,
-            parameters=parameters,
+            parameters=values,
             min_coverage=min_coverage,
-            max_age=age,
+            max_age=max_age,
             fail_if=fail_if or [],
             keep=keep,
-            timeout=limit,
+            timeout=timeout,
             pdf=pdf,
             progress=context.progress,
         )
     except Exception as error:
-        _run_hook(after_failure, name, error=str(error))
+        _run_hook(after_failure, name, error=context.describe(error))
         raise
     reasons = ". ".join(result.broken_rules)
     _run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
@@ -172,12 +168,15 @@ def _format_changes(changes: list[dict[str, Any]]) -> str:
 
 
 def _parse_parameters(texts: list[str]) -> dict[str, str]:
-    parameters = {}
+    parameters: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise UsageError(f"--param must be NAME=VALUE, got {text!r}. Run `ledgerframes report list` for the parameters.")
-        parameters[name.strip().replace("-", "_")] = value
+        name = name.strip().replace("-", "_")
+        if name in parameters:
+            raise UsageError(f"--param {name} is set twice, to {parameters[name]!r} and {value!r}. Pass it once.")
+        parameters[name] = value
     return parameters
 
 

@@ -200,9 +200,7 @@ def prune(
     context: CommandContext,
     before: Annotated[str | None, option("--before TIME", "Also drop segments that end at or before this time.")] = None,
     datasets: Datasets = None,
-    older_than: Annotated[
-        str, option("--older-than DURATION", "Minimum age of a deleted file, such as 24h (default: 1h).")
-    ] = "1h",
+    min_age: Annotated[str, option("--older-than DURATION", "Minimum age of a deleted file, such as 24h (default: 1h).")] = "1h",
     include_quarantine: Annotated[bool, option("--include-quarantine", "Also delete the files in quarantine.")] = False,
     dry_run: DryRun = False,
     yes: Annotated[bool, option("--yes -y", "Drop segments without a confirmation prompt.")] = False,
@@ -217,25 +215,23 @@ def prune(
     options: dict[str, Any] = {
         "before": before,
         "datasets": datasets,
-        "min_age": parse_duration("--older-than", older_than),
+        "min_age": parse_duration("min_age=", min_age),
         "include_quarantine": include_quarantine,
     }
     net = context.connect()
     if before and not (dry_run or yes):
-        preview = _describe_pruning(
-            net.name, prune_store(net.store, **options, dry_run=True), dry_run=True, older_than=older_than
-        )
+        preview = _describe_pruning(net.name, prune_store(net.store, **options, dry_run=True), dry_run=True, min_age=min_age)
         _confirm(preview, before)
     result = prune_store(net.store, **options, dry_run=dry_run)
-    document = _describe_pruning(net.name, result, dry_run=dry_run, older_than=older_than)
+    document = _describe_pruning(net.name, result, dry_run=dry_run, min_age=min_age)
     context.print_summary(document, _format_pruning, dry_run=dry_run)
 
 
-def _describe_pruning(network: str, result: PruneResult, *, dry_run: bool, older_than: str) -> dict[str, Any]:
+def _describe_pruning(network: str, result: PruneResult, *, dry_run: bool, min_age: str) -> dict[str, Any]:
     return {
         "network": network,
         "dry_run": dry_run,
-        "older_than": older_than,
+        "older_than": min_age,
         "dropped_segments": [
             {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows}
             for segment in result.dropped_segments

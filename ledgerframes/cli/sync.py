@@ -47,7 +47,7 @@ def events(
         Path | None, option("--update-ids FILE", "Look up the ids in this file, one per line (-: stdin).")
     ] = None,
     quarantine: Quarantine = False,
-    dry_run: DryRun = False,
+    plan: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
@@ -63,7 +63,7 @@ def events(
     net = context.connect()
     on_bad_item = "quarantine" if quarantine else "raise"
     load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids, on_bad_item=on_bad_item)
-    frames, document = _fetch(context, net, load, workers, dask, dry_run=dry_run)
+    frames, document = _fetch(context, net, load, workers, dask, plan=plan)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
     if frames.window and not net.offline and not any(document["rows"].values()):
         require_overlap(net, frames.window)
@@ -78,11 +78,11 @@ def updates(
     through: Annotated[
         int | None, option("--through OFFSET", "End of the offset range, inclusive (default: ledger end).")
     ] = None,
-    party: Annotated[list[str] | None, option("--party PARTY", "Limit to updates that this party sees. Repeatable.")] = None,
-    template: Annotated[
+    parties: Annotated[list[str] | None, option("--party PARTY", "Limit to updates that this party sees. Repeatable.")] = None,
+    templates: Annotated[
         list[str] | None, option("--template NAME", "Limit to this template, as package:Module:Entity. Repeatable.")
     ] = None,
-    interface: Annotated[
+    interfaces: Annotated[
         list[str] | None, option("--interface NAME", "Limit to this interface, as package:Module:Entity. Repeatable.")
     ] = None,
     shape: Annotated[
@@ -94,7 +94,7 @@ def updates(
         float, option("--poll-seconds SECONDS", "Wait between polls with --follow (default: 5).", min=0.1)
     ] = 5.0,
     quarantine: Quarantine = False,
-    dry_run: DryRun = False,
+    plan: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
@@ -111,16 +111,16 @@ def updates(
         net,
         after=after,
         through=through,
-        parties=party,
-        templates=template or (),
-        interfaces=interface or (),
+        parties=parties,
+        templates=templates or (),
+        interfaces=interfaces or (),
         shape=shape,
         descending=descending,
         on_bad_item="quarantine" if quarantine else "raise",
         follow=follow,
         poll_seconds=poll_seconds,
     )
-    _, document = _fetch(context, net, load, workers, dask, dry_run=dry_run)
+    _, document = _fetch(context, net, load, workers, dask, plan=plan)
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
@@ -129,8 +129,8 @@ def bulk(
     since: Since = None,
     until: Until = None,
     during: During = None,
-    object_key: Annotated[list[str] | None, option("--object-key KEY", "Load the object with this key. Repeatable.")] = None,
-    path: Annotated[list[Path] | None, option("--path PATH", "Load a local object or directory. Repeatable.")] = None,
+    object_keys: Annotated[list[str] | None, option("--object-key KEY", "Load the object with this key. Repeatable.")] = None,
+    paths: Annotated[list[Path] | None, option("--path PATH", "Load a local object or directory. Repeatable.")] = None,
     kind: Annotated[
         Literal["updates", "acs"], option("--kind KIND", "updates, or acs for active contracts (default: updates).")
     ] = "updates",
@@ -142,7 +142,7 @@ def bulk(
     ] = None,
     allow_partial: Annotated[bool, option("--allow-partial", "Report failed objects as warnings, not as an error.")] = False,
     quarantine: Quarantine = False,
-    dry_run: DryRun = False,
+    plan: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
@@ -160,29 +160,29 @@ def bulk(
         since=since,
         until=until,
         during=during,
-        object_keys=object_key,
-        paths=path,
+        object_keys=object_keys,
+        paths=paths,
         kind=kind,
         at=at,
         on_bad_item="quarantine" if quarantine else "raise",
     )
     fetch_options = {"download_dir": download_dir, "allow_partial": allow_partial}
-    frames, document = _fetch(context, net, load, workers, dask, dry_run=dry_run, **fetch_options)
+    frames, document = _fetch(context, net, load, workers, dask, plan=plan, **fetch_options)
     for key, reason in frames.failed_objects.items():
         output.write_error(f"{escape_control(key)}: {reason}")
     document |= describe_bulk(frames, kind)
     with_workers = bool(workers or dask) or not net.in_process
-    context.print_summary(document, partial(format_sync, from_files=bool(path), with_workers=with_workers))
+    context.print_summary(document, partial(format_sync, from_files=bool(paths), with_workers=with_workers))
 
 
 def _fetch(
-    context: CommandContext, net: Network, load: Any, workers: int | None, dask: str | None, *, dry_run: bool, **options: Any
+    context: CommandContext, net: Network, load: Any, workers: int | None, dask: str | None, *, plan: bool, **options: Any
 ) -> tuple[Frames, dict[str, Any]]:
     """Run a load and describe what it has fetched.
 
     A dry run shows the plan and ends the command.
     """
-    if dry_run:
+    if plan:
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         raise typer.Exit
     start = time.monotonic()

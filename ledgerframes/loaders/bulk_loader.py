@@ -86,7 +86,7 @@ class BulkLoader(Loader[BulkTask]):
         if self.failures and not self.options.allow_partial:
             raise IntegrityError(
                 f"Cannot read {pluralize(len(self.failures), 'bulk object')}, the first because: "
-                f"{next(iter(self.failures.values()))} Pass allow_partial=True (--allow-partial) to load the others.",
+                f"{next(iter(self.failures.values()))} Pass allow_partial=True to load the others.",
                 path=next(iter(self.failures)),
                 failures=self.failures,
             )

@@ -82,7 +82,7 @@ def _tint(number: int) -> tuple[float, float, float]:
     return red, green, blue
 
 
-@draws("activity.rounds", empty=NO_RECORD)
+@draws("activity.rounds", empty="No round has a known weight in this window.", column="weight")
 def activity_rounds(chart: Chart) -> None:
     """Draw the reward and the weight of each round.
 
@@ -157,8 +157,12 @@ def activity_concentration(chart: Chart) -> None:
         s.bars(chart, [*names.values()], values.iloc[0].to_numpy(), [r.percent(value) for value in values.iloc[0]])
         ax.set_xlim(0, 1.22)
         c.percent_axis(ax.xaxis, quantity)
-    among = f"Among {'at most ' if chart.is_over_time else ''}{frame['parties'].max():,} parties with activity"
+    among = f"Among {'at most ' if chart.is_over_time else ''}{_parties_text(frame['parties'].max())} with activity"
     return chart.show_titles("Concentration of activity", among)
+
+
+def _parties_text(count: int) -> str:
+    return f"{count:,} {'party' if count == 1 else 'parties'}"
 
 
 def _top_label(name: str) -> str:
@@ -186,7 +190,8 @@ def activity_lorenz(chart: Chart) -> None:
     ax.legend(loc="upper left")
     chart.set_height(5)
     largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
-    return chart.show_titles("Distribution of activity over parties", f"Among {len(frame):,} parties with activity. {largest}")
+    among = f"Among {_parties_text(len(frame))} with activity"
+    return chart.show_titles("Distribution of activity over parties", among, largest)
 
 
 @draws("activity.what_if", empty="No weight before or after the change.", column="party")

@@ -20,6 +20,7 @@ from ledgerframes.plot import _results as r
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+OVER_AREAS = 1.5  # of bars and stacks, which would hide what is below, and under lines
 DOCSTRING = """\
 {summary}
 
@@ -161,7 +162,7 @@ class Chart:
             return
         self.show_times(edges[0], edges[-1])
         partial = self.frame[r.flags(self.frame["is_partial"])].drop_duplicates("period_start")
-        self.draw_strip(partial, 0, 1, color="0.5", alpha=0.15, zorder=0)
+        self.draw_strip(partial, 0, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
         self.notes.append("Gray: partial periods" if len(partial) else "")
 
     def draw_round_axis(self, edges: r.Numbers) -> None:

@@ -130,7 +130,7 @@ def cost_overhead(chart: Chart) -> None:
     return chart.show_titles(title, r.coverage_note(frame))
 
 
-@draws("cost.wasted", empty=NO_COST, column="share")
+@draws("cost.wasted", empty="The wasted share is not known in this window.", column="share")
 def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 

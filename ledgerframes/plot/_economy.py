@@ -150,7 +150,8 @@ def economy_leaderboard(chart: Chart) -> None:
 def _leader_text(row: pd.Series) -> str:
     change = "" if pd.isna(row["change"]) else f", {_arrow(int(row['change']))}"
     share = "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
-    return f"{float(row['amount']):,.4g}{share}"
+    amount = float(row["amount"])
+    return f"{amount:,.0f}{share}" if abs(amount) >= 1000 else f"{amount:.4g}{share}"
 
 
 def _arrow(change: int) -> str:

@@ -14,6 +14,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import ecdf
 
 if TYPE_CHECKING:
@@ -341,8 +342,10 @@ def verdict_head_of_line(chart: Chart) -> None:
     chart.show_rows([r.label(names[code]) for code in order[: r.MAX_ROWS]])
     margin = max((times.max() - times.min()) * 0.03, 0.01)
     chart.show_times(times.min() - margin, times.max() + margin)
+    expected = frame["expected_victims"].sum(skipna=False)
+    by_chance = "" if pd.isna(expected) else f", {expected:,.1f} expected by chance"
     notes = (
-        f"{int(frame['victims'].sum()):,} requests waited, {frame['expected_victims'].sum():,.1f} expected by chance",
+        f"{pluralize(int(frame['victims'].sum()), 'request')} waited{by_chance}",
         f"Largest circle: {largest:,.0f} s, cross: nobody waited",
         r.omitted_note(len(order) - r.MAX_ROWS),
     )

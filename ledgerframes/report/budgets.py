@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgerframes.analysis.cost._budget import kind_of
 from ledgerframes.errors import UsageError
 
 
@@ -21,18 +22,24 @@ def read_budgets(text: str) -> dict[str, int]:
     Raises
     ------
     UsageError
-        If a part of the text is no such pair.
+        If a part of the text is no such pair, or a kind has two budgets.
 
     Examples
     --------
     >>> read_budgets("Splice.CoinRules:CoinRules/CoinRules_Transfer=9000, Meadow.Token:Token=4000")
     {'Splice.CoinRules:CoinRules/CoinRules_Transfer': 9000, 'Meadow.Token:Token': 4000}
     """
-    return dict(_pair(part.strip()) for part in text.split(",") if part.strip())
+    pairs = [_pair(part.strip()) for part in text.split(",") if part.strip()]
+    budgets = dict(pairs)
+    if len(budgets) < len(pairs):
+        raise UsageError(f"budgets= must have one budget for each kind, got {text!r}.")
+    return budgets
 
 
 def _pair(text: str) -> tuple[str, int]:
     name, _, number = text.rpartition("=")
     if not name or not number.strip().isdecimal():
         raise UsageError(f"budgets= must be pairs like 'Module:Entity/Choice=9000', separated by commas, got {text!r}.")
-    return name.strip(), int(number)
+    name = name.strip()
+    kind_of(name)
+    return name, int(number)

@@ -62,8 +62,6 @@ class Requirements:
     def __post_init__(self) -> None:
         if self.min_coverage is not None and not 0 <= self.min_coverage <= 1:
             raise UsageError(f"min_coverage= must be a number from 0 to 1, such as 0.99, got {self.min_coverage!r}.")
-        if self.max_age is not None and self.max_age <= timedelta(0):
-            raise UsageError(f"max_age= must be longer than 0, such as one day, got {self.max_age!r}.")
 
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
         """Raise a CoverageError unless the data meet the requirements."""

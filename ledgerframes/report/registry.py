@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
 
 from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.report.budgets import read_budgets
 from ledgerframes.report.own_notebook import parameter_model, report_name
+from ledgerframes.report.prices import read_prices
 from ledgerframes.settings import describe_constraint
 
 PACKAGE_DIR = Path(__file__).parent
+
+
+def _text_that(read: Callable[[str], object]) -> Any:
+    """Return the type of a text that a function can read."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return Annotated[str, AfterValidator(check)]
+
 
 Period = Literal["15min", "1h", "6h", "1d", "7d"]
 # Parameters of reports, each as its type and its default, limits and description.
@@ -29,7 +42,10 @@ MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market 
 OPERATIONS: dict[str, Any] = {
     "participant": (str, Field(default="", description="participant of the runway (default: the one with the highest cost)")),
     "balance": (int, Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")),
-    "budgets": (str, Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ...")),
+    "budgets": (
+        _text_that(read_budgets),
+        Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ..."),
+    ),
 }
 
 
@@ -91,17 +107,21 @@ class Report:
         Raises
         ------
         UsageError
-            If a parameter is unknown or has an invalid value.
+            If a parameter is unknown or has an invalid value, or two do not go together.
         """
         fields = self.parameters.model_fields
         unknown = [name for name in parameters if name not in fields]
         if unknown:
             raise UsageError(f"Unknown parameter {unknown[0]!r} of report {self.name}. Choose from {', '.join(fields)}.")
         try:
-            return self.parameters(**parameters).model_dump(mode="json")
+            values = self.parameters(**parameters).model_dump(mode="json")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
+            if isinstance(reason := first.get("ctx", {}).get("error"), UsageError):
+                raise reason from None
             raise UsageError(f"{first['loc'][0]}= of report {self.name} {describe_constraint(first['msg'])}.") from None
+        read_prices(values)
+        return values
 
 
 REPORTS: dict[str, Report] = {

@@ -151,11 +151,11 @@ def run_report(
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
     age, limit = _duration("max_age=", max_age), _duration("timeout=", timeout)
-    _require_positive(keep, limit)
+    if keep is not None and keep < 1:
+        raise UsageError(f"keep= must be at least 1, got {keep!r}.")
     if pdf:
         find_chromium()
     values = report.parse_parameters(parameters or {})
-    read_prices(values)  # invalid prices are refused before data are loaded
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, age)
     report_dir, timer = ReportDir(Path(out), report.name), _Timer(limit)
@@ -174,14 +174,10 @@ def run_report(
 
 
 def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
-    return parse_duration(name, value) if isinstance(value, str) else value
-
-
-def _require_positive(keep: int | None, timeout: timedelta | None) -> None:
-    if keep is not None and keep < 1:
-        raise UsageError(f"keep= must be at least 1, got {keep!r}.")
-    if timeout is not None and timeout <= timedelta(0):
-        raise UsageError(f"timeout= must be longer than 0, such as one hour, got {timeout!r}.")
+    duration = parse_duration(name, value) if isinstance(value, str) else value
+    if duration is not None and duration <= timedelta(0):
+        raise UsageError(f"{name} must be longer than 0, such as 1h, got {str(value)!r}.")
+    return duration
 
 
 @dataclass(frozen=True)

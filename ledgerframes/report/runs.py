@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import FAILED, PAGE, RUN, ReportDir
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 RUN_DTYPES = {
@@ -121,7 +122,8 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     runs = report_dir.published_runs()
     keys = list(runs)
     if before is None and after is None and len(keys) < 2:
-        raise UsageError(f"Report {report} has {len(keys)} published runs in {out}, but a comparison needs two.")
+        number = pluralize(len(keys), "published run")
+        raise UsageError(f"Report {report} has {number} in {out}, but a comparison needs two. Run it over another window.")
     keys = [_find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])]
     older, newer = (_items(runs[key], report_dir.path / key) for key in keys)
     rows = [row for groups in zip(older, newer, strict=True) for row in _changes(*groups)]

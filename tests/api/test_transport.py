@@ -74,6 +74,27 @@ def test_every_bad_status_has_its_error_with_facts_and_next_step(status: int, ki
 
 
 @pytest.mark.parametrize(
+    ("target", "shown", "url"),
+    [
+        (
+            "https://me:geheim@two.invalid/base/thing?key=geheim",
+            "a redirect to https://two.invalid/base/thing",
+            "https://two.invalid/base",
+        ),
+        ("https://login.invalid/page?next=/thing", "a redirect to https://login.invalid/page", "one that does not redirect"),
+        ("/thing/", "a redirect to /thing/", "one that does not redirect"),
+        ("", "a redirect", "one that does not redirect"),
+    ],
+)
+def test_a_redirect_names_the_url_to_configure(target: str, shown: str, url: str) -> None:
+    with pytest.raises(ServiceError) as caught:
+        transport(lambda _: httpx.Response(302, headers={"Location": target})).request("GET", "/thing")
+    step = f"Set the URL of this API in the profile to {url}."
+    assert str(caught.value) == f"one.invalid returned 302 for GET /thing: {shown}. {step}"
+    assert not isinstance(caught.value, BadRequestError)
+
+
+@pytest.mark.parametrize(
     ("body", "shown"),
     [
         ("<html><body>gateway</body></html>", "a web page instead of JSON"),

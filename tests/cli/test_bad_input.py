@@ -34,12 +34,25 @@ USAGE = {
     "since after until": (["sync", "events", "--since", "2026-11-09", "--until", "2026-11-08"], "must be before", "until"),
     "naive time": (["sync", "events", "--since", "2026-11-08T12:00:00"], "no time zone", "2026-11-08T12:00:00Z"),
     "unparsable time": (["sync", "events", "--since", "last tuesday"], "must be a time such as", "2026-11-01T12:00:00Z"),
-    "date word": (["sync", "events", "--during", "recently"], "during='recently'", "last-week"),
+    "date word": (["sync", "events", "--during", "recently"], "Unknown --during 'recently'", "last-week"),
     "before all time": (["sync", "events", "--since", "0001-01-01T00:00:00+14:00"], "must be in the years", "9999"),
-    "after all time": (["sync", "events", "--during", "9999-12-31"], "Unknown during='9999-12-31'", "last-week"),
-    "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "cannot be combined", "update_ids"),
-    "no range": (["sync", "events"], "Pass since=", "during"),
-    "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "cannot be combined with", "since"),
+    "after all time": (["sync", "events", "--during", "9999-12-31"], "Unknown --during '9999-12-31'", "last-week"),
+    "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "cannot be combined", "--update-ids"),
+    "no range": (["sync", "events"], "Pass --since and --until, or --during (", "last-week"),
+    "two ranges": (
+        ["sync", "events", "--during", "yesterday", "--since", "2026-11-08"],
+        "--during cannot be combined with --since or --until.",
+        "--since",
+    ),
+    "quoted argument": (["sync", "events", "--since", "until=1"], "--since must be a time", "got 'until=1'"),
+    "two values": (
+        ["report", "run", "verdicts", "--during", "yesterday", "--param", "top=1", "--param", "top=2"],
+        "--param top is set twice",
+        "Pass it once",
+    ),
+    "rule": (["report", "run", "verdicts", "--during", "today", "--fail-if", "x"], "--fail-if must be a figure", "got 'x'"),
+    "shape of follow": (["sync", "updates", "--follow", "--dry-run"], "--follow cannot be combined with --dry-run", "--through"),
+    "dataset alone": (["store", "prune", "--dataset", "events"], "--dataset needs --before", "leave --dataset out"),
     "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "must be a duration", "36h"),
     "endless age": (
         ["report", "run", "verdicts", "--during", "yesterday", "--max-age", "999999999999999w"],
@@ -61,7 +74,7 @@ USAGE = {
     "fault size": (["sandbox", "--port", "8080", "--fault", "old_service=7"], "not a probability", "0 to 1"),
     "vocabulary": (
         ["sandbox", "--port", "8080", "--vocabulary", "latin"],
-        "vocabulary= must be neutral, canton or a table",
+        "--vocabulary must be neutral, canton or a table",
         "got 'latin'",
     ),
     "port": (["sandbox"], "--port", "--help"),
@@ -135,7 +148,7 @@ def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
 
 
 def test_offline_without_data(run: Run) -> None:
-    assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Reconnect without offline=True")
+    assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Reconnect without --offline")
 
 
 def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:

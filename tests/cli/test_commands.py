@@ -241,7 +241,7 @@ def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: py
     ]
     assert run(*arguments, "--param", "top=3", "--quiet").out == "r/key/index.html\n"
     assert (passed["name"], passed["during"], passed["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
-    assert (passed["max_age"], passed["parameters"], passed["progress"]) == (timedelta(hours=36), {"top": "3"}, False)
+    assert (passed["max_age"], passed["parameters"], passed["progress"]) == ("36h", {"top": "3"}, False)
     document = run(*arguments, "--json").document
     assert (document["report"], document["page_path"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
     assert "published" in run(*arguments).out

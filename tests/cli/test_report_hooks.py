@@ -62,10 +62,10 @@ def test_the_output_of_a_command_is_not_in_the_document(capfd: pytest.CaptureFix
 
 
 def test_the_command_of_a_failure_gets_the_error(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:
-    reported(error=CoverageError("Nothing to report. Load a day."))
+    reported(error=CoverageError("Nothing to report. Lower min_coverage=."))
     result = run("report", "run", "verdicts", "--on-success", "false", "--on-failure", hook())
-    assert (result.code, result.err) == (3, "ledgerframes: Nothing to report. Load a day.\n")
-    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "Nothing to report. Load a day."
+    assert (result.code, result.err) == (3, "ledgerframes: Nothing to report. Lower --min-coverage.\n")
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "Nothing to report. Lower --min-coverage."
     assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_PAGE"] == ""
 
 

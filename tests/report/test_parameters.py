@@ -40,11 +40,15 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         ("weekly", {**WINDOW, "parameters": {"price": "60 USD/coin"}}, "unit= of TrafficPrice"),
         ("weekly", {**WINDOW, "parameters": {"rate": "0.16 USD/coin"}}, "Pass price= too"),
         ("weekly", {**WINDOW, "parameters": {"price": "60 USD/MB", "rate": "0.16 EUR/coin"}}, "rate= must be in USD"),
+        ("operations", {**WINDOW, "parameters": {"budgets": "x"}}, "budgets= must be pairs like"),
+        ("operations", {**WINDOW, "parameters": {"budgets": "Coin=5"}}, "budgets= must have names like 'Module:Entity/Choice'"),
+        ("operations", {**WINDOW, "parameters": {"budgets": "A:B=5, A:B=6"}}, "budgets= must have one budget for each kind"),
         ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must be before"),
         ("verdicts", {"during": "last-weak"}, "Unknown during="),
         ("verdicts", {}, "Pass since="),
         ("verdicts", {**WINDOW, "min_coverage": 99.0}, "min_coverage= must be"),
         ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "max_age= must be"),
+        ("verdicts", {**WINDOW, "timeout": "0h"}, "timeout= must be longer than 0, such as 1h, got '0h'."),
     ],
 )
 def test_a_wrong_call_does_nothing(net: Network, tmp_path: Path, name: str, arguments: dict[str, Any], words: str) -> None:

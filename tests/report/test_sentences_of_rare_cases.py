@@ -90,6 +90,42 @@ def test_no_participant_is_judged() -> None:
     assert sentence("03_verdicts.ipynb", "judged =", frames=doubtful()) == text
 
 
+def burn_of(frames: Frames, **names: Any) -> str:
+    options: dict[str, Any] = {"participant": "", "balance": 0, "history": None, "net": None, **names}
+    return sentence("08_operations.ipynb", "payer =", frames=frames, **options)
+
+
+def test_a_burn_that_is_not_known() -> None:
+    assert burn_of(made_of([("ACCEPTED", 1, HOUR, None)])) == "The burn of this window is not known."
+    start = SimpleNamespace(bytes=0)
+    text = sentence("08_operations.ipynb", "forecast, reason", weeks=True, payer="", start=start)
+    assert text == "No forecast. The balance is not known."
+
+
+def test_the_days_of_earlier_runs_have_no_participant_to_forecast() -> None:
+    days = pd.DataFrame({"requests": [1, 2]})
+    text = burn_of(made_of([("ACCEPTED", 1, HOUR, 100)]), history=days)
+    assert text.startswith("Participant val-a burned 100 known bytes in this window.")
+    names = {"limits": {}, "read_budgets": lambda _: {}, "budgets": "", "history": days}
+    text = sentence("08_operations.ipynb", "limits =", frames=doubtful(), **names)
+    assert text == "No kind of request has a budget and enough requests."
+
+
+def test_a_participant_that_submits_nothing_is_refused() -> None:
+    with pytest.raises(lf.UsageError, match="nobody"):
+        burn_of(made_of([("ACCEPTED", 1, HOUR, 100)]), participant="nobody")
+
+
+def test_one_provider_is_singular() -> None:
+    row = {"record_time": START, "round_number": 1, "update_id": "u", "party": "p", "weight": 1}
+    frames = frames_of(window=DAY, network="memory", activity_records=[row])
+    text = sentence("04_activity_and_rewards.ipynb", "concentration,)", frames=frames, state={}, no_record="")
+    assert text == "One app provider has the whole weight."
+    assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith(
+        "A weight of 1 bytes for 1 app provider. p has"
+    )
+
+
 NO_BAND = "A week of the history has no burn, so there is no band."
 
 

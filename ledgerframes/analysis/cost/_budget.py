@@ -64,7 +64,7 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
     _check(frames, budgets, network, statistic)
     rows = requests(frames)
     rows = grouping.with_keys(frames, rows, ["template_name", "choice"]).sort_values(["record_time", "update_id"])
-    kinds = sorted((*_kind(name), int(limit)) for name, limit in budgets.items())
+    kinds = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
     measured = [_row(rows, template, choice, STATISTICS[statistic]) for template, choice, _ in kinds]
     limits = as_integers([limit for *_, limit in kinds], "budget")
     values = as_integers([each["value"] for each in measured], "value")
@@ -123,10 +123,10 @@ def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: 
     for name, limit in budgets.items():
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
             raise UsageError(f"budgets= must be bytes of at least 0, got {limit!r} for {name!r}.")
-        _kind(name)
+        kind_of(name)
 
 
-def _kind(name: str) -> tuple[str, str]:
+def kind_of(name: str) -> tuple[str, str]:
     """Return template and choice of a name, an empty choice for a create."""
     template, has_choice, choice = name.partition("/")
     if ":" not in template.strip(":") or (has_choice and not choice):

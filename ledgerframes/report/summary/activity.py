@@ -12,6 +12,7 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
 from ledgerframes.report.tables import shorten
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 MAX_PARTIES = 3
@@ -35,7 +36,7 @@ def _total(parties: pd.DataFrame) -> str:
     total, names = int(parties["weight"].sum()), [shorten(name) for name in parties["party"].head(MAX_PARTIES)]
     share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
     verb = "has" if len(names) == 1 else "have"
-    return f"A weight of {total:,} bytes for {len(parties):,} app providers. {listing(names)} {verb} {share} of it."
+    return f"A weight of {total:,} bytes for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
 
 
 def _rewards(periods: Periods, prices: Prices) -> str:
