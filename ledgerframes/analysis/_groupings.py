@@ -40,7 +40,8 @@ PARTICIPANT = Grouping(
     (declare.text("submitting_participant_uid", "Participant that submits and pays. Missing without a verdict."),)
 )
 PARTY = Grouping((declare.text("party", "Submitting party. Missing without a verdict or a party."),))
-KIND = declare.label("kind", "transaction, reassignment, or not visible (rejected or private).")
+KINDS = ("transaction", "reassignment", "not visible")
+KIND = declare.choice("kind", KINDS, "transaction, reassignment, or not visible (rejected or private).")
 PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing without a visible tree.")
 TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
 RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
@@ -56,7 +57,6 @@ LABEL_GROUP = Grouping((declare.text("label", "Group of the submitter's label, o
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),))
 SOURCE = Grouping((declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),))
 
-KINDS = ("transaction", "reassignment", "not visible")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
 VERDICT_COLUMNS = {

@@ -148,7 +148,7 @@ def lorenz(
         "value": from_scaled(rows["value"]),
         "cumulative_parties": points["cumulative_members"],
         "cumulative_share": points["cumulative_share"],
-        "coverage": pd.Series(known_share, rows.index, "float64"),
+        "coverage": known_share,
     }
     return LORENZ.build(frames, values)
 

@@ -41,8 +41,8 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-OUTCOME = declare.label("outcome", "different, only published, only computed, or equal.")
-REASON = declare.label("reason", "First reason that explains the mismatch. Missing if equal.", "", "Reason")
+OUTCOME = declare.choice("outcome", OUTCOMES)
+REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if equal.", "Reason")
 PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", "bytes")
 COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", "bytes")
 CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
@@ -124,9 +124,7 @@ def reconcile(
         rows.loc[is_mismatch, "reason"] = _reasons(frames, mismatches, requests, state, weights, statuses)
     rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
     rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
-    rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
-    rows["coverage"] = computable_share(statuses)
-    return RECONCILE.build(frames, {**rows})
+    return RECONCILE.build(frames, {**rows, "coverage": computable_share(statuses)})
 
 
 @SUMMARY.document

@@ -130,7 +130,7 @@ def recompute(
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
     rows, statuses = compute(read_requests(frames), state)
-    return RECOMPUTE.build(frames, {**rows, "coverage": np.full(len(rows), computable_share(statuses))})
+    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(statuses)})
 
 
 def published(frames: Frames) -> pd.DataFrame:

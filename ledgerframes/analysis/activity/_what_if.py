@@ -103,10 +103,9 @@ def what_if(
         changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
     usual, statuses = compute(requests, before)
     rows = _compare(usual, compute(changed, after)[0], every)
-    rows["coverage"] = computable_share(statuses)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
-    return WHAT_IF.build(frames, {**rows}, every=every)
+    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(statuses)}, every=every)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:

@@ -21,7 +21,7 @@ CONCENTRATION = declare.Figure(
     rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(
-        declare.label("member", "participant, party, or template."),
+        declare.choice("member", KEYS),
         declare.count("requests", "Confirmation requests."),
         declare.count("members", "Members with a known cost. Other members have no cost or an unknown one.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
@@ -72,7 +72,7 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
     requests = Groups(periods.keys, periods.codes[is_request])
     values: dict[str, Any] = {
         **periods.keys,
-        "member": pd.Categorical([member] * len(periods), categories=list(KEYS)),
+        "member": member,
         "requests": requests.count(),
         **{name: [each[name] for each in measures] for name in _measures([])},
         "coverage": requests.coverage(is_known[is_request]),

@@ -19,6 +19,7 @@ from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")
+UNITS = ("bytes", "coin")
 CENT = Decimal("0.01")
 ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
@@ -28,14 +29,14 @@ JOURNAL = declare.Figure(
     columns=(
         declare.text("entry_id", "Id of the entry, the same for the same network, period, party and kind."),
         declare.time("date", "Last day of the period, or day of the posting."),
-        declare.label("kind", "traffic, rewards, purchases, or fees."),
+        declare.choice("kind", KINDS),
         declare.text("party", "Party, participant or label of the line. Missing if it is unknown."),
         declare.text("account", "Account of the mapping."),
         declare.amount("debit", "Amount debited. Missing for a credit.", "currency"),
         declare.amount("credit", "Amount credited. Missing for a debit.", "currency"),
         declare.label("currency_code", "Currency of the amounts, such as USD."),
         declare.amount("quantity", "Bytes or coin of the entry."),
-        declare.label("unit", "Unit of the quantity, bytes or coin."),
+        declare.choice("unit", UNITS, "Unit of the quantity, bytes or coin."),
         declare.amount("rate", "Price per megabyte or per coin.", "currency per MB or coin"),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
         declare.text("memo", "Description of the entry."),
@@ -203,7 +204,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
 def _require_posting(posting: Mapping[Any, Any]) -> None:
     if posting["kind"] not in KINDS[1:]:
         raise UsageError(f"postings= must be of kind {', '.join(KINDS[1:])}, got {posting['kind']!r}.")
-    if posting["unit"] not in ("bytes", "coin"):
+    if posting["unit"] not in UNITS:
         raise UsageError(f"postings= must have unit 'bytes' or 'coin', got {posting['unit']!r}.")
 
 
@@ -253,8 +254,6 @@ def _build(
     values: dict[str, Any] = {
         **rows,
         "date": pd.Series(rows["date"], dtype=declare.TIME),
-        "kind": pd.Categorical(rows["kind"], categories=list(KINDS)),
-        "unit": pd.Categorical(rows["unit"], categories=["bytes", "coin"]),
         **{name: statement[name].array.take(first_line, allow_fill=True) for name in ("population", "network")},
     }
     for name in ("debit", "credit", "quantity", "rate"):

@@ -225,8 +225,8 @@ def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) ->
         "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
         "price": amounts([price.amount] * count),
         "rate": amounts([rate.amount if rate else None] * count),
-        "rate_as_of": pd.Series([rate.as_of if rate else None] * count, dtype=declare.TIME),
-        "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
+        "rate_as_of": rate.as_of if rate else None,
+        "rate_source": rate.source if rate and rate.source else None,
     }
 
 

@@ -210,7 +210,7 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
         (actual or Decimal(0)) - (expected or Decimal(0)) if is_known else None for actual, expected, is_known in parts
     )
     known = float(is_known.mean()) if len(table) else np.nan
-    return SPLIT.build(frames, values | {"coverage": [known] * len(table)})
+    return SPLIT.build(frames, values | {"coverage": known})
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

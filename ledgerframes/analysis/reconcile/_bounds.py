@@ -62,7 +62,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         "gap_before": (rows["after"] - reached).clip(lower=0),
         "overlap_before": (reached.clip(upper=rows["through"]) - rows["after"]).clip(lower=0),
         "status": rows["status"],
-        "participant_id": pd.Series(owner, rows.index, "str"),
+        "participant_id": owner,
         "coverage": (~is_pruned).astype("float64"),
     }
     return BOUNDS.build(ledger, values)

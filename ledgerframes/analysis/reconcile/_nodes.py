@@ -51,7 +51,7 @@ NODES = declare.Figure(
     rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
     "traffic cost, activity weight.",
     columns=(
-        declare.label("aspect", "What is compared."),
+        declare.choice("aspect", ASPECTS, "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
         declare.count("different", "Updates that both nodes have and tell differently."),
         declare.count("only_a", "Updates for which only the first node has the fact."),
@@ -106,9 +106,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     groups = group_rows(a, rows.assign(record_time=times), [], every)
     parts = [_compare(aspect, rows, in_a, in_b, groups, times) for aspect in ASPECTS]
     frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
-    comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
-    aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
-    values = {**frame} | {"aspect": aspects, "comparable_from": comparable_from}
+    values = {**frame, "comparable_from": _comparable_from(times, in_a & in_b)}
     values |= _latency_differences(rows, groups, frame["group"]) | _time_at_both(a, b, frame, every)
     return NODES.build(a, values, every=every)
 
@@ -116,7 +114,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
 def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -> dict[str, Any]:
     """Return what the node that covers less of the time of each row covers of it."""
     if every is None:
-        return {"coverage_time": np.full(len(rows), min(map(window_share, (a, b))))}
+        return {"coverage_time": min(map(window_share, (a, b)))}
     starts, ends = microseconds(rows["period_start"]), microseconds(rows["period_end"])
     shares = [covered_time(frames).share(starts, ends) for frames in (a, b)]
     are_partial = [covered_time(frames).is_partial(starts, ends) for frames in (a, b)]

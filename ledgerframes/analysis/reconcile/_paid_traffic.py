@@ -30,8 +30,8 @@ COST_COLUMNS = (
     declare.integer("difference", "Paid minus total cost. Missing if one of them is missing.", "bytes"),
 )
 KEYS = (
-    declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-    declare.label("why", "Reason for the outcome. Missing if there is none, or both costs are known."),
+    declare.choice("outcome", OUTCOMES),
+    declare.choice("why", REASONS, "Reason for the outcome. Missing if there is none, or both costs are known."),
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
@@ -98,8 +98,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     rows["difference"] = rows["paid_traffic_cost"] - rows["total_traffic_cost"]
     rows = rows.join(_outcomes(rows)).sort_values(["record_time", "update_id"], ignore_index=True)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
-    rows["coverage"] = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
-    return PAID_TRAFFIC.build(history, {**rows})
+    coverage = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
+    return PAID_TRAFFIC.build(history, {**rows, "coverage": coverage})
 
 
 @TOTALS.document
@@ -136,7 +136,7 @@ def paid_traffic_totals(
     _require_total("paid_traffic_cost", costs, pd.concat(paid))
     total = not_negative(history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
     _require_total("total_traffic_cost", costs, total)
-    coverage = np.full(len(groups), rows["coverage"].iloc[0] if len(rows) else np.nan)
+    coverage = rows["coverage"].iloc[0] if len(rows) else np.nan
     return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
 
 

@@ -290,7 +290,7 @@ def _table_of(frames: Frames, figure: declare.Figure, lifetimes: pd.DataFrame) -
     lives = contracts.iloc[np.repeat(np.arange(len(contracts)), [max(len(each), 1) for each in values])]
     columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
     columns |= {column.name: lives[column.name].array for column in LIFETIME}
-    columns["coverage"] = np.full(len(rows), ratio([sum(map(bool, values))], [len(values)])[0])
+    columns["coverage"] = ratio([sum(map(bool, values))], [len(values)])[0]
     keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
     result = figure.build(frames, columns)
     return result.sort_values(keys, ignore_index=True)

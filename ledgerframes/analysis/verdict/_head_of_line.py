@@ -112,7 +112,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
         "excess": counts - expected,
         "added": durations(as_integers(added.tolist(), "added")),
         "parties_in_common": search.parties_in_common(victims, len(culprits)),
-        "coverage": np.full(len(culprits), search.coverage),
+        "coverage": search.coverage,
     }
     result = CULPRITS.build(frames, values)
     return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
@@ -141,7 +141,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
         "latency": durations(victims["latency"]),
         "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
         "added": durations(as_integers(pairs["added"].tolist(), "added")),
-        "coverage": np.full(len(pairs), search.coverage),
+        "coverage": search.coverage,
     }
     result = VICTIMS.build(frames, values)
     return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)

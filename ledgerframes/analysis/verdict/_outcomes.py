@@ -107,11 +107,11 @@ def _rates(rows: pd.DataFrame, groups: Groups, is_hit: Flags, is_trial: Flags, *
     is_first = (~rows["request"].duplicated()).to_numpy(dtype=bool) if has_overlap else True
     effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_trial & is_first)
     values = rate_values(groups, is_hit, is_trial, effect=effect)
-    values["dispersion"] = np.full(len(groups), np.nan if effect is None else effect)
+    values["dispersion"] = np.nan if effect is None else effect
     values["reason"] = values["reason"].replace("", pd.NA)
     if has_overlap or len(groups) <= 1:
-        values |= dict.fromkeys(COMPARISON, [None] * len(groups))
-        values["reason"] = [OVERLAPPING if has_overlap else ONE_GROUP] * len(groups)
+        values |= dict.fromkeys(COMPARISON)
+        values["reason"] = OVERLAPPING if has_overlap else ONE_GROUP
     return values
 
 

@@ -59,7 +59,7 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
         "views": groups.count((~numbers.duplicated()).to_numpy()),
         "requests": groups.count((~numbers.duplicated(["group", "request"])).to_numpy()),
         "share": np.where(groups.count() > 0, ratio(groups.count(), np.full(len(groups), len(rows))), np.nan),
-        "coverage": np.full(len(groups), all_requests["has_verdict"].mean() if len(all_requests) else np.nan),
+        "coverage": all_requests["has_verdict"].mean() if len(all_requests) else np.nan,
     }
     periods = ["period_start"] if every else []
     order = [*periods, "quorums", *by_keys, "parties", "threshold"]

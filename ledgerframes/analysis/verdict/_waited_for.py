@@ -110,7 +110,9 @@ def waited_for(
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
-        **{name: names.get(name, pd.Series(pd.NA, names.index, "str")) for name in ("party", "participant")},
+        "party": pd.NA,
+        "participant": pd.NA,
+        **names,
         "named": dispensable.count(),
         "required": trials,
         "slow": hits,
@@ -122,7 +124,7 @@ def waited_for(
         "difference_high": difference_high,
         "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
         "median_latency": durations(required.percentiles(latencies, [50])[0]),
-        "coverage": np.full(len(names), coverage),
+        "coverage": coverage,
     }
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
     return result.sort_values(["slow_rate", *names], ascending=[False, True], ignore_index=True)
