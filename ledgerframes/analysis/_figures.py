@@ -252,7 +252,10 @@ def label(name: str, description: str, unit: str = "", title: str = "") -> Resul
 
 
 def choice(name: str, choices: Iterable[str], description: str = "", title: str = "") -> ResultColumn:
-    """Return a column of categories that are known beforehand, which describe it unless a description does."""
+    """Return a column of categories that are known beforehand.
+
+    They describe it, unless a description does.
+    """
     *others, last = choices
     return ResultColumn(name, LABEL, description or f"{', '.join(others)}, or {last}.", "", title, (*others, last))
 

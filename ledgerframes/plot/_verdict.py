@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._requests import REJECTED
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, SUSPECT_FROM
 from ledgerframes.errors import UsageError
@@ -221,9 +222,8 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
     >>> ax = lf.plot.verdict_latency_distribution(day.verdicts)
     """
-    needed = {"record_time", "finalization_time", "verdict_result"}
-    if not isinstance(verdicts, pd.DataFrame) or not needed <= set(verdicts.columns):
-        raise UsageError(f"Pass frames.verdicts to lf.plot.verdict_latency_distribution, got {type(verdicts).__name__}.")
+    columns = ("record_time", "finalization_time", "verdict_result")
+    require_columns(verdicts, columns, "Pass frames.verdicts to lf.plot.verdict_latency_distribution")
     with c.canvas(ax) as ax:
         latencies = r.numbers(verdicts["finalization_time"] - verdicts["record_time"])
         results, latencies = verdicts["verdict_result"].to_numpy()[latencies >= 0], latencies[latencies >= 0]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
@@ -159,8 +160,7 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _require_weights(computed: object) -> pd.DataFrame:
-    if not isinstance(computed, pd.DataFrame) or not {*KEYS, "weight"} <= set(computed.columns):
-        raise UsageError(f"computed= must have the columns update_id, party and weight, got {type(computed).__name__}.")
+    computed = require_columns(computed, [*KEYS, "weight"], "computed= must have the columns update_id, party and weight")
     repeated = computed.loc[computed.duplicated(KEYS), KEYS]
     if len(repeated):
         raise UsageError(f"computed= must have each update and party once, got {tuple(repeated.iloc[0])!r} several times.")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Groups, Rates, group_by, is_true, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import UsageError
@@ -95,8 +96,7 @@ def _actual(frames: Frames) -> pd.DataFrame:
 def _check(estimates: object, costs: pd.DataFrame) -> str:
     """Return the column that links estimates to requests."""
     advice = "estimates= must be a DataFrame with update_id or command_id, and request_bytes"
-    if not isinstance(estimates, pd.DataFrame) or "request_bytes" not in estimates:
-        raise UsageError(f"{advice}, got {type(estimates).__name__}.")
+    estimates = require_columns(estimates, ["request_bytes"], advice)
     key = next((name for name in ("update_id", "command_id") if name in estimates and name in costs), None)
     if key is None:
         raise UsageError(f"{advice}. Frames of history events have update_id only.")

@@ -14,6 +14,7 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
@@ -104,8 +105,7 @@ def _check(statement: object) -> str | None:
     """Return the column that names the lines of a statement."""
     names = [column.name for column in (*STATEMENT.columns, *STATEMENT.tail)]
     advice = "Pass the result of lf.cost.statement(frames, price=…) to lf.cost.journal"
-    if not isinstance(statement, pd.DataFrame) or not set(names) <= set(statement.columns):
-        raise UsageError(f"{advice}, got {type(statement).__name__}.")
+    statement = require_columns(statement, names, advice)
     if "period_start" not in statement:
         raise UsageError(f"{advice} with every=, because an entry needs a date.")
     return next((name for name in ("party", "submitting_participant_uid", "label") if name in statement), None)
@@ -171,11 +171,9 @@ def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str
 
 def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield one entry for each posting whose amount is not 0."""
-    if postings is None or postings.empty:
+    if postings is None or not len(postings):
         return
-    missing = [name for name in POSTING_COLUMNS if name not in postings]
-    if missing:
-        raise UsageError(f"postings= must have columns {', '.join(POSTING_COLUMNS)}, got none named {missing[0]!r}.")
+    require_columns(postings, POSTING_COLUMNS, f"postings= must be a DataFrame with the columns {', '.join(POSTING_COLUMNS)}")
     currency = str(statement["currency_code"].iloc[0]) if len(statement) else "USD"
     for posting in postings.to_dict("records"):
         quantity, rate = (_decimal(posting[name], name) for name in ("quantity", "rate"))

@@ -11,9 +11,9 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.state._payloads import RULES, member, whole

@@ -12,9 +12,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import from_microseconds, microseconds
-from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import (
     CLAIMS,
     MINTED,
@@ -225,8 +225,7 @@ def _plans(configured: pd.DataFrame | None) -> Plans:
     if configured is None:
         return {}
     needed = ["provider", "beneficiary", "percentage", "valid_from"]
-    if not isinstance(configured, pd.DataFrame) or not set(needed) <= set(configured.columns):
-        raise UsageError(f"configured= must be a DataFrame with the columns {', '.join(needed)}.")
+    require_columns(configured, needed, f"configured= must be a DataFrame with the columns {', '.join(needed)}")
     valid_from = pd.to_datetime(configured["valid_from"], utc=True, errors="coerce", format="mixed")
     unreadable = configured["valid_from"][valid_from.isna()]
     if len(unreadable):

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import Time, instant
 
@@ -79,9 +80,7 @@ Listing = dict[str, tuple[str, datetime]]  # digest, empty if it is unknown, and
 
 
 def _listing(node: str, objects: pd.DataFrame) -> Listing:
-    missing = [name for name in REQUIRED if name not in objects]
-    if missing:
-        raise UsageError(f"The table of node {node!r} has no column {missing[0]}. Pass the table bulk_objects of each node.")
+    require_columns(objects, REQUIRED, f"objects_by_node= must have the table bulk_objects of node {node!r}")
     repeated = objects["object_key"][objects["object_key"].duplicated()]
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")

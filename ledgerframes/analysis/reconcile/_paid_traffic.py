@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import timed_segments
 from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
 from ledgerframes.analysis._requests import HEAD, REJECTED, not_negative, positions, requests, take_or_missing
@@ -145,8 +146,7 @@ def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
     columns = ["status_code", "update_id", "paid_traffic_cost"]
     if completions is None:
         completions = pd.DataFrame({name: pd.Series(dtype="Int64") for name in columns})
-    if not isinstance(completions, pd.DataFrame) or not set(columns) <= set(completions.columns):
-        raise UsageError("completions= must be a result of lf.load_completions(net).")
+    completions = require_columns(completions, columns, "completions= must be a result of lf.load_completions(net)")
     has_update = completions["update_id"].fillna("").astype("str") != ""
     costs = completions.loc[~has_update & completions["paid_traffic_cost"].notna(), "paid_traffic_cost"].astype("Int64")
     nothing = pd.array([pd.NA] * len(costs), "Int64")

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
+from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
-from ledgerframes.analysis._snapshots import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
 from ledgerframes.analysis.economy._nodes import Node, Trees, own_contracts, read_trees

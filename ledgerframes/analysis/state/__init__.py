@@ -13,10 +13,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
 from ledgerframes.analysis.state._payloads import (
     COIN_RULES,
@@ -29,7 +29,6 @@ from ledgerframes.analysis.state._payloads import (
     read_rules,
     read_validators,
 )
-from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
 
@@ -245,8 +244,7 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
     >>> len(lf.state.at(rights, "2026-11-01")), len(lf.state.at(rights, "2026-11-02"))
     (1, 0)
     """
-    if not isinstance(table, pd.DataFrame) or not {"from", "until"} <= set(table.columns):
-        raise UsageError(f"Pass the result of lf.state.rounds(frames) to lf.state.at, got {type(table).__name__}.")
+    require_columns(table, ("from", "until"), "Pass the result of lf.state.rounds(frames) to lf.state.at")
     time_alive = pd.Timestamp(instant(time))
     is_alive = (table["from"] <= time_alive) & (table["until"].isna() | (table["until"] > time_alive))
     return table[is_alive].reset_index(drop=True)

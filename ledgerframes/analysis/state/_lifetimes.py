@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._requests import positions, take_or_missing
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, group_by, ratio, single_group
 from ledgerframes.analysis._requests import (
     UNSPECIFIED,
@@ -21,7 +22,6 @@ from ledgerframes.analysis._requests import (
     require_rejections,
 )
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
-from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
@@ -161,8 +161,8 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
 def _hosting(hosting: object) -> pd.DataFrame:
     """Return which participant hosts each party from when until when."""
     columns = ["party", "participant", "from", "until"]
-    if not isinstance(hosting, pd.DataFrame) or not set(columns) <= set(hosting.columns):
-        raise UsageError(f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'.")
+    rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
+    hosting = require_columns(hosting, columns, rule)
     times = {name: pd.to_datetime(hosting[name], utc=True).dt.as_unit("us") for name in columns[2:]}
     return hosting[columns].assign(participant=hosting["participant"].str.removeprefix("PAR::"), **times)
 
