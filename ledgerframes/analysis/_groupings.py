@@ -79,7 +79,7 @@ def requests_by(
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, Groups]:
-    """Return the requests, once per party or label if `keys` has one, and their groups."""
+    """Return the requests with their keys and groups, once per party or label with such a key."""
     needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS] + (SUBMITTERS if "label" in keys else [])
     rows = requests(frames, list(dict.fromkeys([*verdict_columns, *needed])), cost=cost or "size" in keys)
     if "party" in keys:
@@ -88,7 +88,8 @@ def requests_by(
         rows = _per_label(rows, groups_by_id(labels))
     if "era" in keys:
         rows = rows.assign(era=era_of(rows["record_time"], eras))
-    return rows, group_rows(frames, with_keys(frames, rows, keys), keys, every)
+    rows = with_keys(frames, rows, keys)
+    return rows, group_rows(frames, rows, keys, every)
 
 
 def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

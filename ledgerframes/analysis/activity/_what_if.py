@@ -12,8 +12,8 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._groups import Integers, distinct, ratio
-from ledgerframes.analysis._requests import encode_texts, merge, root_templates
+from ledgerframes.analysis._groups import Integers, ratio
+from ledgerframes.analysis._requests import distinct_pairs, encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
 from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
@@ -175,9 +175,8 @@ def _confirmer_sets(requests: Requests) -> Integers:
     codes, names = encode_texts(requests.confirmers)
     order = np.argsort(requests.confirmed_views, kind="stable")
     pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views[order], codes[order])
+    envelopes, parties = distinct_pairs(*pairs, len(names))
     width = len(names) + 1
-    keys = distinct(pairs[0] * width + pairs[1])
-    envelopes, parties = keys // width, keys % width
     counts = np.bincount(envelopes, minlength=len(requests.owners))
     starts = np.cumsum(counts) - counts
     labels = np.zeros(len(requests.owners), dtype=np.int64)

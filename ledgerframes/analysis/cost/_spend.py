@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares
-from ledgerframes.analysis._requests import is_rejected, missing_if_committed
+from ledgerframes.analysis._requests import is_first_of_request, is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import Stratum, estimate
@@ -109,7 +109,7 @@ def spend(
         rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"], labels=labels, eras=eras)
         is_known = known(rows["total_traffic_cost"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
-    is_first = ~rows["request"].duplicated() if by in ("party", "label") else pd.Series(True, index=rows.index)
+    is_first = is_first_of_request(rows)
     total, coverage = groups.total(costs), groups.coverage(is_known)
     median, p95, largest = groups.percentiles(costs, [50, 95, 100])
     values = {
@@ -132,7 +132,7 @@ def spend(
         is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
         values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(costs, is_true(is_first) & ~is_single & known(rows["party"]))
+        values["shared_traffic_cost"] = groups.known_part(costs, is_first & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
         values["confirmers"], values["informees"] = (

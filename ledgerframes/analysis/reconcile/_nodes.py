@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time, window_share
@@ -22,7 +21,7 @@ from ledgerframes.analysis._groups import (
     microseconds,
     ratio,
 )
-from ledgerframes.analysis._requests import ACCEPTED, has_result, not_negative, requests
+from ledgerframes.analysis._requests import ACCEPTED, has_result, join_sorted, not_negative, requests
 from ledgerframes.analysis.verdict._latency_classes import latencies
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -126,18 +125,13 @@ def _facts(frames: Frames) -> pd.DataFrame:
     columns = ["verdict_result", "submitting_participant_uid", "submitting_parties", "finalization_time"]
     rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
     rows["latency"] = not_negative(latencies(rows)).where(has_result(rows, ACCEPTED))
-    rows["parties"] = _texts(rows.pop("submitting_parties"))
+    rows["parties"] = join_sorted(rows.pop("submitting_parties"))
     rows["verdict_result"] = rows["verdict_result"].astype("str")
     activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
     texts = activity["party"].astype("str") + " " + activity["weight"].astype("str")
     weights = texts.groupby(activity["update_id"]).agg(", ".join)
     rows["weights"] = rows["update_id"].map(weights)
     return rows
-
-
-def _texts(lists: pd.Series) -> pd.Series:
-    texts = [", ".join(sorted(each)) if isinstance(each, list) else None for each in pa.array(lists).to_pylist()]
-    return pd.Series(texts, lists.index, dtype="str")
 
 
 def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: Groups, times: pd.Series) -> pd.DataFrame:

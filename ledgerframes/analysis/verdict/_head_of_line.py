@@ -22,7 +22,7 @@ from ledgerframes.analysis._groups import (
     period_length,
     ratio,
 )
-from ledgerframes.analysis._requests import ACCEPTED, encode_texts, has_result, is_rejected, list_items, positions, requests
+from ledgerframes.analysis._requests import ACCEPTED, encode_items, has_result, is_rejected, requests, with_requests
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -262,8 +262,7 @@ def _median(values: Integers) -> int:
 
 def _parties(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the different confirming parties of each request, as numbers."""
-    quorums = frames.read("quorums", ["update_id", "parties"])
-    owners, texts = list_items(quorums["parties"])
-    codes, _ = encode_texts(texts)
-    row = positions(quorums["update_id"], rows["update_id"])[owners]
-    return pd.DataFrame({"row": row, "party": codes})[row >= 0].drop_duplicates(ignore_index=True)
+    quorums = with_requests(frames.read("quorums", ["update_id", "parties"]), rows)
+    owners, codes, _ = encode_items(quorums["parties"])
+    row = quorums["request"].to_numpy("int64")[owners]
+    return pd.DataFrame({"row": row, "party": codes}).drop_duplicates(ignore_index=True)

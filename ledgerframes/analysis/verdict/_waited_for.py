@@ -12,10 +12,9 @@ from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, group_by, ratio, single_group
 from ledgerframes.analysis._requests import (
     UNSPECIFIED,
-    encode_texts,
+    encode_items,
     has_result,
     is_rejected,
-    list_items,
     list_lengths,
     positions,
     requests,
@@ -144,8 +143,7 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     """Return the parties, and for each request and party whether the request needs it."""
     quorums = frames.read("quorums", ["update_id", "threshold", "parties"])
     # A party that a quorum lists twice counts once, as the set of its parties decides.
-    owners, texts = list_items(quorums["parties"])
-    codes, names = encode_texts(texts)
+    owners, codes, names = encode_items(quorums["parties"])
     items = pd.DataFrame({"quorum": owners, "member": codes}).drop_duplicates()
     sizes = np.bincount(items["quorum"], minlength=len(quorums)) if len(items) else list_lengths(quorums["parties"])
     is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
