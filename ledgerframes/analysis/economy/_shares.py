@@ -111,7 +111,7 @@ def leaderboard(
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
     require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
-    rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
+    rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"], dtype="object")
     groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [], every)
     is_partial = groups.keys.get("is_partial", pd.Series(False, groups.keys.index)).tolist()
     before: dict[str, int] = {}
@@ -146,8 +146,8 @@ def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
     for party, amount in zip(rows["party"], rows["units"], strict=True):
         if isinstance(party, str):
             before = sums.get(party)
-            sums[party] = before if pd.isna(amount) else (before or 0) + int(amount)
-            counts[party][0] += bool(pd.notna(amount))
+            sums[party] = before if amount is None else (before or 0) + amount
+            counts[party][0] += amount is not None
             counts[party][1] += 1
     ordered = sorted(sums.items(), key=lambda item: (item[1] is None, -(item[1] or 0), item[0]))
     ranks: list[int | None] = []
