@@ -141,8 +141,12 @@ def positions(ids: pd.Series | pa.Array, values: pd.Series | pa.Array) -> Intege
 
 
 def merge(left: pd.DataFrame, right: pd.DataFrame, **arguments: Any) -> pd.DataFrame:
-    """Return the merge of two frames, which pandas refuses for texts without a chunk."""
+    """Return the merge of two frames, whose integers stay integers next to a missing one.
+
+    pandas refuses to merge texts without a chunk.
+    """
     left, right = (frame if len(frame) else _with_chunks(frame) for frame in (left, right))
+    left, right = (frame.astype(dict.fromkeys(frame.select_dtypes("int64"), "Int64")) for frame in (left, right))
     return left.merge(right, **arguments)
 
 

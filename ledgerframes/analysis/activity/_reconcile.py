@@ -217,7 +217,7 @@ def _reasons(
 
 def _is_published(rows: pd.DataFrame, weights: pd.DataFrame) -> Flags:
     """Return which published weights, or their absence, are those of `weights`."""
-    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"].astype("Int64")
+    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"]
     return is_true(weight == rows["weight_published"]) | ~known(weight) & ~known(rows["weight_published"])
 
 
@@ -241,7 +241,7 @@ def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
 
 def _has_other_factor(rows: pd.DataFrame, weights: pd.DataFrame, state: NetworkState) -> Flags:
     """Return which published weights follow from another factor of the party."""
-    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"].astype("Int64")
+    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"]
     factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
     result = np.zeros(len(rows), dtype=bool)
     for row in np.flatnonzero(known(burn) & is_true(rows["outcome"] == DIFFERENT)).tolist():

@@ -179,7 +179,7 @@ def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> 
     """Return the computed bytes where the computed weight is the published one."""
     computed, _ = compute(read_requests(frames), state)
     keys = ["update_id", "party", "weight"]
-    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"].astype("Int64")
+    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"]
 
 
 def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:

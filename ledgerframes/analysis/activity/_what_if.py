@@ -128,7 +128,7 @@ def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd
     both = merge(before[columns], after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
     both["requests_changed"] = both["weight_before"].fillna(-1) != both["weight_after"].fillna(-1)
     names = ["weight_before", "weight_after"]
-    rows = both.fillna(dict.fromkeys(names, 0)).astype(dict.fromkeys(names, "Int64"))
+    rows = both.fillna(dict.fromkeys(names, 0))
     rows = rows.groupby(keys, as_index=False)[[*names, "requests_changed"]].sum()
     rows["difference"] = rows["weight_after"] - rows["weight_before"]
     for side in SIDES:
