@@ -22,6 +22,7 @@ from ledgerframes.analysis._groups import (
     single_group,
 )
 from ledgerframes.analysis._requests import (
+    PARTICIPANT_PREFIX,
     distinct_per_owner,
     list_items,
     per_party,
@@ -65,7 +66,6 @@ VERDICT_COLUMNS = {
     "verdict_result": "verdict_result",
     "view_count": "view_count",
 }
-PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
 SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
 
 

@@ -24,6 +24,7 @@ HEAD = ["migration_id", "record_time", "update_id"]
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
 REJECTED = "VERDICT_RESULT_REJECTED"
 UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
+PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
 
 
 def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool = True) -> pd.DataFrame:

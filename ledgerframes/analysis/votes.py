@@ -115,7 +115,7 @@ def price(
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     votes, trees = _newest(votes, "price"), None
     if frames is not None:
-        declare.require_frames(frames, PRICE.name)
+        PRICE.check(frames)
         require_all_updates(frames, PRICE.name)
         trees = read_trees(frames)
         votes = _newest(pd.concat([votes, _votes_of_history(votes, trees)], ignore_index=True), "price")

@@ -11,7 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
-from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
+from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds, sort_largest_first
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import published_rounds
 from ledgerframes.analysis.activity._weight_formula import (
@@ -155,8 +155,7 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
     grouped = rows.assign(weight=weight).groupby(["outcome", "reason"], dropna=False, observed=True)
     tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
     counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
-    counts = counts.sort_values(["outcome", "records", "reason"], ascending=[True, False, True], ignore_index=True)
-    return SUMMARY.build(None, {**counts})
+    return SUMMARY.build(None, {**sort_largest_first(counts, "records", "reason", before=["outcome"])})
 
 
 def _require_weights(computed: object) -> pd.DataFrame:

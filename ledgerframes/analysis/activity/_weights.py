@@ -9,7 +9,7 @@ import pyarrow as pa
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio
+from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio, sort_largest_first
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import computable_share, compute, read_requests
@@ -92,8 +92,7 @@ def weights(
         values |= round_values(frames, None if state is None else state.rounds, groups.keys["round_number"])
     result = WEIGHTS.build(frames, values, by, every=every)
     times = [name for name in ("round_number", "period_start") if name in result]
-    ascending = [*(True for _ in times), False, *(True for _ in keys)]
-    return result.sort_values([*times, "weight", *keys], ascending=ascending, ignore_index=True)
+    return sort_largest_first(result, "weight", *keys, before=times)
 
 
 @RECOMPUTE.document

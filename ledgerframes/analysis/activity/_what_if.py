@@ -12,7 +12,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._groups import Integers, ratio
+from ledgerframes.analysis._groups import Integers, ratio, sort_largest_first
 from ledgerframes.analysis._requests import distinct_pairs, encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
@@ -135,8 +135,7 @@ def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd
         weight = rows[f"weight_{side}"]
         totals: Any = weight.groupby(rows["round_number"]).transform("sum") if every else pd.Series(weight.sum(), rows.index)
         rows[f"share_{side}"] = ratio(weight, totals)
-    ascending = [*(True for _ in keys[:-1]), False, True]
-    return rows.sort_values([*keys[:-1], "weight_after", "party"], ascending=ascending, ignore_index=True)
+    return sort_largest_first(rows, "weight_after", "party", before=keys[:-1])
 
 
 # -- merged envelopes ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._groups import as_integers, known, single_group
+from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
 from ledgerframes.analysis._requests import requests, root_templates
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.errors import UsageError
@@ -125,10 +125,8 @@ def compare(
     values["era"] = _eras_between(before, after, eras)
     values["coverage_time"] = np.min([window_share(frames) for frames in (before, after)])
     result = COMPARE.build(after, values, by)
-    order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names
-    ordered = pd.concat([order, result[keys]], axis=1).sort_values(["size", *keys], ascending=[False, *[True] * len(keys)])
-    return result.loc[ordered.index].reset_index(drop=True)
+    return sort_largest_first(result.assign(size=result["change"].abs()), "size", *keys).drop(columns="size")
 
 
 def _check(before: Frames, after: Frames, min_requests: int) -> None:

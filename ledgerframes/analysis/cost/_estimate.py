@@ -17,6 +17,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import nearest_rank
 
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
+MATCHED, REJECTED, NO_ACTUAL, NO_ESTIMATE = range(len(OUTCOMES))
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 ESTIMATE = declare.Figure(
     "cost.estimate",
@@ -129,7 +130,7 @@ def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFram
     combined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
     has_cost, has_estimate = known(combined["cost"]), known(combined["estimated"])
     is_refused = combined["is_rejected"].to_numpy(dtype=bool)
-    numbers = np.select([~has_estimate, is_refused, has_cost], [3, 1, 0], 2)
+    numbers = np.select([~has_estimate, is_refused, has_cost], [NO_ESTIMATE, REJECTED, MATCHED], NO_ACTUAL)
     return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
 
 

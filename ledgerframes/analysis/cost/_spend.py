@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares
+from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares, sort_largest_first
 from ledgerframes.analysis._requests import is_first_of_request, is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
@@ -138,7 +138,8 @@ def spend(
         values["confirmers"], values["informees"] = (
             groups.percentiles(rows[name], [50])[0] for name in ("confirmers", "informees")
         )
-    return _sort_by_cost(SPEND.build(frames, values, by, every=every), keys, every)
+    result = SPEND.build(frames, values, by, every=every)
+    return sort_largest_first(result, "total_traffic_cost", *keys, before=["period_start"] if every else [])
 
 
 def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates:
@@ -146,13 +147,6 @@ def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates
     present = coverage[~np.isnan(coverage)]
     differ = strict and len(present) > 0 and float(present.max() - present.min()) > MAX_COVERAGE_DIFFERENCE
     return np.full(len(values), np.nan) if differ else values
-
-
-def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
-    """Sort by period, cost and name, so that the order of the input does not matter."""
-    names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
-    ascending = [name != "total_traffic_cost" for name in names]
-    return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
 
 
 def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:

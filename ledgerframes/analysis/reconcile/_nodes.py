@@ -95,8 +95,8 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0
     """
-    declare.require_frames(a, NODES.name)
-    declare.require_frames(b, NODES.name)
+    NODES.check(a)
+    NODES.check(b)
     if a.window != b.window:
         raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
     rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))

@@ -97,7 +97,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
     """
-    declare.require_frames(frames, CONTRACTS.name)
+    CONTRACTS.check(frames)
     theirs = snapshot_rows(snapshot, "snapshot")
     replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=base)
     rows = _compare(replayed, theirs)
@@ -148,7 +148,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """
-    declare.require_frames(frames, SUPPLY.name)
+    SUPPLY.check(frames)
     if frames.is_filtered:
         raise UsageError("lf.reconcile.supply needs all updates of its time. Pass the unfiltered frames.")
     opening = None if base is None else snapshot_rows(base, "base")

@@ -14,7 +14,6 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._arguments import Snapshot, require_columns
-from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
@@ -207,7 +206,7 @@ def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """
-    require_frames(frames, PROBLEMS.name)
+    PROBLEMS.check(frames)
     rows = read_lifetimes(frames, base)
     rows["reason"] = rows["reason"].where(rows["reason"] != "", _second_rights(rows))
     rows["coverage"] = rows["payload"].notna().astype("float64")
@@ -262,7 +261,7 @@ READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
 
 
 def _build(figure: declare.Figure, frames: Frames, base: Snapshot | None) -> pd.DataFrame:
-    require_frames(frames, figure.name)
+    figure.check(frames)
     if base is None or isinstance(base, Frames):
         return table_of(frames, figure, base)
     return _table_of(frames, figure, read_lifetimes(frames, base))  # the caller may change a DataFrame

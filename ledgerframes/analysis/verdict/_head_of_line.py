@@ -21,6 +21,7 @@ from ledgerframes.analysis._groups import (
     microseconds,
     period_length,
     ratio,
+    sort_largest_first,
 )
 from ledgerframes.analysis._requests import ACCEPTED, encode_items, has_result, is_rejected, requests, with_requests
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
@@ -98,8 +99,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """
     CULPRITS.check(frames)
     search = _search(frames, min_delay)
-    culprits = search.rows[search.is_culprit].reset_index(drop=True)
-    victims = search.victims(0)
+    culprits, victims = search.culprits, search.victims(0)
     counts = np.bincount(victims["culprit"], minlength=len(culprits))
     expected = search.expected_victims()
     added = np.zeros(len(culprits), dtype=np.int64)
@@ -114,8 +114,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
         "parties_in_common": search.parties_in_common(victims, len(culprits)),
         "coverage": search.coverage,
     }
-    result = CULPRITS.build(frames, values)
-    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+    return sort_largest_first(CULPRITS.build(frames, values), "added", "record_time", "update_id")
 
 
 @VICTIMS.document
@@ -132,19 +131,17 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     """
     VICTIMS.check(frames)
     search = _search(frames, min_delay)
-    culprits = search.rows[search.is_culprit].reset_index(drop=True)
     pairs = search.victims(0)
     victims = search.rows.iloc[pairs["row"]].reset_index(drop=True)
     values: dict[str, Any] = {
-        "culprit_id": culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
+        "culprit_id": search.culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
         **victims[["update_id", "record_time", "submitting_participant_uid"]],
         "latency": durations(victims["latency"]),
         "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
         "added": durations(as_integers(pairs["added"].tolist(), "added")),
         "coverage": search.coverage,
     }
-    result = VICTIMS.build(frames, values)
-    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+    return sort_largest_first(VICTIMS.build(frames, values), "added", "record_time", "update_id")
 
 
 @dataclass(frozen=True)
@@ -161,6 +158,11 @@ class Search:
     coverage: float
     since: int
     until: int
+
+    @property
+    def culprits(self) -> pd.DataFrame:
+        """The requests that timed out."""
+        return self.rows[self.is_culprit].reset_index(drop=True)
 
     def victims(self, shift: int) -> pd.DataFrame:
         """Return victim and culprit of each delay, with all intervals moved by some microseconds."""

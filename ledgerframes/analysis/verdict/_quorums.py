@@ -7,7 +7,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis._requests import join_sorted, list_lengths, positions, requests, take_or_missing
 from ledgerframes.frames import Frames
 
@@ -59,8 +59,5 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
         "share": np.where(groups.count() > 0, ratio(groups.count(), np.full(len(groups), len(rows))), np.nan),
         "coverage": all_requests["has_verdict"].mean() if len(all_requests) else np.nan,
     }
-    periods = ["period_start"] if every else []
-    order = [*periods, "quorums", *by_keys, "parties", "threshold"]
-    return QUORUMS.build(frames, values, by, every=every).sort_values(
-        order, ascending=[name != "quorums" for name in order], ignore_index=True
-    )
+    result = QUORUMS.build(frames, values, by, every=every)
+    return sort_largest_first(result, "quorums", *by_keys, "parties", "threshold", before=["period_start"] if every else [])

@@ -9,8 +9,19 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, group_by, ratio, single_group
+from ledgerframes.analysis._groups import (
+    Flags,
+    Groups,
+    Integers,
+    Rates,
+    durations,
+    group_by,
+    ratio,
+    single_group,
+    sort_largest_first,
+)
 from ledgerframes.analysis._requests import (
+    PARTICIPANT_PREFIX,
     UNSPECIFIED,
     encode_items,
     has_result,
@@ -126,7 +137,7 @@ def waited_for(
         "coverage": coverage,
     }
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
-    return result.sort_values(["slow_rate", *names], ascending=[False, True], ignore_index=True)
+    return sort_largest_first(result, "slow_rate", *names)
 
 
 def _is_slow(rows: pd.DataFrame) -> Flags:
@@ -162,7 +173,7 @@ def _hosting(hosting: object) -> pd.DataFrame:
     rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
     hosting = require_columns(hosting, columns, rule)
     times = {name: pd.to_datetime(hosting[name], utc=True).dt.as_unit("us") for name in columns[2:]}
-    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix("PAR::"), **times)
+    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix(PARTICIPANT_PREFIX), **times)
 
 
 def _roles_of_hosts(
