@@ -6,7 +6,7 @@ The analyses, their docstrings, the docs, the plots and the reports read them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -48,6 +48,8 @@ class ResultColumn:
         Empty if the column has none.
     title : str
         Label of the quantity on an axis.
+    choices : tuple of str
+        All values of a category, in order. Empty if they depend on the rows.
     """
 
     name: str
@@ -55,6 +57,12 @@ class ResultColumn:
     description: str
     unit: str = ""
     title: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def pandas_dtype(self) -> str | pd.CategoricalDtype:
+        """The dtype with the choices, also those that no row has."""
+        return pd.CategoricalDtype(list(self.choices)) if self.choices else self.dtype
 
 
 @dataclass(frozen=True)
@@ -168,13 +176,14 @@ class Figure:
     ) -> pd.DataFrame:
         """Return the declared columns in order, each in the declared dtype.
 
-        Amounts have their dtype before this call. The columns of :attr:`tail` follow from `frames`, unless `values` has them.
+        A value that is no column counts for all rows. Amounts have their dtype before this call. The columns of :attr:`tail`
+        follow from `frames`, unless `values` has them.
         """
         columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
-        row_count = len(values["coverage"])
-        values = {**_tail_values(frames, row_count, accept_survivorship=accept_survivorship), **values}
+        row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
+        values = {**_tail_values(frames, accept_survivorship), **values}
         frame = pd.DataFrame({column.name: values[column.name] for column in columns}, index=range(row_count))
-        return frame.astype({column.name: column.dtype for column in columns if not column.dtype.startswith("decimal")})
+        return frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring."""
@@ -203,17 +212,16 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
     return f"lf.{name}({', '.join(required)})"
 
 
-def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: bool) -> dict[str, Any]:
+def _tail_values(frames: Frames | None, accept_survivorship: bool) -> dict[str, Any]:
     """Return the values of all rows, as far as they follow from the frames."""
-    values: dict[str, Any] = {name: np.full(row_count, np.nan) for name in ("coverage_bytes", "coverage_time")}
-    values["population"] = pd.Categorical([None] * row_count, categories=POPULATIONS)
-    values["network"] = pd.Categorical([None] * row_count, categories=[])
-    if frames is not None:
-        population = population_of(frames, accept_survivorship)
-        values["coverage_time"] = np.full(row_count, window_share(frames))
-        values["population"] = pd.Categorical([population] * row_count, categories=POPULATIONS)
-        values["network"] = pd.Categorical([frames.network] * row_count)
-    return values
+    if frames is None:
+        return dict.fromkeys(("coverage_bytes", "coverage_time", "population", "network"))
+    return {
+        "coverage_bytes": np.nan,
+        "coverage_time": window_share(frames),
+        "population": population_of(frames, accept_survivorship),
+        "network": frames.network,
+    }
 
 
 def require_one_network(name: str, *frames: Frames) -> None:
@@ -241,6 +249,15 @@ def text(name: str, description: str) -> ResultColumn:
 def label(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
     """Return a column of categories."""
     return ResultColumn(name, LABEL, description, unit, title)
+
+
+def choice(name: str, choices: Iterable[str], description: str = "", title: str = "") -> ResultColumn:
+    """Return a column of categories that are known beforehand.
+
+    They describe it, unless a description does.
+    """
+    *others, last = choices
+    return ResultColumn(name, LABEL, description or f"{', '.join(others)}, or {last}.", "", title, (*others, last))
 
 
 def flag(name: str, description: str) -> ResultColumn:
@@ -288,7 +305,7 @@ def share(description: str, name: str = "share", title: str = "Share") -> Result
     return ResultColumn(name, RATE, description, SHARE, title)
 
 
-POPULATIONS = ["all", "committed", "committed, accepted", "chosen"]
+POPULATIONS = ("all", "committed", "committed, accepted", "chosen")
 TAIL = (
     ResultColumn(
         "coverage_bytes", RATE, "Known bytes as a share of known and estimated unknown ones. Missing without bytes.", SHARE
@@ -296,8 +313,10 @@ TAIL = (
     ResultColumn(
         "coverage_time", RATE, "Share of the row's time that final data cover. Missing without a period or window.", SHARE
     ),
-    ResultColumn(
-        "population", LABEL, "Requests of the frames: all of the window, committed ones only, or chosen ones. Missing if unknown."
+    choice(
+        "population",
+        POPULATIONS,
+        "Requests of the frames: all of the window, committed ones only, or chosen ones. Missing if unknown.",
     ),
     ResultColumn("network", LABEL, "Name of the network. Missing if unknown."),
 )

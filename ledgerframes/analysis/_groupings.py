@@ -22,6 +22,7 @@ from ledgerframes.analysis._groups import (
     single_group,
 )
 from ledgerframes.analysis._requests import (
+    PARTICIPANT_PREFIX,
     distinct_per_owner,
     list_items,
     per_party,
@@ -40,7 +41,8 @@ PARTICIPANT = Grouping(
     (declare.text("submitting_participant_uid", "Participant that submits and pays. Missing without a verdict."),)
 )
 PARTY = Grouping((declare.text("party", "Submitting party. Missing without a verdict or a party."),))
-KIND = declare.label("kind", "transaction, reassignment, or not visible (rejected or private).")
+KINDS = ("transaction", "reassignment", "not visible")
+KIND = declare.choice("kind", KINDS, "transaction, reassignment, or not visible (rejected or private).")
 PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing without a visible tree.")
 TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
 RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
@@ -56,7 +58,6 @@ LABEL_GROUP = Grouping((declare.text("label", "Group of the submitter's label, o
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),))
 SOURCE = Grouping((declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),))
 
-KINDS = ("transaction", "reassignment", "not visible")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
 VERDICT_COLUMNS = {
@@ -65,7 +66,6 @@ VERDICT_COLUMNS = {
     "verdict_result": "verdict_result",
     "view_count": "view_count",
 }
-PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
 SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
 
 
@@ -79,7 +79,7 @@ def requests_by(
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, Groups]:
-    """Return the requests, once per party or label if `keys` has one, and their groups."""
+    """Return the requests with their keys and groups, once per party or label with such a key."""
     needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS] + (SUBMITTERS if "label" in keys else [])
     rows = requests(frames, list(dict.fromkeys([*verdict_columns, *needed])), cost=cost or "size" in keys)
     if "party" in keys:
@@ -88,7 +88,8 @@ def requests_by(
         rows = _per_label(rows, groups_by_id(labels))
     if "era" in keys:
         rows = rows.assign(era=era_of(rows["record_time"], eras))
-    return rows, group_rows(frames, with_keys(frames, rows, keys), keys, every)
+    rows = with_keys(frames, rows, keys)
+    return rows, group_rows(frames, rows, keys, every)
 
 
 def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

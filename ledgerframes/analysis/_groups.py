@@ -146,6 +146,15 @@ def distinct(numbers: Integers) -> Integers:
     return result
 
 
+def sort_largest_first(rows: pd.DataFrame, largest: str, *names: str, before: Sequence[str] = ()) -> pd.DataFrame:
+    """Return rows sorted by some columns, then by a number from the largest, then by others.
+
+    The last ones are names, so that the order of the input does not matter.
+    """
+    order = [*before, largest, *names]
+    return rows.sort_values(order, ascending=[name != largest for name in order], ignore_index=True)
+
+
 # -- ways to group ------------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ HEAD = ["migration_id", "record_time", "update_id"]
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
 REJECTED = "VERDICT_RESULT_REJECTED"
 UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
+PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
 
 
 def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool = True) -> pd.DataFrame:
@@ -78,15 +79,18 @@ def has_result(rows: pd.DataFrame, result: str) -> Flags:
     return (rows["verdict_result"] == result).to_numpy(dtype=bool)
 
 
+def is_first_of_request(rows: pd.DataFrame) -> Flags:
+    """Return which rows are the first of their request, all if each request is in one row."""
+    return (~rows["request"].duplicated()).to_numpy() if "request" in rows else np.ones(len(rows), dtype=bool)
+
+
 def per_party(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each request once per submitting party, or once with a missing party.
 
     It adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
     """
-    owners, texts = list_items(rows["submitting_parties"])
-    codes, names = encode_texts(texts)
-    pairs = distinct(owners * max(len(names), 1) + codes)
-    owners, codes = pairs // max(len(names), 1), pairs % max(len(names), 1)
+    owners, codes, names = encode_items(rows["submitting_parties"])
+    owners, codes = distinct_pairs(owners, codes, len(names))
     party_counts = np.bincount(owners, minlength=len(rows))
     without_party = np.flatnonzero(party_counts == 0)
     request = np.concatenate([owners, without_party])
@@ -138,8 +142,12 @@ def positions(ids: pd.Series | pa.Array, values: pd.Series | pa.Array) -> Intege
 
 
 def merge(left: pd.DataFrame, right: pd.DataFrame, **arguments: Any) -> pd.DataFrame:
-    """Return the merge of two frames, which pandas refuses for texts without a chunk."""
+    """Return the merge of two frames, whose integers stay integers next to a missing one.
+
+    pandas refuses to merge texts without a chunk.
+    """
     left, right = (frame if len(frame) else _with_chunks(frame) for frame in (left, right))
+    left, right = (frame.astype(dict.fromkeys(frame.select_dtypes("int64"), "Int64")) for frame in (left, right))
     return left.merge(right, **arguments)
 
 
@@ -152,14 +160,24 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
     return pd.Series(_nullable(values).array.take(indexes, allow_fill=True))
 
 
+def read_where(frames: Frames, name: str, condition: pc.Expression, columns: Sequence[str]) -> pd.DataFrame:
+    """Return columns of the rows of a table that meet a condition. The store reads no others."""
+    with frames._scanning(name) as rows:
+        return table(name).to_pandas(rows.filter(condition).to_table(columns=list(columns)))
+
+
+def with_requests(children: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of a linked table, with the position of their request as ``request``."""
+    children["request"] = positions(children["update_id"], rows["update_id"])
+    return children[children["request"] >= 0].reset_index(drop=True)
+
+
 def root_templates(
     frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
 ) -> pd.DataFrame:
     """Return columns of each update's first root node, missing without a visible tree."""
-    is_root = pc.field("depth") == 0
-    with frames._scanning("tree_events") as nodes:
-        roots = nodes.filter(is_root).to_table(columns=["update_id", "node_index", *names])
-    rows = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)
+    rows = read_where(frames, "tree_events", pc.field("depth") == 0, ["update_id", "node_index", *names])
+    rows = rows.sort_values("node_index", kind="stable", ignore_index=True)
     indexes = positions(update_ids, rows["update_id"])
     return pd.DataFrame({name: take_or_missing(rows[name], indexes) for name in names})
 
@@ -186,15 +204,35 @@ def encode_texts(texts: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     return rank[encoded.indices.to_numpy()], in_order
 
 
+def encode_items(lists: pd.Series) -> tuple[Integers, Integers, pa.Array]:
+    """Return the position of each item's list, each item as a number, and the texts by number."""
+    owners, texts = list_items(lists)
+    codes, names = encode_texts(texts)
+    return owners, codes, names
+
+
+def distinct_pairs(owners: Integers, codes: Integers, code_count: int) -> tuple[Integers, Integers]:
+    """Return each pair of numbers once, in order. The second ones are below a count."""
+    width = max(code_count, 1)
+    pairs = distinct(owners * width + codes)
+    return pairs // width, pairs % width
+
+
 def distinct_per_owner(owners: Integers, lists: pd.Series) -> pd.Series:
     """Return the number of different texts in all lists of each owner, indexed by owner."""
     names = distinct(owners)
-    numbers = np.searchsorted(names, owners)
-    indexes, texts = list_items(lists)
-    codes, parties = encode_texts(texts)
-    pairs = distinct(numbers[indexes] * max(len(parties), 1) + codes)
-    counts = np.bincount(pairs // max(len(parties), 1), minlength=len(names))
-    return pd.Series(counts, index=names, dtype="Int64")
+    indexes, codes, texts = encode_items(lists)
+    numbers, _ = distinct_pairs(np.searchsorted(names, owners)[indexes], codes, len(texts))
+    return pd.Series(np.bincount(numbers, minlength=len(names)), index=names, dtype="Int64")
+
+
+def join_sorted(lists: pd.Series) -> pd.Series:
+    """Return each list as one text in alphabetical order, missing for a missing list."""
+    owners, codes, names = encode_items(lists)
+    ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
+    ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
+    texts = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
+    return pd.Series(pd.array(texts, dtype="str"), lists.index).where(lists.notna())
 
 
 def _arrow(lists: pd.Series) -> pa.ChunkedArray:

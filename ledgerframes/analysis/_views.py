@@ -12,13 +12,14 @@ from ledgerframes.analysis._groupings import group_rows, with_keys
 from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
 from ledgerframes.analysis._requests import (
     distinct_per_owner,
-    encode_texts,
+    encode_items,
     list_items,
     list_lengths,
     positions,
     read_envelopes,
     requests,
     take_or_missing,
+    with_requests,
 )
 from ledgerframes.frames import Frames
 
@@ -74,22 +75,22 @@ def views_by(
 def _lowest_views(envelopes: pd.DataFrame) -> Integers:
     owners, view_ids = list_items(envelopes["view_ids"])
     lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
-    return _view_numbers(envelopes["request"], lowest)
+    return view_numbers(envelopes["request"], lowest)
 
 
 def _informee_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     views = _children(frames, "views", ["view_id", "informees"], rows)
-    return pd.Series(list_lengths(views["informees"]), index=_view_numbers(views["request"], views["view_id"]), dtype="Int64")
+    return pd.Series(list_lengths(views["informees"]), index=view_numbers(views["request"], views["view_id"]), dtype="Int64")
 
 
 def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
-    return distinct_per_owner(_view_numbers(quorums["request"], quorums["view_id"]), quorums["parties"])
+    return distinct_per_owner(view_numbers(quorums["request"], quorums["view_id"]), quorums["parties"])
 
 
 def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the envelopes of the requests, with the position of the request as ``request``."""
-    return _with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
+    return with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
 
 
 def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) -> pd.DataFrame:
@@ -98,13 +99,12 @@ def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) 
     The columns are ``confirmer_set`` and ``confirmers``, the number of parties. They are missing without a known confirmer.
     """
     owners, view_ids = list_items(envelopes["view_ids"])
-    view_numbers = _view_numbers(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
+    numbers = view_numbers(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
-    quorum_numbers = _view_numbers(quorums["request"], quorums["view_id"])
-    quorum_owners, texts = list_items(quorums["parties"])
-    codes, _ = encode_texts(texts)
+    quorum_numbers = view_numbers(quorums["request"], quorums["view_id"])
+    quorum_owners, codes, _ = encode_items(quorums["parties"])
     of_views = pd.DataFrame({"view": quorum_numbers[quorum_owners], "party": codes}).drop_duplicates()
-    of_envelopes = pd.DataFrame({"envelope": owners, "view": view_numbers}).merge(of_views, on="view")
+    of_envelopes = pd.DataFrame({"envelope": owners, "view": numbers}).merge(of_views, on="view")
     parties = of_envelopes[["envelope", "party"]].drop_duplicates().sort_values(["envelope", "party"])
     sets = parties.groupby("envelope")["party"].agg(tuple)
     set_numbers = pd.Series(pd.factorize(sets)[0], index=sets.index, dtype="Int64")
@@ -114,14 +114,10 @@ def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a linked table, with the position of their request as ``request``."""
-    return _with_requests(frames.read(name, ["update_id", *columns]), rows)
+    return with_requests(frames.read(name, ["update_id", *columns]), rows)
 
 
-def _with_requests(children: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    children["request"] = positions(children["update_id"], rows["update_id"])
-    return children[children["request"] >= 0].reset_index(drop=True)
-
-
-def _view_numbers(requests_of: pd.Series, view_ids: pd.Series) -> Integers:
+def view_numbers(requests_of: pd.Series, view_ids: pd.Series) -> Integers:
+    """Return the number of each view, from the position of its request and its own number."""
     numbers: Integers = requests_of.to_numpy("int64") * VIEWS_PER_REQUEST + view_ids.to_numpy("int64")
     return numbers

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._figures import require_frames
-from ledgerframes.analysis._snapshots import Snapshot, require_before, snapshot_rows
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import record_time_filter

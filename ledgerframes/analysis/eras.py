@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.errors import UsageError
@@ -69,8 +70,8 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
 
 def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the era that begins with the first round that rewards traffic, if there is one."""
-    if not isinstance(rounds, pd.DataFrame) or not {"opens_at", "minting_version", "round_number"} <= set(rounds.columns):
-        raise UsageError("rounds= must be a result of lf.state.rounds(frames).")
+    columns = ("opens_at", "minting_version", "round_number")
+    require_columns(rounds, columns, "rounds= must be a result of lf.state.rounds(frames)")
     first = rounds[rounds["minting_version"].map(is_for_traffic).astype(bool)].sort_values("opens_at").head(1)
     reason = "rewards by traffic from round " + first["round_number"].astype("str")
     facts: dict[str, Any] = {
@@ -89,11 +90,7 @@ def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame 
 
 
 def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
-    if eras is None:
-        return table()
-    if not isinstance(eras, pd.DataFrame) or not {"at", "name"} <= set(eras.columns):
-        raise UsageError("eras= must be a result of lf.eras.table().")
-    return eras
+    return table() if eras is None else require_columns(eras, ("at", "name"), "eras= must be a result of lf.eras.table()")
 
 
 def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:

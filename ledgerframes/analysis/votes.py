@@ -12,6 +12,7 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import from_microseconds, microseconds
 from ledgerframes.analysis.economy._flows import Rounds
 from ledgerframes.analysis.economy._nodes import Trees, read_trees, require_all_updates
@@ -114,7 +115,7 @@ def price(
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     votes, trees = _newest(votes, "price"), None
     if frames is not None:
-        declare.require_frames(frames, PRICE.name)
+        PRICE.check(frames)
         require_all_updates(frames, PRICE.name)
         trees = read_trees(frames)
         votes = _newest(pd.concat([votes, _votes_of_history(votes, trees)], ignore_index=True), "price")
@@ -192,8 +193,8 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
 
 def _newest(votes: object, name: str) -> pd.DataFrame:
     """Return the newest vote of each super validator at each observation, oldest votes first."""
-    if not isinstance(votes, pd.DataFrame) or not {"observed_at", "last_updated_at", "price", "sv", "dso"} <= set(votes.columns):
-        raise UsageError(f"Pass the result of lf.load_price_votes(net) to lf.votes.{name}, got {type(votes).__name__}.")
+    columns = ("observed_at", "last_updated_at", "price", "sv", "dso")
+    votes = require_columns(votes, columns, f"Pass the result of lf.load_price_votes(net) to lf.votes.{name}")
     networks = sorted(votes["dso"].dropna().unique())
     if len(networks) > 1:
         raise UsageError(f"lf.votes.{name} needs votes of one network, got those of {' and '.join(networks)}.")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
@@ -54,11 +55,7 @@ Flags = npt.NDArray[np.bool_]
 def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool, bool]:
     """Return the grouping of a result, and whether it has periods or rounds."""
     figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{plot}"
-    if not isinstance(frame, pd.DataFrame):
-        raise UsageError(f"{advice}, got {type(frame).__name__}.")
-    missing = [column.name for column in (*figure.columns, *figure.tail) if column.name not in frame]
-    if missing:
-        raise UsageError(f"{advice}, got a DataFrame without column {missing[0]!r}.")
+    frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
     networks = sorted(map(str, frame["network"].dropna().unique()))
     if len(networks) > 1:
         raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._requests import REJECTED
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, SUSPECT_FROM
+from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._figures import TIME
+from ledgerframes.analysis.verdict._latency_classes import TIMEOUT, is_limit_doubtful, outcome_classes, with_latency
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -222,26 +223,24 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
     >>> ax = lf.plot.verdict_latency_distribution(day.verdicts)
     """
-    needed = {"record_time", "finalization_time", "verdict_result"}
-    if not isinstance(verdicts, pd.DataFrame) or not needed <= set(verdicts.columns):
-        raise UsageError(f"Pass frames.verdicts to lf.plot.verdict_latency_distribution, got {type(verdicts).__name__}.")
+    columns = ("record_time", "finalization_time", "verdict_result")
+    require_columns(verdicts, columns, "Pass frames.verdicts to lf.plot.verdict_latency_distribution")
     with c.canvas(ax) as ax:
-        latencies = r.numbers(verdicts["finalization_time"] - verdicts["record_time"])
-        results, latencies = verdicts["verdict_result"].to_numpy()[latencies >= 0], latencies[latencies >= 0]
-        if not len(latencies):
+        rows = with_latency(verdicts.astype(dict.fromkeys(columns[:2], TIME)))
+        if rows.empty:
             c.draw_message(ax, NO_VERDICT)
             return ax
-        latencies = np.maximum(latencies, MIN_SECONDS)
+        classes = outcome_classes(rows["verdict_result"], rows["latency"])
+        is_timeout = (classes == TIMEOUT) & (not is_limit_doubtful(rows, classes, rows["latency"]))
+        latencies = np.maximum(rows["latency"] / 1e6, MIN_SECONDS)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
-            values = latencies[results == result]
-            is_late, is_suspect = values >= LIMIT / 1e6, values >= SUSPECT_FROM / 1e6
-            is_limit_doubtful = is_suspect.sum() > 2 * is_late.sum()  # as in verdict.latency: no timeouts are named then
-            is_timeout = is_late & (result == REJECTED) & ~is_limit_doubtful
-            if (~is_timeout).any():
-                timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
-                curve = ecdf((values[~is_timeout] * 1e6).round(), len(values))  # the function counts in microseconds
+            is_of_result = rows["verdict_result"] == result
+            values, late_count = latencies[is_of_result & ~is_timeout], int((is_of_result & is_timeout).sum())
+            if len(values):
+                timeouts = f", of which {late_count:,} timed out" if late_count else ""
+                curve = ecdf((values * 1e6).round(), is_of_result.sum())  # the function counts in microseconds
                 x, y = r.numbers(curve["value"]) / 1e6, r.numbers(curve["share"])
-                label = f"{name} ({len(values):,}{timeouts})"
+                label = f"{name} ({is_of_result.sum():,}{timeouts})"
                 ax.step(np.append(x[0], x), np.append(0, y), line, where="post", color=c.color(number), label=label)
         c.latency_axis(ax.xaxis, "Latency")
         c.percent_axis(ax.yaxis, "Requests decided within this time")

@@ -68,10 +68,6 @@ def concentration(values: Values) -> Concentration:
     values : Series, mapping or iterable of int
         Values of at least 0. Missing values are counted and not used.
 
-    Returns
-    -------
-    Concentration
-
     Raises
     ------
     UsageError

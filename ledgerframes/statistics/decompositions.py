@@ -50,10 +50,6 @@ def decompose(before: Totals, after: Totals) -> Decomposition:
     before, after : mapping of kind to (int, int)
         Requests and bytes of each kind of request.
 
-    Returns
-    -------
-    Decomposition
-
     Examples
     --------
     >>> import ledgerframes as lf

@@ -70,10 +70,6 @@ def share(value: Fraction | float | None, decimals: int = 1) -> str:
     decimals : int, optional
         Decimal places (default: 1).
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -93,10 +89,6 @@ def share_number(value: Fraction | float | None, decimals: int = 1) -> str:
         Share of 1.
     decimals : int, optional
         Decimal places (default: 1).
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -125,10 +117,6 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
         Shares of 1.
     decimals : int, optional
         Decimal places, those of the value (default: 1).
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -161,10 +149,6 @@ def rate(hits: int, trials: int, decimals: int = 1) -> str:
     decimals : int, optional
         Decimal places from 100 trials on (default: 1).
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -189,10 +173,6 @@ def points(difference: Fraction | float, decimals: int = 1) -> str:
     decimals : int, optional
         Decimal places (default: 1).
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -212,10 +192,6 @@ def points_interval(low: Fraction | float, high: Fraction | float, decimals: int
     decimals : int, optional
         Decimal places, those of the value (default: 1).
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -234,10 +210,6 @@ def at_least(value: int, digits: int = DIGITS) -> int:
         At least 0, of any size.
     digits : int, optional
         Significant digits (default: 3).
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -264,10 +236,6 @@ def about(value: int, low: int, high: int) -> int:
     value, low, high : int
         Estimate and the ends of its interval.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -287,10 +255,6 @@ def duration(microseconds: int | None) -> str:
     microseconds : int or None
         None is a dash.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from ledgerframes.statistics import printing
@@ -306,10 +270,6 @@ def duration_number(microseconds: int) -> str:
     Parameters
     ----------
     microseconds : int
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -210,10 +210,6 @@ def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, f
     free_per_hour : int, optional
         Free rate, which is not carried to later hours [bytes] (default: 0).
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     UsageError

@@ -131,14 +131,14 @@ def test_negative_costs_are_left_out_and_counted() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"featured": "A"}, "featured= must be a DataFrame, got str"),
+        ({"featured": "A"}, "featured= must be a DataFrame with the columns party, weight, from, until, got str"),
         (
             {"featured": pd.DataFrame({"party": ["A"]})},
-            "featured= must have the columns party, weight, from, until, got no 'weight'",
+            "the columns party, weight, from, until, got a DataFrame without column 'weight'",
         ),
         ({"featured": given_state({"A": "-1"})["featured"]}, "weights from 0 to 1,000,000,000 with at most 10 places, got '-1'"),
         ({"featured": given_state({"A": "0.00000000001"})["featured"]}, "with at most 10 places"),
-        ({"rounds": pd.DataFrame({"round_number": [1]})}, "rounds= must have the columns round_number, opens_at, from, until"),
+        ({"rounds": pd.DataFrame({"round_number": [1]})}, "with the columns round_number, opens_at, from, until"),
     ],
 )
 def test_wrong_states_are_refused(named: dict[str, Any], message: str) -> None:

@@ -183,6 +183,15 @@ def test_other_factors_and_rights() -> None:
     assert by_round[["round_number", "party"]].to_numpy().tolist() == [[1, "A"], [1, "B"]]
 
 
+def test_weights_stay_exact_next_to_a_missing_one() -> None:
+    """A party that is on one side only would make the weights of all floats, which count exactly up to 2^53."""
+    views = [[["A"]], [["B"]]]
+    frames = usual_world().request("u", 2, total=104_857_599, envelopes=[(9, [0]), (1, [1])], views=views).frames()
+    only_a = lf.state.featured(frames).query("party == 'A'")
+    rows = lf.activity.what_if(frames, featured=only_a, factors={"A": "999999999"}).set_index("party")
+    assert rows["weight_after"].to_dict() == {"A": 104_857_599 * 999_999_999, "B": 0}
+
+
 def test_the_state_before_can_be_passed() -> None:
     world = example()
     frames = world.frames()

@@ -345,9 +345,9 @@ def test_a_base_that_is_not_one_earlier_snapshot_is_refused() -> None:
         (pd.concat([base, other]), "2026-11-08 02:00:00.00:00, 2026-11-08 03:00:00"),
         (base.iloc[:0], "snapshot_time: none"),
         (base.assign(snapshot_time=pd.Series(pd.NaT, base.index, "datetime64[us, UTC]")), "snapshot_time: NaT"),
-        (base.drop(columns="extra"), "without column extra"),
+        (base.drop(columns="extra"), "without column 'extra'"),
         (base.astype({"signatories": "str"}), "has a column signatories of list"),
-        (pd.DataFrame(), "without column snapshot_time"),
+        (pd.DataFrame(), "without column 'snapshot_time'"),
     ]:
         with pytest.raises(UsageError, match=reason):
             lf.contracts.active_at(frames, END, base=wrong)

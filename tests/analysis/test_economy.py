@@ -570,6 +570,26 @@ def test_wrong_arguments() -> None:
         lf.economy.reward_split(frames, configured=pd.DataFrame({"provider": []}))
 
 
+def test_amounts_stay_exact_next_to_an_unknown_one() -> None:
+    """A missing number makes a column of integers one of floats, which count exactly up to 2^53 only."""
+    large, rules = "1234567890.1234567891", [network_rules(), open_round(7)]
+    sold = purchase("t1", byte_count="9007199254740993", spent=large, usd=large)
+    frames = frames_of(rules, [sold], [purchase("t2", byte_count="x", spent="x", usd="x")])
+    assert lf.economy.purchases(frames)[["bytes", "coin_spent", "usd_spent"]].iloc[0].tolist() == [
+        2**53 + 1,
+        amount(large),
+        amount(large),
+    ]
+    assert lf.economy.leaderboard(frames, of="burned", every=None)["amount"].tolist() == [amount(large)]
+    issued = frames_of(rules, process(coupon("a", "A", large), coupon("b", "B", "x")))
+    assert lf.economy.leaderboard(issued, every=None)["amount"].iloc[0] == amount(large)
+    fee, package = coin("fee", DSO, large), "splice-coin-name-service"
+    choice, children = "AnsRules_CollectInitialEntryPayment", (archive(fee), entry("e", "n"))
+    paid = exercise("Splice.Ans:AnsRules", "ans", choice, *children, package=package)
+    expired = exercise("Splice.Ans:AnsEntry", "e", "AnsEntry_Expire", package=package, consuming=True)
+    assert lf.economy.names(frames_of(rules, [fee, paid], [expired]))["paid"].iloc[0] == amount(large)
+
+
 def test_payloads_that_cannot_be_read_leave_the_sums_missing() -> None:
     broken = create("Splice.Coin:Coin", "c", record={"fields": []})
     row = one(frames_of([network_rules()], [broken]))

@@ -96,7 +96,7 @@ def test_no_requests_and_no_estimates(build):
     ("table", "message"),
     [
         (None, "got NoneType"),
-        (pd.DataFrame({"update_id": ["a"]}), "got DataFrame"),
+        (pd.DataFrame({"update_id": ["a"]}), "got a DataFrame without column 'request_bytes'"),
         (pd.DataFrame({"command_id": ["a"], "request_bytes": [1]}), "Frames of history events have update_id only"),
         (pd.DataFrame({"update_id": ["a"], "request_bytes": [1.5]}), "as integers of at least 0"),
         (pd.DataFrame({"update_id": ["a"], "request_bytes": [-1]}), "as integers of at least 0"),

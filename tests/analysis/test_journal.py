@@ -131,7 +131,7 @@ def test_postings_that_are_none_are_refused(bill, change, message):
 
 
 def test_postings_without_a_column_are_refused(bill):
-    with pytest.raises(UsageError, match="got none named 'rate_source'"):
+    with pytest.raises(UsageError, match="got a DataFrame without column 'rate_source'"):
         journal(bill(), postings=pd.DataFrame([POSTING]).drop(columns="rate_source"))
 
 

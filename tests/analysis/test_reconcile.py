@@ -240,5 +240,5 @@ def test_digests_of_three_nodes() -> None:
     assert (young["outcome"] == "not settled").all()
     with pytest.raises(UsageError, match="at least two nodes"):
         lf.reconcile.digests({"a": nodes["a"]})
-    with pytest.raises(UsageError, match="no column sha256"):
+    with pytest.raises(UsageError, match=r"of node '.', got a DataFrame without column 'sha256'"):
         lf.reconcile.digests({"a": nodes["a"], "b": pd.DataFrame({"object_key": []})})

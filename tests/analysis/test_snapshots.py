@@ -39,8 +39,8 @@ def test_a_base_that_is_not_one_snapshot_is_refused(name: str, sandbox_history: 
     later = snapshot.assign(snapshot_time=snapshot["snapshot_time"] + pd.Timedelta(hours=6))
     for wrong, message in [
         ("2026-11-08", "Frames or rows of table active_contracts, got str"),
-        (pd.DataFrame({"party": ["A"]}), "got a DataFrame without column snapshot_time"),
-        (snapshot.drop(columns="signatories"), "got a DataFrame without column signatories"),
+        (pd.DataFrame({"party": ["A"]}), "got a DataFrame without column 'snapshot_time'"),
+        (snapshot.drop(columns="signatories"), "got a DataFrame without column 'signatories'"),
         (pd.concat([snapshot, later]), "one snapshot, got snapshot_time: 2026-11-08 00:00:00.00:00, 2026-11-08 06:00"),
         (snapshot.iloc[:0], "one snapshot, got snapshot_time: none"),
     ]:

@@ -171,7 +171,9 @@ def test_votes_of_two_networks_and_other_things_are_refused():
     for figure in (lf.votes.price, lf.votes.stale):
         with pytest.raises(UsageError, match="votes of one network, got those of dso and other"):
             figure(mixed)
-        with pytest.raises(UsageError, match=r"Pass the result of lf\.load_price_votes"):
+        with pytest.raises(
+            UsageError, match=r"Pass the result of lf\.load_price_votes.* got a DataFrame without column 'observed_at'"
+        ):
             figure(pd.DataFrame({"price": []}))
     with pytest.raises(UsageError, match="traffic_price= must be a TrafficPrice, got NetworkRate"):
         lf.votes.price(votes("0.15"), traffic_price=lf.NetworkRate("0.16", "USD/coin"))

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
-from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
@@ -108,7 +107,8 @@ def concentration(
     True
     """
     sizes = _sizes(top)
-    rows = _by_party(_values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds), labels)
+    CONCENTRATION.check(frames)
+    rows = _by_party(_values(frames, of, every, featured, sv_participants, rounds), labels)
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
@@ -137,7 +137,8 @@ def lorenz(
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """
-    rows = _by_party(_values(frames, LORENZ.name, of, None, featured, sv_participants, rounds), labels)
+    LORENZ.check(frames)
+    rows = _by_party(_values(frames, of, None, featured, sv_participants, rounds), labels)
     (known_share,) = ratio([rows["known_count"].sum()], [rows["value_count"].sum()])
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
@@ -148,7 +149,7 @@ def lorenz(
         "value": from_scaled(rows["value"]),
         "cumulative_parties": points["cumulative_members"],
         "cumulative_share": points["cumulative_share"],
-        "coverage": pd.Series(known_share, rows.index, "float64"),
+        "coverage": known_share,
     }
     return LORENZ.build(frames, values)
 
@@ -162,7 +163,6 @@ def _sizes(top: Sequence[int]) -> tuple[int, ...]:
 
 def _values(
     frames: Frames,
-    name: str,
     of: str,
     every: str | None,
     featured: pd.DataFrame | None,
@@ -173,7 +173,6 @@ def _values(
 
     A period without records has a row without one.
     """
-    require_frames(frames, name)
     if of not in OF:
         raise UsageError(f"Unknown of={of!r}. Choose from {', '.join(map(repr, OF))}.")
     if of != "amount":

@@ -9,8 +9,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, scaled
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
-from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
+from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds, sort_largest_first
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import published_rounds
 from ledgerframes.analysis.activity._weight_formula import (
@@ -41,8 +42,8 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-OUTCOME = declare.label("outcome", "different, only published, only computed, or equal.")
-REASON = declare.label("reason", "First reason that explains the mismatch. Missing if equal.", "", "Reason")
+OUTCOME = declare.choice("outcome", OUTCOMES)
+REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if equal.", "Reason")
 PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", "bytes")
 COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", "bytes")
 CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
@@ -124,9 +125,7 @@ def reconcile(
         rows.loc[is_mismatch, "reason"] = _reasons(frames, mismatches, requests, state, weights, statuses)
     rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
     rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
-    rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
-    rows["coverage"] = computable_share(statuses)
-    return RECONCILE.build(frames, {**rows})
+    return RECONCILE.build(frames, {**rows, "coverage": computable_share(statuses)})
 
 
 @SUMMARY.document
@@ -156,13 +155,11 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
     grouped = rows.assign(weight=weight).groupby(["outcome", "reason"], dropna=False, observed=True)
     tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
     counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
-    counts = counts.sort_values(["outcome", "records", "reason"], ascending=[True, False, True], ignore_index=True)
-    return SUMMARY.build(None, {**counts})
+    return SUMMARY.build(None, {**sort_largest_first(counts, "records", "reason", before=["outcome"])})
 
 
 def _require_weights(computed: object) -> pd.DataFrame:
-    if not isinstance(computed, pd.DataFrame) or not {*KEYS, "weight"} <= set(computed.columns):
-        raise UsageError(f"computed= must have the columns update_id, party and weight, got {type(computed).__name__}.")
+    computed = require_columns(computed, [*KEYS, "weight"], "computed= must have the columns update_id, party and weight")
     repeated = computed.loc[computed.duplicated(KEYS), KEYS]
     if len(repeated):
         raise UsageError(f"computed= must have each update and party once, got {tuple(repeated.iloc[0])!r} several times.")
@@ -219,7 +216,7 @@ def _reasons(
 
 def _is_published(rows: pd.DataFrame, weights: pd.DataFrame) -> Flags:
     """Return which published weights, or their absence, are those of `weights`."""
-    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"].astype("Int64")
+    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"]
     return is_true(weight == rows["weight_published"]) | ~known(weight) & ~known(rows["weight_published"])
 
 
@@ -243,7 +240,7 @@ def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
 
 def _has_other_factor(rows: pd.DataFrame, weights: pd.DataFrame, state: NetworkState) -> Flags:
     """Return which published weights follow from another factor of the party."""
-    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"].astype("Int64")
+    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"]
     factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
     result = np.zeros(len(rows), dtype=bool)
     for row in np.flatnonzero(known(burn) & is_true(rows["outcome"] == DIFFERENT)).tolist():

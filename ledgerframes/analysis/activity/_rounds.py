@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +17,7 @@ from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_S
 from ledgerframes.analysis.activity._weights import published
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
+from ledgerframes.conditions import near_matches
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -189,7 +189,7 @@ def _of_party(by_party: pd.DataFrame, party: str | None) -> pd.DataFrame:
         return by_party
     parties = by_party["party"].unique().tolist()
     if party not in parties:
-        near = difflib.get_close_matches(str(party), parties, 3, 0.4) or parties[:3]
+        near = near_matches(str(party), parties) or parties[:3]
         raise UsageError(f"Unknown party {party!r}. Choose from {', '.join(near) or 'the parties with records, here none'}.")
     return by_party[by_party["party"] == party].reset_index(drop=True)
 

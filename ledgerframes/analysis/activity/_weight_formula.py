@@ -11,9 +11,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._groups import Flags, Integers, distinct, microseconds, ratio
-from ledgerframes.analysis._requests import ACCEPTED, HEAD, has_result, list_items, positions, take_or_missing
-from ledgerframes.analysis._views import VIEWS_PER_REQUEST
+from ledgerframes.analysis._groups import Flags, Integers, microseconds, ratio
+from ledgerframes.analysis._requests import (
+    ACCEPTED,
+    HEAD,
+    distinct_pairs,
+    has_result,
+    list_items,
+    positions,
+    take_or_missing,
+    with_requests,
+)
+from ledgerframes.analysis._views import VIEWS_PER_REQUEST, view_numbers
 from ledgerframes.analysis.state._network_state import (
     Members,
     NetworkState,
@@ -67,28 +76,22 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
     """Return the requests of the frames, with quorums or all informees as confirmers."""
     verdicts = frames.read("verdicts", [*HEAD, "verdict_result", "submitting_participant_uid"])
     traffic = frames.read("traffic", ["update_id", "total_traffic_cost"])
-    envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
+    envelopes = with_requests(frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"]), verdicts)
     table, parties = ("quorums", "parties") if confirmers == "quorums" else ("views", "informees")
-    views = frames.read(table, ["update_id", "view_id", parties])
-    ids = verdicts["update_id"]
-    totals = take_or_missing(traffic["total_traffic_cost"], positions(ids, traffic["update_id"]))
-    owners = positions(envelopes["update_id"], ids)
-    envelopes, owners = envelopes[owners >= 0].reset_index(drop=True), owners[owners >= 0]
+    views = with_requests(frames.read(table, ["update_id", "view_id", parties]), verdicts)
+    totals = take_or_missing(traffic["total_traffic_cost"], positions(verdicts["update_id"], traffic["update_id"]))
     linked, view_ids = list_items(envelopes["view_ids"])
-    view_owners = positions(views["update_id"], ids)
-    views, view_owners = views[view_owners >= 0].reset_index(drop=True), view_owners[view_owners >= 0]
     items, names = list_items(views[parties])
-    view_numbers = view_owners * VIEWS_PER_REQUEST + views["view_id"].to_numpy("int64")
     return Requests(
         heads=verdicts[HEAD],
         is_accepted=has_result(verdicts, ACCEPTED),
         submitters=verdicts["submitting_participant_uid"],
         totals=totals.to_numpy(dtype="int64", na_value=-1),
-        owners=owners,
+        owners=envelopes["request"].to_numpy("int64"),
         costs=envelopes["traffic_cost"].to_numpy("int64"),
         linked_envelopes=linked,
-        linked_views=owners[linked] * VIEWS_PER_REQUEST + view_ids.to_numpy().astype(np.int64),
-        confirmed_views=view_numbers[items],
+        linked_views=view_numbers(envelopes["request"].take(linked), pd.Series(view_ids.to_numpy())),
+        confirmed_views=view_numbers(views["request"], views["view_id"])[items],
         confirmers=names,
     )
 
@@ -172,8 +175,7 @@ def _featured_confirmers(
     views, parties = views[is_featured], parties[is_featured]
     order = np.argsort(views, kind="stable")
     envelopes, confirmers = join(requests.linked_envelopes, requests.linked_views, views[order], parties[order])
-    pairs = distinct(envelopes * max(len(featured.names), 1) + confirmers)
-    envelopes, parties = pairs // max(len(featured.names), 1), pairs % max(len(featured.names), 1)
+    envelopes, parties = distinct_pairs(envelopes, confirmers, len(featured.names))
     return envelopes, parties, featured.lookup(segments[requests.owners[envelopes]], parties)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio
+from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio, sort_largest_first
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import computable_share, compute, read_requests
@@ -92,8 +92,7 @@ def weights(
         values |= round_values(frames, None if state is None else state.rounds, groups.keys["round_number"])
     result = WEIGHTS.build(frames, values, by, every=every)
     times = [name for name in ("round_number", "period_start") if name in result]
-    ascending = [*(True for _ in times), False, *(True for _ in keys)]
-    return result.sort_values([*times, "weight", *keys], ascending=ascending, ignore_index=True)
+    return sort_largest_first(result, "weight", *keys, before=times)
 
 
 @RECOMPUTE.document
@@ -130,7 +129,7 @@ def recompute(
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
     rows, statuses = compute(read_requests(frames), state)
-    return RECOMPUTE.build(frames, {**rows, "coverage": np.full(len(rows), computable_share(statuses))})
+    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(statuses)})
 
 
 def published(frames: Frames) -> pd.DataFrame:
@@ -179,7 +178,7 @@ def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> 
     """Return the computed bytes where the computed weight is the published one."""
     computed, _ = compute(read_requests(frames), state)
     keys = ["update_id", "party", "weight"]
-    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"].astype("Int64")
+    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"]
 
 
 def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:

@@ -12,8 +12,8 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._groups import Integers, distinct, ratio
-from ledgerframes.analysis._requests import encode_texts, merge, root_templates
+from ledgerframes.analysis._groups import Integers, ratio, sort_largest_first
+from ledgerframes.analysis._requests import distinct_pairs, encode_texts, merge, root_templates
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
 from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
@@ -103,10 +103,9 @@ def what_if(
         changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
     usual, statuses = compute(requests, before)
     rows = _compare(usual, compute(changed, after)[0], every)
-    rows["coverage"] = computable_share(statuses)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
-    return WHAT_IF.build(frames, {**rows}, every=every)
+    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(statuses)}, every=every)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
@@ -129,15 +128,14 @@ def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd
     both = merge(before[columns], after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
     both["requests_changed"] = both["weight_before"].fillna(-1) != both["weight_after"].fillna(-1)
     names = ["weight_before", "weight_after"]
-    rows = both.fillna(dict.fromkeys(names, 0)).astype(dict.fromkeys(names, "Int64"))
+    rows = both.fillna(dict.fromkeys(names, 0))
     rows = rows.groupby(keys, as_index=False)[[*names, "requests_changed"]].sum()
     rows["difference"] = rows["weight_after"] - rows["weight_before"]
     for side in SIDES:
         weight = rows[f"weight_{side}"]
         totals: Any = weight.groupby(rows["round_number"]).transform("sum") if every else pd.Series(weight.sum(), rows.index)
         rows[f"share_{side}"] = ratio(weight, totals)
-    ascending = [*(True for _ in keys[:-1]), False, True]
-    return rows.sort_values([*keys[:-1], "weight_after", "party"], ascending=ascending, ignore_index=True)
+    return sort_largest_first(rows, "weight_after", "party", before=keys[:-1])
 
 
 # -- merged envelopes ---------------------------------------------------------------------------------------------------
@@ -176,9 +174,8 @@ def _confirmer_sets(requests: Requests) -> Integers:
     codes, names = encode_texts(requests.confirmers)
     order = np.argsort(requests.confirmed_views, kind="stable")
     pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views[order], codes[order])
+    envelopes, parties = distinct_pairs(*pairs, len(names))
     width = len(names) + 1
-    keys = distinct(pairs[0] * width + pairs[1])
-    envelopes, parties = keys // width, keys % width
     counts = np.bincount(envelopes, minlength=len(requests.owners))
     starts = np.cumsum(counts) - counts
     labels = np.zeros(len(requests.owners), dtype=np.int64)

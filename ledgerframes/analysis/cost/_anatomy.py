@@ -11,17 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.datasets import table
+from ledgerframes.analysis._requests import read_where
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
+PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
     "cost.anatomy",
     rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
     "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
     "total, a row has the rest.",
     columns=(
-        declare.label("part", "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"),
+        declare.choice("part", PARTS, "node of the tree, view, envelope, unassigned cost, or activity record.", "Part"),
         declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
         declare.integer("parent", "Position of the parent node or view. Missing for roots and other parts."),
         declare.integer("depth", "Steps from the root of the tree or of the views. Missing for other parts."),
@@ -34,7 +35,6 @@ ANATOMY = declare.Figure(
     ),
     unit="transaction",
 )
-PARTS = ("node", "view", "envelope", "unassigned", "activity")
 SEPARATOR = ", "
 MIN_PREFIX = 6  # of an id, which begins with the same four characters as all others
 
@@ -64,9 +64,8 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
         raise _unknown_update_error(frames, update_id)
     parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
     rows = pd.concat(parts, ignore_index=True)
-    rows["part"] = pd.Categorical(rows["part"], categories=PARTS)
     has_cost = len(read_rows(frames, "traffic", update_id, ["update_id"]))
-    return ANATOMY.build(frames, {**rows.assign(coverage=float(has_cost), coverage_time=np.nan)})
+    return ANATOMY.build(frames, {**rows, "coverage": has_cost, "coverage_time": np.nan})
 
 
 def _nodes(frames: Frames, update_id: str) -> pd.DataFrame:
@@ -148,9 +147,8 @@ def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
 
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of one update. The store reads no others."""
-    with frames._scanning(name) as rows:
-        return table(name).to_pandas(rows.filter(pc.field("update_id") == update_id).to_table(columns=columns))
+    """Return the rows of one update."""
+    return read_where(frames, name, pc.field("update_id") == update_id, columns)
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:

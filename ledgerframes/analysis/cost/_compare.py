@@ -13,7 +13,7 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._groups import as_integers, known, single_group
+from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
 from ledgerframes.analysis._requests import requests, root_templates
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.errors import UsageError
@@ -49,7 +49,7 @@ COMPARE = declare.Figure(
         declare.cost("low", "Low end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
         declare.cost("high", "High end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
         declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
-        declare.label("verdict", "dearer, cheaper, no clear change, too few, new, or gone."),
+        declare.choice("verdict", VERDICTS),
         declare.flag(
             "is_clear_after_correction",
             "Whether the interval excludes 0 also for all kinds together. Missing with the difference.",
@@ -122,13 +122,11 @@ def compare(
     total, differ = values["change"].sum(), abs(coverages[0] - coverages[1]) > MAX_COVERAGE_DIFFERENCE
     has_contribution = by == "template" and total != 0 and not differ
     values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
-    values["era"] = pd.Series([_eras_between(before, after, eras)] * len(pairs), dtype="str")
-    values["coverage_time"] = np.full(len(pairs), np.min([window_share(frames) for frames in (before, after)]))
+    values["era"] = _eras_between(before, after, eras)
+    values["coverage_time"] = np.min([window_share(frames) for frames in (before, after)])
     result = COMPARE.build(after, values, by)
-    order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names
-    ordered = pd.concat([order, result[keys]], axis=1).sort_values(["size", *keys], ascending=[False, *[True] * len(keys)])
-    return result.loc[ordered.index].reset_index(drop=True)
+    return sort_largest_first(result.assign(size=result["change"].abs()), "size", *keys).drop(columns="size")
 
 
 def _check(before: Frames, after: Frames, min_requests: int) -> None:
@@ -187,12 +185,7 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
     table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes"], dtype="object")
     integers = [column.name for column in COMPARE.columns if column.dtype == declare.INTEGER]
-    return {
-        **table,
-        **{name: as_integers(table[name].tolist(), name) for name in integers},
-        "kind": pd.Categorical(table["kind"], categories=list(grouping.KINDS)),
-        "verdict": pd.Categorical(table["verdict"], categories=list(VERDICTS)),
-    }
+    return {**table, **{name: as_integers(table[name].tolist(), name) for name in integers}}
 
 
 def _row(keys: dict[str, Any], before: pd.DataFrame, after: pd.DataFrame, is_judged: bool, judged_count: int) -> dict[str, Any]:

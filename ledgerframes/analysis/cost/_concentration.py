@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Flags, Groups, Integers, as_integers, group_by, known
+from ledgerframes.analysis._requests import is_first_of_request
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
@@ -21,7 +22,7 @@ CONCENTRATION = declare.Figure(
     rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(
-        declare.label("member", "participant, party, or template."),
+        declare.choice("member", KEYS),
         declare.count("requests", "Confirmation requests."),
         declare.count("members", "Members with a known cost. Other members have no cost or an unknown one.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
@@ -59,20 +60,18 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
     member = by or "participant"
     keys = KEYS[member].key_names
     rows, groups = grouping.requests_by(frames, keys, None)
-    rows = grouping.with_keys(frames, rows, keys)
     costs = rows["total_traffic_cost"]
-    is_first = ~rows["request"].duplicated() if member == "party" else pd.Series(True, index=rows.index)
     periods = grouping.group_rows(frames, rows, (), every)
     is_member = _has_member(rows, member)
     measures = [
         _measures(period_costs)
         for period_costs in _costs_of_members(costs[is_member], periods, periods.codes[is_member], groups.codes[is_member])
     ]
-    is_request, is_known = is_first.to_numpy(dtype=bool), known(costs)
+    is_request, is_known = is_first_of_request(rows), known(costs)
     requests = Groups(periods.keys, periods.codes[is_request])
     values: dict[str, Any] = {
         **periods.keys,
-        "member": pd.Categorical([member] * len(periods), categories=list(KEYS)),
+        "member": member,
         "requests": requests.count(),
         **{name: [each[name] for each in measures] for name in _measures([])},
         "coverage": requests.coverage(is_known[is_request]),

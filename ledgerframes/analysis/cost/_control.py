@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -15,11 +14,12 @@ from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.errors import IntegrityError
 from ledgerframes.frames import Frames
 
+CONTROLS = ("participant", "template", "period", "party", "envelopes", "wasted")
 CONTROL = declare.Figure(
     "cost.control",
     rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
-        declare.label("control", "participant, template, period, party, envelopes, or wasted."),
+        declare.choice("control", CONTROLS),
         declare.text("parts", "Parts that add up."),
         declare.cost("sum_of_parts", "Sum of the parts."),
         declare.cost("total_traffic_cost", "Cost of all requests."),
@@ -65,13 +65,13 @@ def control(frames: Frames) -> pd.DataFrame:
     sum_of_parts = as_integers(list(sums.values()), "traffic_cost")
     totals = as_integers([total] * len(parts), COST)
     values = {
-        "control": pd.Categorical(list(parts), categories=list(parts)),
+        "control": list(parts),
         "parts": [text for text, *_ in parts.values()],
         "sum_of_parts": sum_of_parts,
         "total_traffic_cost": totals,
         "difference": totals - sum_of_parts,
         "reason": pd.Series([reasons.get(name) for name in parts], dtype="str"),
-        **{name: np.repeat(whole[name].to_numpy(), len(parts)) for name in ("coverage", "coverage_bytes")},
+        **whole[["coverage", "coverage_bytes"]].iloc[0],
     }
     return CONTROL.build(frames, values)
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Groups, Rates, group_by, is_true, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import UsageError
@@ -16,6 +17,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import nearest_rank
 
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
+MATCHED, REJECTED, NO_ACTUAL, NO_ESTIMATE = range(len(OUTCOMES))
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 ESTIMATE = declare.Figure(
     "cost.estimate",
@@ -95,8 +97,7 @@ def _actual(frames: Frames) -> pd.DataFrame:
 def _check(estimates: object, costs: pd.DataFrame) -> str:
     """Return the column that links estimates to requests."""
     advice = "estimates= must be a DataFrame with update_id or command_id, and request_bytes"
-    if not isinstance(estimates, pd.DataFrame) or "request_bytes" not in estimates:
-        raise UsageError(f"{advice}, got {type(estimates).__name__}.")
+    estimates = require_columns(estimates, ["request_bytes"], advice)
     key = next((name for name in ("update_id", "command_id") if name in estimates and name in costs), None)
     if key is None:
         raise UsageError(f"{advice}. Frames of history events have update_id only.")
@@ -129,7 +130,7 @@ def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFram
     combined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
     has_cost, has_estimate = known(combined["cost"]), known(combined["estimated"])
     is_refused = combined["is_rejected"].to_numpy(dtype=bool)
-    numbers = np.select([~has_estimate, is_refused, has_cost], [3, 1, 0], 2)
+    numbers = np.select([~has_estimate, is_refused, has_cost], [NO_ESTIMATE, REJECTED, MATCHED], NO_ACTUAL)
     return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
 
 

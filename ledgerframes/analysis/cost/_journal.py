@@ -14,11 +14,13 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")
+UNITS = ("bytes", "coin")
 CENT = Decimal("0.01")
 ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
@@ -28,14 +30,14 @@ JOURNAL = declare.Figure(
     columns=(
         declare.text("entry_id", "Id of the entry, the same for the same network, period, party and kind."),
         declare.time("date", "Last day of the period, or day of the posting."),
-        declare.label("kind", "traffic, rewards, purchases, or fees."),
+        declare.choice("kind", KINDS),
         declare.text("party", "Party, participant or label of the line. Missing if it is unknown."),
         declare.text("account", "Account of the mapping."),
         declare.amount("debit", "Amount debited. Missing for a credit.", "currency"),
         declare.amount("credit", "Amount credited. Missing for a debit.", "currency"),
         declare.label("currency_code", "Currency of the amounts, such as USD."),
         declare.amount("quantity", "Bytes or coin of the entry."),
-        declare.label("unit", "Unit of the quantity, bytes or coin."),
+        declare.choice("unit", UNITS, "Unit of the quantity, bytes or coin."),
         declare.amount("rate", "Price per megabyte or per coin.", "currency per MB or coin"),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
         declare.text("memo", "Description of the entry."),
@@ -103,8 +105,7 @@ def _check(statement: object) -> str | None:
     """Return the column that names the lines of a statement."""
     names = [column.name for column in (*STATEMENT.columns, *STATEMENT.tail)]
     advice = "Pass the result of lf.cost.statement(frames, price=…) to lf.cost.journal"
-    if not isinstance(statement, pd.DataFrame) or not set(names) <= set(statement.columns):
-        raise UsageError(f"{advice}, got {type(statement).__name__}.")
+    statement = require_columns(statement, names, advice)
     if "period_start" not in statement:
         raise UsageError(f"{advice} with every=, because an entry needs a date.")
     return next((name for name in ("party", "submitting_participant_uid", "label") if name in statement), None)
@@ -170,11 +171,9 @@ def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[dict[str
 
 def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield one entry for each posting whose amount is not 0."""
-    if postings is None or postings.empty:
+    if postings is None or not len(postings):
         return
-    missing = [name for name in POSTING_COLUMNS if name not in postings]
-    if missing:
-        raise UsageError(f"postings= must have columns {', '.join(POSTING_COLUMNS)}, got none named {missing[0]!r}.")
+    require_columns(postings, POSTING_COLUMNS, f"postings= must be a DataFrame with the columns {', '.join(POSTING_COLUMNS)}")
     currency = str(statement["currency_code"].iloc[0]) if len(statement) else "USD"
     for posting in postings.to_dict("records"):
         quantity, rate = (_decimal(posting[name], name) for name in ("quantity", "rate"))
@@ -203,7 +202,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
 def _require_posting(posting: Mapping[Any, Any]) -> None:
     if posting["kind"] not in KINDS[1:]:
         raise UsageError(f"postings= must be of kind {', '.join(KINDS[1:])}, got {posting['kind']!r}.")
-    if posting["unit"] not in ("bytes", "coin"):
+    if posting["unit"] not in UNITS:
         raise UsageError(f"postings= must have unit 'bytes' or 'coin', got {posting['unit']!r}.")
 
 
@@ -253,8 +252,6 @@ def _build(
     values: dict[str, Any] = {
         **rows,
         "date": pd.Series(rows["date"], dtype=declare.TIME),
-        "kind": pd.Categorical(rows["kind"], categories=list(KINDS)),
-        "unit": pd.Categorical(rows["unit"], categories=["bytes", "coin"]),
         **{name: statement[name].array.take(first_line, allow_fill=True) for name in ("population", "network")},
     }
     for name in ("debit", "credit", "quantity", "rate"):

@@ -24,7 +24,9 @@ OVERHEAD = declare.Figure(
         "view_count": grouping.VIEWS,
     },
     columns=(
-        declare.label("kind", "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."),
+        declare.choice(
+            "kind", KINDS, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
+        ),
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
         declare.share("Share of the total cost of the requests."),
@@ -124,5 +126,5 @@ def _by_kind(*columns: pd.Series) -> pd.Series:
 
 
 def _cross_kinds(keys: pd.DataFrame) -> pd.DataFrame:
-    kinds = pd.DataFrame({"kind": pd.Categorical(KINDS, categories=KINDS)})
+    kinds = pd.DataFrame({"kind": KINDS})
     return keys.merge(kinds, how="cross") if len(keys.columns) else kinds

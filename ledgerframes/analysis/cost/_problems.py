@@ -11,20 +11,20 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import Flags, is_true, ratio
 from ledgerframes.frames import Frames
 
+NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"
 PROBLEMS = declare.Figure(
     "cost.problems",
     rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
         declare.text("table", "Table with the values."),
         declare.text("column", "Column with the values."),
-        declare.label("problem", "negative, or before the record time."),
+        declare.choice("problem", (NEGATIVE, BEFORE_RECORD_TIME)),
         declare.count("rows", "Rows with such a value.", "rows"),
         declare.text("first_update_id", "Update of the first of them. Missing without any."),
     ),
     condition="with a value that figures can use",
     unit="rows of the table",
 )
-NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"
 COLUMNS = {
     ("traffic", "total_traffic_cost"): NEGATIVE,
     ("envelopes", "traffic_cost"): NEGATIVE,
@@ -46,10 +46,9 @@ def problems(frames: Frames) -> pd.DataFrame:
     """
     PROBLEMS.check(frames)
     rows = pd.DataFrame(list(_problems(frames)), columns=["table", "column", "problem", "rows", "first_update_id", "total"])
-    kinds = pd.Categorical(rows["problem"], categories=[NEGATIVE, BEFORE_RECORD_TIME])
     counts = rows["total"].to_numpy("int64")
     coverage = ratio(counts - rows["rows"].to_numpy("int64"), counts)
-    return PROBLEMS.build(frames, {**rows, "problem": kinds, "coverage": coverage})
+    return PROBLEMS.build(frames, {**rows, "coverage": coverage})
 
 
 def _problems(frames: Frames) -> Iterator[tuple[str, str, str, int, str | None, int]]:

@@ -201,7 +201,7 @@ def runway(
     values: dict[str, Any] = {
         "hour": pd.date_range(start + HOUR, periods=hours, freq="h", unit="us"),
         **{name: as_integers(paths.get(path, [None] * hours), name) for name, path in PATH},
-        **{name: np.full(hours, share) for name, share in coverage.items()},
+        **coverage,
     }
     return RUNWAY.build(frames, values)
 
@@ -248,7 +248,7 @@ def runway_summary(
         "silent_minutes": [60 * silent_hours(weeks, balance.bytes, topup, free_per_hour=free)],
         "weeks_of_history": [measured.weeks],
         "factor": [np.nan if measured.factor is None else measured.factor],
-        **{name: [share] for name, share in coverage.items()},
+        **coverage,
     }
     return SUMMARY.build(frames, values)
 

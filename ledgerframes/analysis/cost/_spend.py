@@ -10,8 +10,8 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares
-from ledgerframes.analysis._requests import is_rejected, missing_if_committed
+from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares, sort_largest_first
+from ledgerframes.analysis._requests import is_first_of_request, is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import Stratum, estimate
@@ -109,7 +109,7 @@ def spend(
         rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"], labels=labels, eras=eras)
         is_known = known(rows["total_traffic_cost"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
-    is_first = ~rows["request"].duplicated() if by in ("party", "label") else pd.Series(True, index=rows.index)
+    is_first = is_first_of_request(rows)
     total, coverage = groups.total(costs), groups.coverage(is_known)
     median, p95, largest = groups.percentiles(costs, [50, 95, 100])
     values = {
@@ -132,13 +132,14 @@ def spend(
         is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
         values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(costs, is_true(is_first) & ~is_single & known(rows["party"]))
+        values["shared_traffic_cost"] = groups.known_part(costs, is_first & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
         values["confirmers"], values["informees"] = (
             groups.percentiles(rows[name], [50])[0] for name in ("confirmers", "informees")
         )
-    return _sort_by_cost(SPEND.build(frames, values, by, every=every), keys, every)
+    result = SPEND.build(frames, values, by, every=every)
+    return sort_largest_first(result, "total_traffic_cost", *keys, before=["period_start"] if every else [])
 
 
 def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates:
@@ -146,13 +147,6 @@ def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates
     present = coverage[~np.isnan(coverage)]
     differ = strict and len(present) > 0 and float(present.max() - present.min()) > MAX_COVERAGE_DIFFERENCE
     return np.full(len(values), np.nan) if differ else values
-
-
-def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
-    """Sort by period, cost and name, so that the order of the input does not matter."""
-    names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
-    ascending = [name != "total_traffic_cost" for name in names]
-    return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
 
 
 def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:

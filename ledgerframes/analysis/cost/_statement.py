@@ -202,7 +202,7 @@ def _paid(frames: Frames, update_ids: pd.Series, ledger: Frames | None) -> pd.Se
     """Return the cost that a participant paid for each update, missing for updates of others."""
     if ledger is None:
         return pd.Series(pd.NA, index=update_ids.index, dtype="Int64")
-    declare.require_frames(ledger, STATEMENT.name)
+    STATEMENT.check(ledger)
     declare.require_one_network(STATEMENT.name, frames, ledger)
     paid = ledger.read("ledger_updates", ["update_id", "paid_traffic_cost"])
     return take_or_missing(not_negative(paid["paid_traffic_cost"]), positions(update_ids, paid["update_id"]))
@@ -225,8 +225,8 @@ def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) ->
         "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
         "price": amounts([price.amount] * count),
         "rate": amounts([rate.amount if rate else None] * count),
-        "rate_as_of": pd.Series([rate.as_of if rate else None] * count, dtype=declare.TIME),
-        "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
+        "rate_as_of": rate.as_of if rate else None,
+        "rate_source": rate.source if rate and rate.source else None,
     }
 
 

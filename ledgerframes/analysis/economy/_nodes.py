@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import SCALE, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._payloads import GOVERNANCE, OPEN_ROUND, RULES, decoded, list_of
 from ledgerframes.decimals import EXACT
 from ledgerframes.errors import CoverageError, IntegrityError

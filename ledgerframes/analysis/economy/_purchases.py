@@ -11,9 +11,9 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._groupings import group_rows, periods_of
 from ledgerframes.analysis._groups import Groups, from_microseconds
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
 from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.state._payloads import RULES, member, whole
@@ -94,7 +94,7 @@ def purchases(frames: Frames, *, by: str | None = None, every: str | None = None
     require_all_updates(frames, PURCHASES.name)
     trees = read_trees(frames, base)
     rounds = Rounds(trees)
-    rows = pd.DataFrame([_purchase(node, rounds) for node in bought(trees)], columns=list(_PURCHASE))
+    rows = pd.DataFrame([_purchase(node, rounds) for node in bought(trees)], columns=list(_PURCHASE), dtype="object")
     if by is None and every is None:
         groups = Groups(rows[[]], np.arange(len(rows)))
     else:
@@ -162,8 +162,7 @@ def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dic
 
 def _total(values: pd.Series) -> int | None:
     """Return an exact sum, None without values or with an unknown one."""
-    numbers = values.tolist()
-    return None if not numbers or any(pd.isna(number) for number in numbers) else sum(int(number) for number in numbers)
+    return sum_if_known(values) if len(values) else None
 
 
 def _only(values: pd.Series) -> Any:
@@ -186,7 +185,8 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     NAMES.check(frames)
     require_all_updates(frames, NAMES.name)
     trees = read_trees(frames, base)
-    rows = pd.DataFrame(_name_events(trees), columns=["time", "event", "name", "user", "expires_at", "paid"])
+    columns = ["time", "event", "name", "user", "expires_at", "paid"]
+    rows = pd.DataFrame(_name_events(trees), columns=columns, dtype="object")
     times = from_microseconds(rows["time"])
     groups = Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, times, every)
     members = groups.split(rows)

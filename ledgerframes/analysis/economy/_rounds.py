@@ -12,10 +12,10 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
-from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, totals
 from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
 from ledgerframes.extents import microseconds

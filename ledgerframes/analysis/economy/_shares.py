@@ -12,9 +12,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import from_microseconds, microseconds
-from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.economy._flows import (
     CLAIMS,
     MINTED,
@@ -111,7 +111,7 @@ def leaderboard(
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
     require_integer("top", top, 1)
     require_all_updates(frames, LEADERBOARD.name)
-    rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
+    rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"], dtype="object")
     groups = group_rows(frames, rows.assign(record_time=from_microseconds(rows["time"])), [], every)
     is_partial = groups.keys.get("is_partial", pd.Series(False, groups.keys.index)).tolist()
     before: dict[str, int] = {}
@@ -146,8 +146,8 @@ def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
     for party, amount in zip(rows["party"], rows["units"], strict=True):
         if isinstance(party, str):
             before = sums.get(party)
-            sums[party] = before if pd.isna(amount) else (before or 0) + int(amount)
-            counts[party][0] += bool(pd.notna(amount))
+            sums[party] = before if amount is None else (before or 0) + amount
+            counts[party][0] += amount is not None
             counts[party][1] += 1
     ordered = sorted(sums.items(), key=lambda item: (item[1] is None, -(item[1] or 0), item[0]))
     ranks: list[int | None] = []
@@ -210,7 +210,7 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
         (actual or Decimal(0)) - (expected or Decimal(0)) if is_known else None for actual, expected, is_known in parts
     )
     known = float(is_known.mean()) if len(table) else np.nan
-    return SPLIT.build(frames, values | {"coverage": [known] * len(table)})
+    return SPLIT.build(frames, values | {"coverage": known})
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -225,8 +225,7 @@ def _plans(configured: pd.DataFrame | None) -> Plans:
     if configured is None:
         return {}
     needed = ["provider", "beneficiary", "percentage", "valid_from"]
-    if not isinstance(configured, pd.DataFrame) or not set(needed) <= set(configured.columns):
-        raise UsageError(f"configured= must be a DataFrame with the columns {', '.join(needed)}.")
+    require_columns(configured, needed, f"configured= must be a DataFrame with the columns {', '.join(needed)}")
     valid_from = pd.to_datetime(configured["valid_from"], utc=True, errors="coerce", format="mixed")
     unreadable = configured["valid_from"][valid_from.isna()]
     if len(unreadable):

@@ -249,8 +249,8 @@ def _days(use: Use) -> pd.DataFrame:
         "requests": days.count(),
         "bytes": days.total(accepted["total_traffic_cost"]),
         "app_bytes": days.total(accepted["app_bytes"]),
-        "rejected": pd.Series(pd.NA, range(len(days)), "Int64"),
-        "coverage": np.full(len(days), use.coverage),
+        "rejected": pd.NA,
+        "coverage": use.coverage,
     }
     if rejected is not None:
         values["rejected"] = periods_of(use.frames, rejected["record_time"], "1d").count()
@@ -279,7 +279,7 @@ def _totals(use: Use) -> pd.DataFrame:
         "parties": [_parties(accepted).nunique()],
         "namespaces": [_parties(accepted, namespaces=True).nunique()],
         "excluded_requests": [int(excluded.sum())],
-        "coverage": [use.coverage],
+        "coverage": use.coverage,
     }
     return TOTALS.build(use.frames, values)
 

@@ -120,7 +120,7 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     checks += _check_sums(path)
     _require_equal(path, checks)
     rows = pd.DataFrame(checks, columns=["subject", "check", "expected", "value"])
-    return VERIFY.build(None, {**rows, "coverage": [1.0] * len(rows)})
+    return VERIFY.build(None, {**rows, "coverage": 1.0})
 
 
 Checks = list[tuple[str, str, str, str]]

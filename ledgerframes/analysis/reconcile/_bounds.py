@@ -47,7 +47,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
     0
     """
-    declare.require_frames(ledger, BOUNDS.name)
+    BOUNDS.check(ledger)
     covered = ledger.coverage
     if not {"after", "through"} <= set(covered) or covered["through"].isna().any():
         raise UsageError("lf.reconcile.bounds needs frames of a participant's ledger. Pass the result of lf.load_updates(net).")
@@ -62,7 +62,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         "gap_before": (rows["after"] - reached).clip(lower=0),
         "overlap_before": (reached.clip(upper=rows["through"]) - rows["after"]).clip(lower=0),
         "status": rows["status"],
-        "participant_id": pd.Series(owner, rows.index, "str"),
+        "participant_id": owner,
         "coverage": (~is_pruned).astype("float64"),
     }
     return BOUNDS.build(ledger, values)

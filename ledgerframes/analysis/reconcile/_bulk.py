@@ -31,11 +31,11 @@ BULK = declare.Figure(
     rows="One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, "
     "worst first, then by record time, update, table and node.",
     columns=(
-        declare.label("table", "Table of the row: updates, reassignments or tree_events."),
+        declare.choice("table", KEYS, "Table of the row: updates, reassignments or tree_events."),
         declare.text("update_id", "Update of the row."),
         declare.text("event_id", "Node of the tree. Missing if the row is not a node."),
         declare.time("record_time", "Sequencing time."),
-        declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+        declare.choice("outcome", OUTCOMES),
         declare.text("first_path", "Column, and place in its payload, of the first difference. Missing if there is none."),
     ),
     condition=CONDITION,
@@ -52,7 +52,7 @@ TOTALS = declare.Figure(
     "reconcile.bulk_totals",
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
     like="reconcile.bulk",
-    columns=(declare.label("kind", "transaction, reassignment, or import of a migration."), *COUNTS),
+    columns=(declare.choice("kind", KINDS, "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
     condition="that both sources have",
     unit="updates of either source",
@@ -93,9 +93,8 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     is_in_both = rows["outcome"].to_numpy() >= DIFFERENT
     values = {
         **rows,
-        "table": pd.Categorical(rows["table"], list(KEYS)),
         "outcome": pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES)),
-        "coverage": np.full(len(rows), ratio([is_in_both.sum()], [len(rows)])[0]),
+        "coverage": ratio([is_in_both.sum()], [len(rows)])[0],
     }
     return BULK.build(listing, values)
 
@@ -120,7 +119,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     rows = _compare(listing, bulk, TOTALS.name)
     updates = _worst_of_updates(rows)
     codes = pd.Categorical(_kinds(listing, bulk, updates["update_id"]), KINDS).codes.astype(np.int64)
-    groups = Groups(pd.DataFrame({"kind": pd.Categorical(KINDS, KINDS)}), codes)
+    groups = Groups(pd.DataFrame({"kind": KINDS}), codes)
     if every is not None:
         groups = cross(periods_of(listing, updates["record_time"], every), groups, every)
     outcome = updates["outcome"].to_numpy()

@@ -38,9 +38,9 @@ COVERAGE = declare.Figure(
     "time between others that the store does not hold, and ``future`` is time that has not come or is not "
     "published.",
     columns=(
-        declare.label("dataset", "events of the listing, or bulk objects."),
-        declare.label("status", f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
-        declare.label("reason", "What is degraded, or not compared. Missing for other days."),
+        declare.choice("dataset", ("events", "bulk"), "events of the listing, or bulk objects."),
+        declare.choice("status", STATUSES),
+        declare.choice("reason", REASONS, "What is degraded, or not compared. Missing for other days."),
         declare.integer("updates", "Visible updates.", "updates"),
         declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
         declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
@@ -91,9 +91,9 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     values = {
         **periods.keys,
         **counts,
-        "dataset": pd.Categorical(["bulk" if is_bulk else "events"] * len(status), ["events", "bulk"]),
-        "status": pd.Categorical(status, STATUSES),
-        "reason": pd.Categorical(reason, REASONS),
+        "dataset": "bulk" if is_bulk else "events",
+        "status": status,
+        "reason": reason,
         "duplicates_dropped": periods.count_times(_second_verdict_times(frames)),
         "last_fetched": _last_fetched(frames, periods),
         "coverage": ratio(counts["with_cost"], _requests(counts)),

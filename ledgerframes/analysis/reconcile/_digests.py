@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import Time, instant
 
@@ -23,7 +24,7 @@ DIGESTS = declare.Figure(
     columns=(
         declare.text("object_key", "Key of the bulk object."),
         declare.time("until", "End of the object's time."),
-        declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+        declare.choice("outcome", OUTCOMES),
         declare.count("nodes", "Nodes that were compared.", "nodes"),
         declare.count("listed", "Nodes that list the object.", "nodes"),
         declare.count("empty_digests", "Nodes whose digest is that of no bytes, a known fault.", "nodes"),
@@ -72,18 +73,14 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     rows = [_compare(key, listings, present) for key in keys]
     columns = [column.name for column in (*DIGESTS.columns, DIGESTS.tail[0])]
     frame = pd.DataFrame(rows, columns=columns)
-    values = {**frame, "outcome": pd.Categorical(frame["outcome"], list(OUTCOMES))}
-    values["until"] = pd.to_datetime(frame["until"], utc=True)
-    return DIGESTS.build(None, values)
+    return DIGESTS.build(None, {**frame, "until": pd.to_datetime(frame["until"], utc=True)})
 
 
 Listing = dict[str, tuple[str, datetime]]  # digest, empty if it is unknown, and end of each object of a node
 
 
 def _listing(node: str, objects: pd.DataFrame) -> Listing:
-    missing = [name for name in REQUIRED if name not in objects]
-    if missing:
-        raise UsageError(f"The table of node {node!r} has no column {missing[0]}. Pass the table bulk_objects of each node.")
+    require_columns(objects, REQUIRED, f"objects_by_node= must have the table bulk_objects of node {node!r}")
     repeated = objects["object_key"][objects["object_key"].duplicated()]
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")

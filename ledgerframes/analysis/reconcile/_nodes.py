@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time, window_share
@@ -22,7 +21,7 @@ from ledgerframes.analysis._groups import (
     microseconds,
     ratio,
 )
-from ledgerframes.analysis._requests import ACCEPTED, has_result, not_negative, requests
+from ledgerframes.analysis._requests import ACCEPTED, has_result, join_sorted, not_negative, requests
 from ledgerframes.analysis.verdict._latency_classes import latencies
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -51,7 +50,7 @@ NODES = declare.Figure(
     rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
     "traffic cost, activity weight.",
     columns=(
-        declare.label("aspect", "What is compared."),
+        declare.choice("aspect", ASPECTS, "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
         declare.count("different", "Updates that both nodes have and tell differently."),
         declare.count("only_a", "Updates for which only the first node has the fact."),
@@ -96,8 +95,8 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0
     """
-    declare.require_frames(a, NODES.name)
-    declare.require_frames(b, NODES.name)
+    NODES.check(a)
+    NODES.check(b)
     if a.window != b.window:
         raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
     rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
@@ -106,9 +105,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     groups = group_rows(a, rows.assign(record_time=times), [], every)
     parts = [_compare(aspect, rows, in_a, in_b, groups, times) for aspect in ASPECTS]
     frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
-    comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
-    aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
-    values = {**frame} | {"aspect": aspects, "comparable_from": comparable_from}
+    values = {**frame, "comparable_from": _comparable_from(times, in_a & in_b)}
     values |= _latency_differences(rows, groups, frame["group"]) | _time_at_both(a, b, frame, every)
     return NODES.build(a, values, every=every)
 
@@ -116,7 +113,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
 def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -> dict[str, Any]:
     """Return what the node that covers less of the time of each row covers of it."""
     if every is None:
-        return {"coverage_time": np.full(len(rows), min(map(window_share, (a, b))))}
+        return {"coverage_time": min(map(window_share, (a, b)))}
     starts, ends = microseconds(rows["period_start"]), microseconds(rows["period_end"])
     shares = [covered_time(frames).share(starts, ends) for frames in (a, b)]
     are_partial = [covered_time(frames).is_partial(starts, ends) for frames in (a, b)]
@@ -128,18 +125,13 @@ def _facts(frames: Frames) -> pd.DataFrame:
     columns = ["verdict_result", "submitting_participant_uid", "submitting_parties", "finalization_time"]
     rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
     rows["latency"] = not_negative(latencies(rows)).where(has_result(rows, ACCEPTED))
-    rows["parties"] = _texts(rows.pop("submitting_parties"))
+    rows["parties"] = join_sorted(rows.pop("submitting_parties"))
     rows["verdict_result"] = rows["verdict_result"].astype("str")
     activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
     texts = activity["party"].astype("str") + " " + activity["weight"].astype("str")
     weights = texts.groupby(activity["update_id"]).agg(", ".join)
     rows["weights"] = rows["update_id"].map(weights)
     return rows
-
-
-def _texts(lists: pd.Series) -> pd.Series:
-    texts = [", ".join(sorted(each)) if isinstance(each, list) else None for each in pa.array(lists).to_pylist()]
-    return pd.Series(texts, lists.index, dtype="str")
 
 
 def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: Groups, times: pd.Series) -> pd.DataFrame:

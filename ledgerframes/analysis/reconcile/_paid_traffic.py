@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import timed_segments
 from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
-from ledgerframes.analysis._requests import HEAD, REJECTED, not_negative, positions, requests, take_or_missing
+from ledgerframes.analysis._requests import HEAD, PARTICIPANT_PREFIX, REJECTED, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
+EQUAL, DIFFERENT, ONLY_LEDGER, ONLY_HISTORY, NOT_COMPARABLE = OUTCOMES
 OUTSIDE = "outside the common time"
 OTHERS = "request of another participant"
 NO_VERDICT = "no verdict, so the participant is unknown"
@@ -22,7 +24,6 @@ NO_SUMMARY = "no traffic summary in the history"
 WAS_REJECTED = "rejected"
 FAILED = "failed command without an update id"
 REASONS = (OUTSIDE, OTHERS, NO_VERDICT, TOPOLOGY, NOT_PAID, NO_SUMMARY, WAS_REJECTED, FAILED)
-UID_PREFIX = "PAR::"
 
 COST_COLUMNS = (
     declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
@@ -30,8 +31,8 @@ COST_COLUMNS = (
     declare.integer("difference", "Paid minus total cost. Missing if one of them is missing.", "bytes"),
 )
 KEYS = (
-    declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-    declare.label("why", "Reason for the outcome. Missing if there is none, or both costs are known."),
+    declare.choice("outcome", OUTCOMES),
+    declare.choice("why", REASONS, "Reason for the outcome. Missing if there is none, or both costs are known."),
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
@@ -86,8 +87,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
     """
-    declare.require_frames(ledger, PAID_TRAFFIC.name)
-    declare.require_frames(history, PAID_TRAFFIC.name)
+    PAID_TRAFFIC.check(ledger)
+    PAID_TRAFFIC.check(history)
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "kind", "participant_id", "paid_traffic_cost"])
     rows = _full_join(paid, requests(history, ["verdict_result", "submitting_participant_uid"]))
@@ -98,8 +99,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     rows["difference"] = rows["paid_traffic_cost"] - rows["total_traffic_cost"]
     rows = rows.join(_outcomes(rows)).sort_values(["record_time", "update_id"], ignore_index=True)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
-    rows["coverage"] = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
-    return PAID_TRAFFIC.build(history, {**rows})
+    coverage = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
+    return PAID_TRAFFIC.build(history, {**rows, "coverage": coverage})
 
 
 @TOTALS.document
@@ -136,7 +137,7 @@ def paid_traffic_totals(
     _require_total("paid_traffic_cost", costs, pd.concat(paid))
     total = not_negative(history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
     _require_total("total_traffic_cost", costs, total)
-    coverage = np.full(len(groups), rows["coverage"].iloc[0] if len(rows) else np.nan)
+    coverage = rows["coverage"].iloc[0] if len(rows) else np.nan
     return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
 
 
@@ -145,8 +146,7 @@ def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
     columns = ["status_code", "update_id", "paid_traffic_cost"]
     if completions is None:
         completions = pd.DataFrame({name: pd.Series(dtype="Int64") for name in columns})
-    if not isinstance(completions, pd.DataFrame) or not set(columns) <= set(completions.columns):
-        raise UsageError("completions= must be a result of lf.load_completions(net).")
+    completions = require_columns(completions, columns, "completions= must be a result of lf.load_completions(net)")
     has_update = completions["update_id"].fillna("").astype("str") != ""
     costs = completions.loc[~has_update & completions["paid_traffic_cost"].notna(), "paid_traffic_cost"].astype("Int64")
     nothing = pd.array([pd.NA] * len(costs), "Int64")
@@ -155,7 +155,7 @@ def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
             "paid_traffic_cost": costs.array,
             "total_traffic_cost": nothing,
             "difference": nothing,
-            "outcome": pd.Categorical([OUTCOMES[2]] * len(costs), list(OUTCOMES)),
+            "outcome": pd.Categorical([ONLY_LEDGER] * len(costs), list(OUTCOMES)),
             "why": pd.Categorical([FAILED] * len(costs), list(REASONS)),
         }
     )
@@ -193,8 +193,8 @@ def owner_of(updates: pd.DataFrame, advice: str) -> str | None:
 
 def _is_own(rows: pd.DataFrame, participant: str | None) -> pd.Series:
     """Return whether the participant submitted or paid each request."""
-    uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(UID_PREFIX)
-    is_own = (uids == (participant or "").removeprefix(UID_PREFIX)).astype("boolean").mask(uids.isna())
+    uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(PARTICIPANT_PREFIX)
+    is_own = (uids == (participant or "").removeprefix(PARTICIPANT_PREFIX)).astype("boolean").mask(uids.isna())
     return is_own.mask(is_own.isna() & rows["paid_traffic_cost"].notna(), True)
 
 
@@ -203,19 +203,19 @@ def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
     in_ledger, in_history, is_own = rows["in_ledger"], rows["in_history"], rows["is_own"].fillna(False)
     has_paid, has_total = rows["paid_traffic_cost"].notna(), rows["total_traffic_cost"].notna()
     cases = [
-        (~rows["is_inside"], OUTCOMES[4], OUTSIDE),
-        (in_ledger & (rows["kind"] == "topology").fillna(False), OUTCOMES[4], TOPOLOGY),
-        (rows["is_own"].notna() & ~is_own, OUTCOMES[4], OTHERS),
-        (~in_ledger & rows["is_own"].isna(), OUTCOMES[4], NO_VERDICT),
-        (~in_ledger & (rows["verdict_result"] == REJECTED).fillna(False), OUTCOMES[3], WAS_REJECTED),
-        (~in_ledger, OUTCOMES[3], ""),
-        (~in_history, OUTCOMES[2], ""),
-        (~has_paid, OUTCOMES[4], NOT_PAID),
-        (~has_total, OUTCOMES[4], NO_SUMMARY),
-        ((rows["difference"] == 0).fillna(False), OUTCOMES[0], ""),
+        (~rows["is_inside"], NOT_COMPARABLE, OUTSIDE),
+        (in_ledger & (rows["kind"] == "topology").fillna(False), NOT_COMPARABLE, TOPOLOGY),
+        (rows["is_own"].notna() & ~is_own, NOT_COMPARABLE, OTHERS),
+        (~in_ledger & rows["is_own"].isna(), NOT_COMPARABLE, NO_VERDICT),
+        (~in_ledger & (rows["verdict_result"] == REJECTED).fillna(False), ONLY_HISTORY, WAS_REJECTED),
+        (~in_ledger, ONLY_HISTORY, ""),
+        (~in_history, ONLY_LEDGER, ""),
+        (~has_paid, NOT_COMPARABLE, NOT_PAID),
+        (~has_total, NOT_COMPARABLE, NO_SUMMARY),
+        ((rows["difference"] == 0).fillna(False), EQUAL, ""),
     ]
     conditions = [condition.to_numpy(dtype=bool) for condition, _, _ in cases]
-    outcome = np.select(conditions, [OUTCOMES.index(each) for _, each, _ in cases], OUTCOMES.index("different"))
+    outcome = np.select(conditions, [OUTCOMES.index(each) for _, each, _ in cases], OUTCOMES.index(DIFFERENT))
     why = np.select(conditions, [REASONS.index(each) if each else -1 for _, _, each in cases], -1)
     values = {
         "outcome": pd.Categorical.from_codes(outcome, pd.Index(OUTCOMES)),

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
+from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
-from ledgerframes.analysis._snapshots import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
 from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
 from ledgerframes.analysis.economy._nodes import Node, Trees, own_contracts, read_trees
@@ -97,7 +97,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
     """
-    declare.require_frames(frames, CONTRACTS.name)
+    CONTRACTS.check(frames)
     theirs = snapshot_rows(snapshot, "snapshot")
     replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=base)
     rows = _compare(replayed, theirs)
@@ -148,7 +148,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """
-    declare.require_frames(frames, SUPPLY.name)
+    SUPPLY.check(frames)
     if frames.is_filtered:
         raise UsageError("lf.reconcile.supply needs all updates of its time. Pass the unfiltered frames.")
     opening = None if base is None else snapshot_rows(base, "base")

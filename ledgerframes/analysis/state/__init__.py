@@ -13,10 +13,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis._snapshots import Snapshot
 from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
 from ledgerframes.analysis.state._payloads import (
     COIN_RULES,
@@ -29,7 +28,6 @@ from ledgerframes.analysis.state._payloads import (
     read_rules,
     read_validators,
 )
-from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
 
@@ -208,7 +206,7 @@ def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """
-    require_frames(frames, PROBLEMS.name)
+    PROBLEMS.check(frames)
     rows = read_lifetimes(frames, base)
     rows["reason"] = rows["reason"].where(rows["reason"] != "", _second_rights(rows))
     rows["coverage"] = rows["payload"].notna().astype("float64")
@@ -245,8 +243,7 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
     >>> len(lf.state.at(rights, "2026-11-01")), len(lf.state.at(rights, "2026-11-02"))
     (1, 0)
     """
-    if not isinstance(table, pd.DataFrame) or not {"from", "until"} <= set(table.columns):
-        raise UsageError(f"Pass the result of lf.state.rounds(frames) to lf.state.at, got {type(table).__name__}.")
+    require_columns(table, ("from", "until"), "Pass the result of lf.state.rounds(frames) to lf.state.at")
     time_alive = pd.Timestamp(instant(time))
     is_alive = (table["from"] <= time_alive) & (table["until"].isna() | (table["until"] > time_alive))
     return table[is_alive].reset_index(drop=True)
@@ -264,7 +261,7 @@ READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
 
 
 def _build(figure: declare.Figure, frames: Frames, base: Snapshot | None) -> pd.DataFrame:
-    require_frames(frames, figure.name)
+    figure.check(frames)
     if base is None or isinstance(base, Frames):
         return table_of(frames, figure, base)
     return _table_of(frames, figure, read_lifetimes(frames, base))  # the caller may change a DataFrame
@@ -290,7 +287,7 @@ def _table_of(frames: Frames, figure: declare.Figure, lifetimes: pd.DataFrame) -
     lives = contracts.iloc[np.repeat(np.arange(len(contracts)), [max(len(each), 1) for each in values])]
     columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
     columns |= {column.name: lives[column.name].array for column in LIFETIME}
-    columns["coverage"] = np.full(len(rows), ratio([sum(map(bool, values))], [len(values)])[0])
+    columns["coverage"] = ratio([sum(map(bool, values))], [len(values)])[0]
     keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
     result = figure.build(frames, columns)
     return result.sort_values(keys, ignore_index=True)

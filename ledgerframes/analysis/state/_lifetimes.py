@@ -13,11 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._coverage import incomplete_windows
-from ledgerframes.analysis._requests import positions, take_or_missing
-from ledgerframes.analysis._snapshots import Snapshot, snapshot_rows
+from ledgerframes.analysis._requests import positions, read_where, take_or_missing
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
-from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
@@ -60,9 +59,8 @@ def of_template(lifetimes: pd.DataFrame, template: str) -> pd.DataFrame:
 
 def _creates(frames: Frames) -> pd.DataFrame:
     is_one = pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
-    with frames._scanning("tree_events") as nodes:
-        creates = nodes.filter((pc.field("event_type") == "created_event") & is_one).to_table(columns=CREATE_COLUMNS)
-    rows = table("tree_events").to_pandas(creates).sort_values(["record_time", "contract_id"])
+    rows = read_where(frames, "tree_events", (pc.field("event_type") == "created_event") & is_one, CREATE_COLUMNS)
+    rows = rows.sort_values(["record_time", "contract_id"])
     rows = rows.rename(columns={"record_time": "from", "created_at": "effective_from"})
     return rows.assign(source="history")
 
@@ -78,9 +76,7 @@ def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
     is_one = pc.field("contract_id").isin(pa.array(contract_ids.tolist(), pa.string()))
     is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == RULES))
     columns = ["contract_id", "record_time", "update_id", "template_name"]
-    with frames._scanning("tree_events") as nodes:
-        archivals = nodes.filter(is_one).to_table(columns=columns)
-    rows = table("tree_events").to_pandas(archivals).rename(columns={"record_time": "until"})
+    rows = read_where(frames, "tree_events", is_one, columns).rename(columns={"record_time": "until"})
     rows = rows.sort_values(["until", "update_id"]).drop_duplicates("contract_id", ignore_index=True)
     updates = frames.read("updates", ["update_id", "effective_at"])
     rows["effective_until"] = take_or_missing(updates["effective_at"], positions(rows["update_id"], updates["update_id"]))

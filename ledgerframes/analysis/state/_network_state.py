@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis import state
 from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import IntegrityError, UsageError
@@ -66,13 +67,10 @@ def network_state(
 
 def checked(argument: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the caller in the dtypes of this module."""
-    columns = COLUMNS[argument]
-    if not isinstance(table, pd.DataFrame):
-        raise UsageError(f"{argument}= must be a DataFrame, got {type(table).__name__}.")
-    table = table.rename(columns={"created_at": "from", "archived_at": "until"})
-    missing = [name for name in (*columns, "from", "until") if name not in table]
-    if missing:
-        raise UsageError(f"{argument}= must have the columns {', '.join((*columns, 'from', 'until'))}, got no {missing[0]!r}.")
+    columns = (*COLUMNS[argument], "from", "until")
+    if isinstance(table, pd.DataFrame):
+        table = table.rename(columns={"created_at": "from", "archived_at": "until"})
+    require_columns(table, columns, f"{argument}= must be a DataFrame with the columns {', '.join(columns)}")
     times = [name for name in ("opens_at", "from", "until", "effective_from", "effective_until") if name in table]
     table = table.assign(**{name: pd.to_datetime(table[name], utc=True).dt.as_unit("us") for name in times})
     if "weight" in columns:

@@ -11,6 +11,7 @@ import msgspec
 import pandas as pd
 
 from ledgerframes.analysis._amounts import to_decimal
+from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import instant
 
@@ -64,7 +65,7 @@ def read_validators(payload: Values) -> list[Values]:
         {
             "party": pair[0],
             "name": _text(member(pair[1], "name")),
-            "participant": _text(member(pair[1], "participantId"), prefix="PAR::"),
+            "participant": _text(member(pair[1], "participantId"), prefix=PARTICIPANT_PREFIX),
             "reward_weight": whole(member(pair[1], "svRewardWeight")),
             "joined_round": whole(member(pair[1], "joinedAsOfRound", "number")),
         }

@@ -21,8 +21,9 @@ from ledgerframes.analysis._groups import (
     microseconds,
     period_length,
     ratio,
+    sort_largest_first,
 )
-from ledgerframes.analysis._requests import ACCEPTED, encode_texts, has_result, is_rejected, list_items, positions, requests
+from ledgerframes.analysis._requests import ACCEPTED, encode_items, has_result, is_rejected, requests, with_requests
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -98,8 +99,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """
     CULPRITS.check(frames)
     search = _search(frames, min_delay)
-    culprits = search.rows[search.is_culprit].reset_index(drop=True)
-    victims = search.victims(0)
+    culprits, victims = search.culprits, search.victims(0)
     counts = np.bincount(victims["culprit"], minlength=len(culprits))
     expected = search.expected_victims()
     added = np.zeros(len(culprits), dtype=np.int64)
@@ -112,10 +112,9 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
         "excess": counts - expected,
         "added": durations(as_integers(added.tolist(), "added")),
         "parties_in_common": search.parties_in_common(victims, len(culprits)),
-        "coverage": np.full(len(culprits), search.coverage),
+        "coverage": search.coverage,
     }
-    result = CULPRITS.build(frames, values)
-    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+    return sort_largest_first(CULPRITS.build(frames, values), "added", "record_time", "update_id")
 
 
 @VICTIMS.document
@@ -132,19 +131,17 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     """
     VICTIMS.check(frames)
     search = _search(frames, min_delay)
-    culprits = search.rows[search.is_culprit].reset_index(drop=True)
     pairs = search.victims(0)
     victims = search.rows.iloc[pairs["row"]].reset_index(drop=True)
     values: dict[str, Any] = {
-        "culprit_id": culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
+        "culprit_id": search.culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
         **victims[["update_id", "record_time", "submitting_participant_uid"]],
         "latency": durations(victims["latency"]),
         "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
         "added": durations(as_integers(pairs["added"].tolist(), "added")),
-        "coverage": np.full(len(pairs), search.coverage),
+        "coverage": search.coverage,
     }
-    result = VICTIMS.build(frames, values)
-    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+    return sort_largest_first(VICTIMS.build(frames, values), "added", "record_time", "update_id")
 
 
 @dataclass(frozen=True)
@@ -161,6 +158,11 @@ class Search:
     coverage: float
     since: int
     until: int
+
+    @property
+    def culprits(self) -> pd.DataFrame:
+        """The requests that timed out."""
+        return self.rows[self.is_culprit].reset_index(drop=True)
 
     def victims(self, shift: int) -> pd.DataFrame:
         """Return victim and culprit of each delay, with all intervals moved by some microseconds."""
@@ -262,8 +264,7 @@ def _median(values: Integers) -> int:
 
 def _parties(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the different confirming parties of each request, as numbers."""
-    quorums = frames.read("quorums", ["update_id", "parties"])
-    owners, texts = list_items(quorums["parties"])
-    codes, _ = encode_texts(texts)
-    row = positions(quorums["update_id"], rows["update_id"])[owners]
-    return pd.DataFrame({"row": row, "party": codes})[row >= 0].drop_duplicates(ignore_index=True)
+    quorums = with_requests(frames.read("quorums", ["update_id", "parties"]), rows)
+    owners, codes, _ = encode_items(quorums["parties"])
+    row = quorums["request"].to_numpy("int64")[owners]
+    return pd.DataFrame({"row": row, "party": codes}).drop_duplicates(ignore_index=True)

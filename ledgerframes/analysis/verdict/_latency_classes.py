@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Groups, Integers, durations, is_true, known, microseconds, ratio
-from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED
+from ledgerframes.analysis._groups import Flags, Groups, Integers, as_integers, durations, is_true, known, microseconds, ratio
+from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request
 from ledgerframes.statistics import wilson
 from ledgerframes.statistics.percentiles import group_percentiles
 
@@ -72,7 +72,7 @@ def is_limit_doubtful(rows: pd.DataFrame, classes: pd.Series, numbers: pd.Series
 
     A request that is in several rows, one for each party, counts once.
     """
-    is_first = ~rows["request"].duplicated() if "request" in rows else pd.Series(True, index=rows.index)
+    is_first = is_first_of_request(rows)
     is_suspect = is_first & (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
     return int(is_suspect.sum()) > int((is_first & (classes == TIMEOUT)).sum())
 
@@ -137,13 +137,9 @@ def _percentiles(
     for name, row in zip(PERCENTS, group_percentiles(values, codes, len(groups), list(PERCENTS.values())), strict=True):
         for end in ("value", "low", "high"):
             column = f"{prefix}{name}" + ("" if end == "value" else f"_{end}")
-            columns[column] = _durations([getattr(each, end) for each in row])
+            columns[column] = durations(as_integers([getattr(each, end) for each in row], column))
         for names, each in zip(missing, row, strict=True):
             names += [name] if each.reason else []
-    largest = pd.Series(values).groupby(codes).max().reindex(range(len(groups)))
-    columns[f"{prefix}max"] = _durations([None if pd.isna(value) else int(value) for value in largest.astype("Int64")])
+    largest = pd.Series(values, dtype="Int64").groupby(codes).max().reindex(range(len(groups)))
+    columns[f"{prefix}max"] = durations(largest)
     return columns, [f"too few {noun} requests for {', '.join(names)}" if names else "" for names in missing]
-
-
-def _durations(numbers: list[int | None]) -> pd.Series:
-    return durations(pd.Series(pd.array(numbers, dtype="Int64")))

@@ -10,7 +10,14 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
-from ledgerframes.analysis._requests import ACCEPTED, UNSPECIFIED, has_result, is_rejected, require_rejections
+from ledgerframes.analysis._requests import (
+    ACCEPTED,
+    UNSPECIFIED,
+    has_result,
+    is_first_of_request,
+    is_rejected,
+    require_rejections,
+)
 from ledgerframes.analysis.verdict._latency_classes import is_limit_doubtful, latencies, outcome_classes, timeout_counts
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
@@ -104,14 +111,14 @@ def outcomes(
 
 def _rates(rows: pd.DataFrame, groups: Groups, is_hit: Flags, is_trial: Flags, *, has_overlap: bool) -> dict[str, Any]:
     """Return the rate of each group, and the comparison with all others where there is one."""
-    is_first = (~rows["request"].duplicated()).to_numpy(dtype=bool) if has_overlap else True
-    effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_trial & is_first)
+    is_first_trial = is_trial & is_first_of_request(rows)
+    effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_first_trial)
     values = rate_values(groups, is_hit, is_trial, effect=effect)
-    values["dispersion"] = np.full(len(groups), np.nan if effect is None else effect)
+    values["dispersion"] = np.nan if effect is None else effect
     values["reason"] = values["reason"].replace("", pd.NA)
     if has_overlap or len(groups) <= 1:
-        values |= dict.fromkeys(COMPARISON, [None] * len(groups))
-        values["reason"] = [OVERLAPPING if has_overlap else ONE_GROUP] * len(groups)
+        values |= dict.fromkeys(COMPARISON)
+        values["reason"] = OVERLAPPING if has_overlap else ONE_GROUP
     return values
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import ratio
-from ledgerframes.analysis._requests import encode_texts, list_items, list_lengths, positions, requests, take_or_missing
+from ledgerframes.analysis._groups import ratio, sort_largest_first
+from ledgerframes.analysis._requests import join_sorted, list_lengths, positions, requests, take_or_missing
 from ledgerframes.frames import Frames
 
 QUORUMS = declare.Figure(
@@ -45,7 +43,7 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
     by_keys = QUORUMS.check(frames, by).key_names
     rows = frames.read("quorums", ["update_id", "record_time", "view_id", "threshold", "parties"])
     rows["party_count"] = list_lengths(rows["parties"])
-    rows["parties"] = _join_sorted(rows["parties"])
+    rows["parties"] = join_sorted(rows["parties"])
     all_requests = requests(frames, [name for name in by_keys if name == "submitting_participant_uid"], cost=False)
     if by == "participant":
         indexes = positions(rows["update_id"], all_requests["update_id"])
@@ -59,20 +57,7 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
         "views": groups.count((~numbers.duplicated()).to_numpy()),
         "requests": groups.count((~numbers.duplicated(["group", "request"])).to_numpy()),
         "share": np.where(groups.count() > 0, ratio(groups.count(), np.full(len(groups), len(rows))), np.nan),
-        "coverage": np.full(len(groups), all_requests["has_verdict"].mean() if len(all_requests) else np.nan),
+        "coverage": all_requests["has_verdict"].mean() if len(all_requests) else np.nan,
     }
-    periods = ["period_start"] if every else []
-    order = [*periods, "quorums", *by_keys, "parties", "threshold"]
-    return QUORUMS.build(frames, values, by, every=every).sort_values(
-        order, ascending=[name != "quorums" for name in order], ignore_index=True
-    )
-
-
-def _join_sorted(lists: pd.Series) -> pd.Series:
-    """Return each list as one text, its items in alphabetical order."""
-    owners, texts = list_items(lists)
-    codes, names = encode_texts(texts)
-    ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
-    ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
-    texts_by_list = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
-    return pd.Series(pd.array(texts_by_list, dtype="str"))
+    result = QUORUMS.build(frames, values, by, every=every)
+    return sort_largest_first(result, "quorums", *by_keys, "parties", "threshold", before=["period_start"] if every else [])

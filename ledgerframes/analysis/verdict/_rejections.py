@@ -60,6 +60,6 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
         "latency": durations(numbers),
         "reject_kind_heuristic": pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)),
         "traffic_cost": costs,
-        "coverage": np.full(len(rows), known(costs).mean() if len(rows) else np.nan),
+        "coverage": known(costs).mean() if len(rows) else np.nan,
     }
     return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)

@@ -8,20 +8,30 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, group_by, ratio, single_group
+from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._groups import (
+    Flags,
+    Groups,
+    Integers,
+    Rates,
+    durations,
+    group_by,
+    ratio,
+    single_group,
+    sort_largest_first,
+)
 from ledgerframes.analysis._requests import (
+    PARTICIPANT_PREFIX,
     UNSPECIFIED,
-    encode_texts,
+    encode_items,
     has_result,
     is_rejected,
-    list_items,
     list_lengths,
     positions,
     requests,
     require_rejections,
 )
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
-from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
@@ -110,7 +120,9 @@ def waited_for(
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
-        **{name: names.get(name, pd.Series(pd.NA, names.index, "str")) for name in ("party", "participant")},
+        "party": pd.NA,
+        "participant": pd.NA,
+        **names,
         "named": dispensable.count(),
         "required": trials,
         "slow": hits,
@@ -122,10 +134,10 @@ def waited_for(
         "difference_high": difference_high,
         "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
         "median_latency": durations(required.percentiles(latencies, [50])[0]),
-        "coverage": np.full(len(names), coverage),
+        "coverage": coverage,
     }
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
-    return result.sort_values(["slow_rate", *names], ascending=[False, True], ignore_index=True)
+    return sort_largest_first(result, "slow_rate", *names)
 
 
 def _is_slow(rows: pd.DataFrame) -> Flags:
@@ -142,8 +154,7 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     """Return the parties, and for each request and party whether the request needs it."""
     quorums = frames.read("quorums", ["update_id", "threshold", "parties"])
     # A party that a quorum lists twice counts once, as the set of its parties decides.
-    owners, texts = list_items(quorums["parties"])
-    codes, names = encode_texts(texts)
+    owners, codes, names = encode_items(quorums["parties"])
     items = pd.DataFrame({"quorum": owners, "member": codes}).drop_duplicates()
     sizes = np.bincount(items["quorum"], minlength=len(quorums)) if len(items) else list_lengths(quorums["parties"])
     is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
@@ -159,10 +170,10 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
 def _hosting(hosting: object) -> pd.DataFrame:
     """Return which participant hosts each party from when until when."""
     columns = ["party", "participant", "from", "until"]
-    if not isinstance(hosting, pd.DataFrame) or not set(columns) <= set(hosting.columns):
-        raise UsageError(f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'.")
+    rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
+    hosting = require_columns(hosting, columns, rule)
     times = {name: pd.to_datetime(hosting[name], utc=True).dt.as_unit("us") for name in columns[2:]}
-    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix("PAR::"), **times)
+    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix(PARTICIPANT_PREFIX), **times)
 
 
 def _roles_of_hosts(

@@ -1,8 +1,8 @@
-"""Contracts that are active at one time, as callers pass them."""
+"""Tables that callers pass, such as the contracts that are active at one time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import pandas as pd
@@ -15,17 +15,23 @@ from ledgerframes.windows import iso
 Snapshot = Frames | pd.DataFrame
 
 
+def require_columns(table: object, columns: Iterable[str], rule: str, step: str = "") -> pd.DataFrame:
+    """Return a DataFrame with these columns, or raise a UsageError with the broken rule."""
+    if not isinstance(table, pd.DataFrame):
+        value = type(table).__name__
+    elif missing := [name for name in columns if name not in table]:
+        value = f"a DataFrame without column {missing[0]!r}"
+    else:
+        return table
+    raise UsageError(f"{rule}, got {value}. {step}".rstrip())
+
+
 def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = tuple(ACTIVE_CONTRACTS.column_names)) -> pd.DataFrame:
     """Return columns of the contracts of one snapshot, and its time."""
     names = list(dict.fromkeys(["snapshot_time", *columns]))
     rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
-    missing = [name for name in names if name not in rows] if isinstance(rows, pd.DataFrame) else []
-    if not isinstance(rows, pd.DataFrame) or missing:
-        value = f"a DataFrame without column {missing[0]}" if missing else type(snapshot).__name__
-        raise UsageError(
-            f"{argument}= must be Frames or rows of table active_contracts, got {value}. "
-            'Pass the result of load_bulk(kind="acs").'
-        )
+    rule = f"{argument}= must be Frames or rows of table active_contracts"
+    rows = require_columns(rows, names, rule, 'Pass the result of load_bulk(kind="acs").')
     times = rows["snapshot_time"].drop_duplicates()
     if len(times) != 1 or times.isna().any():
         values = ", ".join(map(str, times.head(3))) or "none"
