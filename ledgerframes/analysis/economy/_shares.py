@@ -142,7 +142,7 @@ def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, i
 
 
 def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the parties of a period by rank, equal amounts with one, unknown amounts and at last unknown parties without."""
+    """Return the parties of a period by rank, unknown amounts and parties last without one."""
     sums: dict[str | None, int | None] = {}
     counts: defaultdict[str | None, list[int]] = defaultdict(lambda: [0, 0])
     for party, amount in zip(rows["party"].astype("object").where(rows["party"].notna(), None), rows["units"], strict=True):

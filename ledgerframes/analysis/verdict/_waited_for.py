@@ -39,7 +39,7 @@ WAITED_FOR = declare.Figure(
             "slow", "Required requests that were slow. Missing where the limit of timeouts may not be 30 s.", "requests", "Slow"
         ),
         declare.share(
-            "Slow requests as a share of the required ones. Missing without any, and as `slow`.", "slow_rate", "Slow requests"
+            "Slow requests as a share of the required ones. Missing without any or `slow`.", "slow_rate", "Slow requests"
         ),
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
