@@ -61,10 +61,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
     if list(eras.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
     eras = eras if rounds is None else pd.concat([eras, _reward_era(rounds)], ignore_index=True)
-    repeated = eras["name"][eras["name"].duplicated()]
-    if len(repeated):
-        raise UsageError(f"{path} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
-    return eras.astype(dict.fromkeys(COLUMNS[1:], "str")).sort_values("at", kind="stable", ignore_index=True)
+    return _in_order(eras.astype(dict.fromkeys(COLUMNS[1:], "str")), str(path))
 
 
 def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -91,9 +88,23 @@ def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame 
 def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
     if eras is None:
         return table()
-    if not isinstance(eras, pd.DataFrame) or not {"at", "name"} <= set(eras.columns):
+    if not isinstance(eras, pd.DataFrame) or not {"at", "name"} <= set(eras.columns) or not _are_times(eras["at"]):
         raise UsageError("eras= must be a result of lf.eras.table().")
-    return eras
+    return _in_order(eras, "eras=")
+
+
+def _are_times(times: object) -> bool:
+    return isinstance(times, pd.Series) and isinstance(times.dtype, pd.DatetimeTZDtype)
+
+
+def _in_order(eras: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return eras sorted by time, each with a time and a name of its own."""
+    without_time, repeated = (eras["name"][each] for each in (eras["at"].isna(), eras["name"].duplicated()))
+    if len(without_time):
+        raise UsageError(f"{source} has the era {without_time.iloc[0]!r} without a time. Fill in the column at.")
+    if len(repeated):
+        raise UsageError(f"{source} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
+    return eras.sort_values("at", kind="stable", ignore_index=True)
 
 
 def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
@@ -126,7 +137,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     >>> lf.eras.of(pd.Series(pd.to_datetime(["2026-03-01", "2026-03-02"], utc=True))).tolist()
     ['migration 4', 'free responses']
     """
-    if not isinstance(times, pd.Series) or not isinstance(times.dtype, pd.DatetimeTZDtype):
+    if not _are_times(times):
         raise UsageError(f"times= must be a Series of times in UTC, got {type(times).__name__}.")
     eras = _require_eras(eras)
     starts = eras["at"].astype("datetime64[us, UTC]")
