@@ -182,8 +182,9 @@ def runway(
     -----
     The three paths are mean burn per hour of the week, and a high and a low burn that differ from it by one factor. They
     cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
-    (docs/facts.md#survivorship). Unknown costs and requests of unknown participants, each at most a tenth of a week, count as no
-    burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour, before purchases.
+    (docs/facts.md#survivorship). Unknown costs and requests of unknown participants, each at most a tenth of a week, count
+    as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
+    before purchases.
 
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
