@@ -98,7 +98,7 @@ def _are_times(times: object) -> bool:
 
 
 def _in_order(eras: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return eras sorted by time, each with a time and a name of its own."""
+    """Return eras sorted by time, and refuse one without a time or with a repeated name."""
     without_time, repeated = (eras["name"][each] for each in (eras["at"].isna(), eras["name"].duplicated()))
     if len(without_time):
         raise UsageError(f"{source} has the era {without_time.iloc[0]!r} without a time. Fill in the column at.")
