@@ -114,6 +114,9 @@ def result(name, by=None, *, over_time=False):
         if name == "cost.overhead":  # three rows of each
             kinds = [*CATEGORIES["kind"], "unassigned"] * rows
             rows_of_result = rows_of_result.loc[rows_of_result.index.repeat(3)].reset_index(drop=True).assign(kind=kinds)
+        if figure.distinct is not None:  # as in any result, a period and group have one row
+            names = [*(["period_start"] if over_time else []), *figure.grouping(by).key_names, *figure.distinct]
+            rows_of_result = rows_of_result.drop_duplicates(names, ignore_index=True) if names else rows_of_result.head(1)
         amounts = {column.name: pa.decimal128(38, 10) for column in columns if column.dtype.startswith("decimal")}
         amounts |= {name: pa.decimal128(38, 16) for name in amounts if name == "allowance"}
         dtypes = {column.name: column.dtype for column in columns if column.name not in amounts}
@@ -462,6 +465,48 @@ def test_a_heat_map_shows_rates_of_enough_requests():
     assert "50" not in [text.get_text() for text in ax.texts]
     assert len(ax.collections) == 1
     assert [text.get_text()[-5:] for text in ax.get_yticklabels()] == [" (40)", " (10)"]
+
+
+@pytest.mark.parametrize("by", [None, "participant"])
+def test_several_results_in_one_frame_are_refused(by):
+    """Of two windows, of two lengths of periods, and of one window twice, whose areas would be wrong."""
+    window, hours = result("cost.spend", by)(2), result("cost.spend", by, over_time=True)(16)
+    longer = hours.assign(period_end=hours["period_end"] + pd.Timedelta(hours=2))
+    for parts, message in (
+        ((window, window), f"several rows of one {'submitting_participant_uid' if by else 'window'}"),
+        ((hours, longer), "periods that overlap or are not in order"),
+        ((hours, hours), "several rows of one period_start"),
+        ((hours.iloc[::-1],), "periods that overlap or are not in order"),
+    ):
+        with pytest.raises(UsageError, match=f"one at a time, got .*({message})"):
+            plot.cost_spend(pd.concat(parts, ignore_index=True))
+
+
+def test_areas_do_not_fill_the_gap_between_two_periods():
+    hours = result("cost.spend", over_time=True)(6)
+    with pytest.raises(UsageError, match=r"Pass all periods of the result of lf\.cost\.spend"):
+        plot.cost_spend(hours.drop(index=[2, 3]))
+    assert plot.cost_spend(hours.drop(index=[0, 1])).get_xlim() == tuple(
+        mpl.dates.date2num([hours["period_start"][2], hours["period_end"][5]])
+    )
+
+
+def test_a_legend_names_no_line_without_a_point():
+    frame = result("verdict.latency", over_time=True)(6).assign(p99=pd.array([None] * 6, "timedelta64[us]"))
+    ax = plot.verdict_latency(frame)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95"]
+    assert "Without a value: p99" in " ".join(text.get_text() for text in ax.texts)
+    parties = result("verdict.waited_for", "party")(3)
+    drawn = plot.verdict_waited_for(parties.assign(p_holm=1.0))
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["as the others, or too few"]
+
+
+@pytest.mark.parametrize(("name", "columns"), [("head_of_line", ["victims", "added"]), ("waited_for", ["slow", "slow_rate"])])
+def test_a_doubtful_limit_is_said_instead_of_nothing(name, columns):
+    frame = result(f"verdict.{name}", "party" if name == "waited_for" else None)(3)
+    unknown = {each: pd.array([None] * 3, frame[each].dtype) for each in columns}
+    ax = PLOTS[f"verdict.{name}"][0](frame.assign(**unknown))
+    assert "the limit of this network may not be 30 s" in " ".join(text.get_text() for text in ax.texts)
 
 
 def test_results_of_two_networks_are_refused():

@@ -114,6 +114,8 @@ class Figure:
         Whether the analysis has ``every="round"``.
     like : str
         Figure that describes the parameters and errors that this analysis shares with it.
+    distinct : tuple of str, optional
+        Columns that name a row, together with its period and group. None if nothing does.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Figure:
     unit: str = "requests of this row"
     has_rounds: bool = False
     like: str = ""
+    distinct: tuple[str, ...] | None = None
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:

@@ -62,10 +62,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
     if list(eras.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
     eras = eras if rounds is None else pd.concat([eras, _reward_era(rounds)], ignore_index=True)
-    repeated = eras["name"][eras["name"].duplicated()]
-    if len(repeated):
-        raise UsageError(f"{path} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
-    return eras.astype(dict.fromkeys(COLUMNS[1:], "str")).sort_values("at", kind="stable", ignore_index=True)
+    return _in_order(eras.astype(dict.fromkeys(COLUMNS[1:], "str")), str(path))
 
 
 def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +87,26 @@ def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame 
 
 
 def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
-    return table() if eras is None else require_columns(eras, ("at", "name"), "eras= must be a result of lf.eras.table()")
+    if eras is None:
+        return table()
+    rule = "eras= must be a result of lf.eras.table()"
+    if not _are_times(require_columns(eras, ("at", "name"), rule)["at"]):
+        raise UsageError(f"{rule}, got one whose column at is not in UTC.")
+    return _in_order(eras, "eras=")
+
+
+def _are_times(times: object) -> bool:
+    return isinstance(times, pd.Series) and isinstance(times.dtype, pd.DatetimeTZDtype)
+
+
+def _in_order(eras: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return eras sorted by time, and refuse one without a time or with a repeated name."""
+    without_time, repeated = (eras["name"][each] for each in (eras["at"].isna(), eras["name"].duplicated()))
+    if len(without_time):
+        raise UsageError(f"{source} has the era {without_time.iloc[0]!r} without a time. Fill in the column at.")
+    if len(repeated):
+        raise UsageError(f"{source} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
+    return eras.sort_values("at", kind="stable", ignore_index=True)
 
 
 def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
@@ -123,7 +139,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     >>> lf.eras.of(pd.Series(pd.to_datetime(["2026-03-01", "2026-03-02"], utc=True))).tolist()
     ['migration 4', 'free responses']
     """
-    if not isinstance(times, pd.Series) or not isinstance(times.dtype, pd.DatetimeTZDtype):
+    if not _are_times(times):
         raise UsageError(f"times= must be a Series of times in UTC, got {type(times).__name__}.")
     eras = _require_eras(eras)
     starts = eras["at"].astype("datetime64[us, UTC]")

@@ -241,7 +241,7 @@ class Table:
         return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
 
     def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-        """Return a DataFrame of a few rows of Python values by column, where omitted ones are null."""
+        """Return a DataFrame of a few rows of values by column, where omitted ones are null."""
         self._require_known(dict.fromkeys(name for row in rows for name in row))
         return self.to_pandas(pa.Table.from_pylist(rows, self.schema))
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
 from ledgerframes.analysis._docstrings import complete_example
+from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 
@@ -140,8 +141,10 @@ class Chart:
             rounds = self.numbers("round_number")
             edges = np.arange(rounds.min() - 0.5, rounds.max() + 1)
         elif self.has_periods:
-            starts, ends = (c.time_numbers(self.frame[name]) for name in ("period_start", "period_end"))
-            edges = np.append(np.unique(starts), ends.max())
+            starts, ends = (np.unique(c.time_numbers(self.frame[name])) for name in ("period_start", "period_end"))
+            if (starts[1:] != ends[:-1]).any():
+                raise UsageError(f"Pass all periods of the result of lf.{self.figure.name}, whose areas would fill the gaps.")
+            edges = np.append(starts, ends[-1])
         return edges
 
     def positions(self, rows: pd.DataFrame | None = None) -> r.Numbers:
@@ -153,14 +156,14 @@ class Chart:
 
     def draw_time_axis(self) -> None:
         """Show all periods, with those that are partial in gray, or all rounds."""
-        edges = self.edges()
         if self.has_rounds:
-            self.draw_round_axis(edges)
+            self.draw_round_axis(self.edges())
             return
         if not self.has_periods:
+            edges = self.edges()
             self.ax.set(xlim=(edges[0] - 0.5, edges[-1] + 0.5), xticks=[], xlabel="Whole window")
             return
-        self.show_times(edges[0], edges[-1])
+        self.show_times(c.time_numbers(self.frame["period_start"]).min(), c.time_numbers(self.frame["period_end"]).max())
         partial = self.frame[r.flags(self.frame["is_partial"])].drop_duplicates("period_start")
         self.draw_strip(partial, 0, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
         self.notes.append("Gray: partial periods" if len(partial) else "")

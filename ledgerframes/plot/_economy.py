@@ -123,7 +123,7 @@ def economy_burn_mint(chart: Chart) -> None:
     return chart.show_titles(title, _unexplained_note(frame))
 
 
-@draws("economy.leaderboard", empty="Nobody has an amount in this window.", column="rank")
+@draws("economy.leaderboard", empty="No known party has an amount in this window.", column="rank")
 def economy_leaderboard(chart: Chart) -> None:
     """Draw the parties with the largest amounts of the latest whole period.
 
@@ -131,14 +131,17 @@ def economy_leaderboard(chart: Chart) -> None:
 
     >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
     """
-    known = chart.frame[chart.frame["rank"].notna()]
+    frame = chart.frame
     suffix = ""
     if chart.has_periods:
-        whole = known[~known["is_partial"].fillna(True)]
-        latest = (whole if len(whole) else known)["period_start"].max()
-        known = known[known["period_start"] == latest]
-        suffix = f", per {r.period_length(known)}: {latest:%Y-%m-%d %H:%M}"
+        ranked = frame[frame["rank"].notna()]
+        whole = ranked[~ranked["is_partial"].fillna(True)]
+        latest = (whole if len(whole) else ranked)["period_start"].max()
+        frame = frame[frame["period_start"] == latest]
+        suffix = f", per {r.period_length(frame)}: {latest:%Y-%m-%d %H:%M}"
         chart.notes.append("" if len(whole) else "The period is partial")
+    known, unknown = frame[frame["rank"].notna()], frame[frame["party"].isna()]
+    chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
     labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
     s.bars(chart, labels, np.nan_to_num(r.numbers(visible["amount"])), [_leader_text(row) for _, row in visible.iterrows()])
@@ -224,7 +227,7 @@ def economy_purchases(chart: Chart) -> None:
 
 
 def _member(text: object) -> str:
-    return r.label(str(text).removeprefix("PAR::"), 26) if text else "several"
+    return r.label(str(text).removeprefix("PAR::"), 26) if text else "several or unknown"
 
 
 @draws("economy.names")

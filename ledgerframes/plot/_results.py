@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.analysis import CALLS, FIGURES
+from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.representation import pluralize
@@ -65,8 +65,23 @@ def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool,
     keys = leading[3:] if has_periods else leading[2:] if has_rounds else leading
     for by in (None, *figure.by):
         if figure.grouping(by).key_names == keys:
+            _require_one_result(frame, leading[:1] if has_periods or has_rounds else [], keys, figure, advice)
             return by, has_periods, has_rounds
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.")
+
+
+def _require_one_result(frame: pd.DataFrame, time: list[str], keys: list[str], figure: Figure, advice: str) -> None:
+    """Raise a UsageError for rows of several results, whose areas and lines would be wrong."""
+    if time == ["period_start"]:
+        periods = frame[["period_start", "period_end"]].drop_duplicates()
+        is_before = periods["period_end"].to_numpy()[:-1] <= periods["period_start"].to_numpy()[1:]
+        if not is_before.all():
+            raise UsageError(f"{advice}, one at a time, got periods that overlap or are not in order.")
+    if figure.distinct is not None and len(frame):
+        names = [*time, *keys, *figure.distinct]
+        is_repeated = frame.duplicated(names) if names else pd.Series(range(len(frame))) > 0
+        if is_repeated.any():
+            raise UsageError(f"{advice}, one at a time, got several rows of one {' and '.join(names) or 'window'}.")
 
 
 def numbers(values: pd.Series) -> Numbers:
@@ -189,6 +204,12 @@ def population_note(frame: pd.DataFrame) -> str:
 def omitted_note(omitted: int, visible: int = MAX_ROWS, noun: str = "groups") -> str:
     """Return a note on the number of omitted groups, or an empty text."""
     return f"The {visible} largest {noun}, {omitted:,} more not shown" if omitted > 0 else ""
+
+
+def without_value_note(names: list[str]) -> str:
+    """Return a note on lines that have no point, or an empty text."""
+    more = f" + {len(names) - 2}" if len(names) > 2 else ""
+    return f"Without a value: {', '.join(names[:2])}{more}" if names else ""
 
 
 def is_other(label: str) -> bool:

@@ -83,16 +83,18 @@ def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values]
 
 def lines(chart: Chart, table: pd.DataFrame) -> float:
     """Draw the first columns of values by position as lines, and return the highest value."""
-    ax, visible = chart.ax, table.iloc[:, :MAX_LINES]
+    ax, drawn = chart.ax, table.dropna(axis="columns", how="all")
+    visible = drawn.iloc[:, :MAX_LINES]
     style: dict[str, Any] = {"marker": "o" if len(table) <= MAX_MARKERS else "", "markersize": 3, "linewidth": 1.2}
     for number, name in enumerate(visible):
         ax.plot(table.index, visible.iloc[:, number], color=c.color(number), label=name, **style)
     highest = float(np.nanmax(visible.to_numpy(), initial=0))
-    if len(visible.columns) > 1:
+    if len(table.columns) > 1 and len(visible.columns):
         ax.legend(loc="upper left", ncols=3)
     ax.set_ylim(0, highest * 1.4 or 1)
     chart.draw_time_axis()
-    chart.notes.append(r.omitted_note(len(table.columns) - MAX_LINES, MAX_LINES))
+    chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_LINES, MAX_LINES))
+    chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
     return highest
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._figures import TIME
-from ledgerframes.analysis.verdict._latency_classes import TIMEOUT, is_limit_doubtful, outcome_classes, with_latency
+from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, timeouts_of, with_latency
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -38,6 +38,7 @@ MIN_REQUESTS_PER_CELL = 20
 LEVEL = 0.05
 HOURS = range(24)
 NO_VERDICT = "No verdict in this window."
+IN_DOUBT = f"Timeouts are not named: {DOUBTFUL_LIMIT}."
 LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
@@ -230,17 +231,17 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         if rows.empty:
             c.draw_message(ax, NO_VERDICT)
             return ax
-        classes = outcome_classes(rows["verdict_result"], rows["latency"])
-        is_timeout = (classes == TIMEOUT) & (not is_limit_doubtful(rows, classes, rows["latency"]))
+        timeouts = timeouts_of(rows)
+        is_timeout = np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts
         latencies = np.maximum(rows["latency"] / 1e6, MIN_SECONDS)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
             is_of_result = rows["verdict_result"] == result
             values, late_count = latencies[is_of_result & ~is_timeout], int((is_of_result & is_timeout).sum())
             if len(values):
-                timeouts = f", of which {late_count:,} timed out" if late_count else ""
+                late = f", of which {late_count:,} timed out" if late_count else ""
                 curve = ecdf((values * 1e6).round(), is_of_result.sum())  # the function counts in microseconds
                 x, y = r.numbers(curve["value"]) / 1e6, r.numbers(curve["share"])
-                label = f"{name} ({is_of_result.sum():,}{timeouts})"
+                label = f"{name} ({is_of_result.sum():,}{late})"
                 ax.step(np.append(x[0], x), np.append(0, y), line, where="post", color=c.color(number), label=label)
         c.latency_axis(ax.xaxis, "Latency")
         c.percent_axis(ax.yaxis, "Requests decided within this time")
@@ -291,7 +292,7 @@ def verdict_quorums(chart: Chart) -> None:
     return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
 
 
-@draws("verdict.waited_for", empty="No request needs a party's confirmation.", column="slow_rate")
+@draws("verdict.waited_for")
 def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
@@ -301,13 +302,16 @@ def verdict_waited_for(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_waited_for(lf.verdict.waited_for(day))
     """
     ax, frame = chart.ax, chart.frame
+    if frame["slow_rate"].isna().all():
+        return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
     rows, differs = np.arange(len(visible)), r.flags(visible["p_holm"] <= LEVEL)
     kinds = ((False, "o", 0, "as the others, or too few"), (True, "D", 1, "more than chance explains"))
     for flag, marker, number, text in kinds:
         part, at = visible[differs == flag], rows[differs == flag]
-        ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
-        ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
+        if len(part):
+            ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
+            ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
     names = visible["party"].fillna(visible["participant"])
     chart.show_rows([f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
     ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
@@ -329,6 +333,8 @@ def verdict_head_of_line(chart: Chart) -> None:
     >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
     """
     ax, frame = chart.ax, chart.frame
+    if frame["victims"].isna().any():
+        return chart.show_message(IN_DOUBT)
     added, times = chart.numbers("added"), c.time_numbers(frame["record_time"])
     codes, names = pd.factorize(frame["submitting_participant_uid"], use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes, added), kind="stable")

@@ -218,7 +218,7 @@ def test_wasted(sample):
     [
         ([(500, 0.5), (501, 30.1)], "timeout"),
         ([(500, 0.5), (400, 30.1)], "contention"),
-        ([(500, 0.5), (500, 30.1)], "contention"),
+        ([(500, 0.5), (500, 30.1)], None),  # both wasted as much
         ([(None, 30.1)], None),  # an unknown cost wastes nothing that is known
         ([(500, 25.0), (400, 25.0), (9_000, 30.1)], None),  # the limit may not be 30 s
         ([(500, -1.0)], None),  # a verdict before its request tells nothing

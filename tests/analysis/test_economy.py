@@ -495,11 +495,25 @@ def test_a_party_without_a_known_amount_has_no_rank() -> None:
     unknown, nobody = coupon("b", "B", "unknown"), {**coupon("c", "C", "1.0"), "payload": "no object"}
     frames = frames_of([network_rules(), *process(coupon("d", "D", "2.0"), coupon("a", "A", "0.0"), unknown, nobody)])
     rows = lf.economy.leaderboard(frames, every=None)
-    assert rows["party"].tolist() == ["D", "A", "B"]
+    assert rows["party"].fillna("unknown").tolist() == ["D", "A", "B", "unknown"]
     assert rows["rank"].tolist()[:2] == [1, 2]
-    assert rows["coverage"].tolist() == [1, 1, 0]
-    assert rows.loc[2, ["rank", "amount", "share"]].isna().all()
-    assert lf.economy.leaderboard(frames, every=None, top=2)["party"].tolist() == ["D", "A"]
+    assert rows["coverage"].tolist() == [1, 1, 0, 0]
+    assert rows.loc[2:, ["rank", "amount", "share"]].isna().all(axis=None)
+    assert lf.economy.leaderboard(frames, every=None, top=2)["party"].fillna("unknown").tolist() == ["D", "A", "unknown"]
+
+
+def test_unknown_buyers_have_no_rank_but_a_share() -> None:
+    unpaid = {**purchase("t2", "1000000", "375.0", "60.0"), "argument": {}}
+    frames = frames_of([network_rules(), open_round(7)], [purchase()], [unpaid])
+    for of, amounts in {"bytes_bought": [2_000_000, 1_000_000], "burned": [750, 375]}.items():
+        rows = lf.economy.leaderboard(frames, of=of, every=None, top=1)
+        assert rows["party"].fillna("unknown").tolist() == [APP, "unknown"]
+        assert rows["amount"].tolist() == amounts
+        assert rows["share"].tolist() == [2 / 3, 1 / 3]
+        assert rows["rank"].fillna(0).tolist() == [1, 0]
+        ax = lf.plot.economy_leaderboard(rows, ax=Figure().subplots())
+        assert "Unknown parties: 33 %" in " ".join(text.get_text() for text in ax.texts)
+    assert lf.economy.purchases(frames)["for_whom"].astype("str").fillna("unknown").tolist() == ["own", "unknown"]
 
 
 def snapshot_of(node: dict[str, Any], time: Any) -> pd.DataFrame:

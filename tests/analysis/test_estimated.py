@@ -87,6 +87,19 @@ def test_commands_of_an_own_participant():
     assert rows["difference"].tolist() == [20, pd.NA, pd.NA]
 
 
+def test_an_estimate_of_a_command_with_two_updates_is_refused():
+    """It would count twice, once for each of them."""
+    updates = [
+        {"update_id": f"u{n}", "offset": n, "command_id": name, "paid_traffic_cost": 100} for n, name in enumerate("aabb", 1)
+    ]
+    ledger = testing.frames_of(network="memory", ledger_updates=updates)
+    own = pd.DataFrame({"command_id": ["b"], "request_bytes": [90]})
+    with pytest.raises(UsageError, match="command_id 'b' has several"):
+        cost.estimate(ledger, own, by=None)
+    by_update = pd.DataFrame({"update_id": ["u3"], "request_bytes": [90]})
+    assert cost.estimate(ledger, by_update, by=None)["estimated"].fillna(0).tolist() == [90, 0]
+
+
 def test_no_requests_and_no_estimates(build):
     assert cost.estimate(build([]), estimates()).empty
     assert cost.estimate(build([]), estimates(a=1))["outcome"].tolist() == ["no actual"]

@@ -181,3 +181,19 @@ def test_the_time_before_all_history_has_no_expected_victims(build, event):
     expected = verdict.head_of_line(first)["expected_victims"]
     assert expected.item() > 0
     assert verdict.head_of_line(all_history)["expected_victims"].tolist() == expected.tolist()
+
+
+def test_no_timeout_is_named_where_the_limit_is_doubtful(build, event):
+    """Two rejections at 25 s and one at 30 s: which of them timed out is unknown."""
+    rejected = [
+        event(name, TEN + n, 100, "REJECTED", seconds=s) for n, (name, s) in enumerate({"a": 25.0, "b": 25.0, "c": 30.0}.items())
+    ]
+    quiet = [event(f"quiet-{number}", number / 60, 100, seconds=1.0) for number in range(30)]
+    frames = build([*rejected, *quiet, event("slow", TEN + 2 + SECOND, 100, seconds=20.0)])
+    result = verdict.head_of_line(frames)
+    assert result["update_id"].tolist() == ["a", "b", "c"]
+    assert result[["victims", "expected_victims", "excess", "added", "parties_in_common"]].isna().all(axis=None)
+    assert set(result["reason"]) == {"the limit of this network may not be 30 s"}
+    assert verdict.head_of_line_victims(frames).empty
+    named = verdict.head_of_line(build([rejected[0], rejected[2], *quiet, event("slow", TEN + 2 + SECOND, 100, seconds=20.0)]))
+    assert (named["victims"].tolist(), named["reason"].isna().all()) == ([1], True)

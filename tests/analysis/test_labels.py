@@ -123,6 +123,25 @@ def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
         lf.eras.table(own)
 
 
+def test_eras_of_any_order_split_alike(tmp_path: Path) -> None:
+    """Eras are a table that users extend, so its rows can be out of order, or have one name."""
+    window = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC))
+    verdicts = [{"update_id": str(day), "record_time": datetime(2026, 3, day, 12, tzinfo=UTC)} for day in (1, 2, 3)]
+    frames = frames_of(window=window, verdicts=verdicts)
+    starts = pd.to_datetime(["2026-03-03", "2026-03-02", "2026-03-01"], utc=True).as_unit("us")
+    eras = pd.DataFrame({"at": starts, "name": ["v3", "v2", "v1"]})
+    assert {name: len(part.verdicts) for name, part in lf.eras.split(frames, eras).items()} == {"v1": 1, "v2": 1, "v3": 1}
+    assert lf.eras.of(frames.verdicts["record_time"], eras).tolist() == ["v1", "v2", "v3"]
+    with pytest.raises(UsageError, match="eras= has the era 'v1' twice"):
+        lf.eras.split(frames, eras.assign(name="v1"))
+    with pytest.raises(UsageError, match="eras= must be a result"):
+        lf.eras.split(frames, eras.assign(at=eras["at"].dt.tz_localize(None)))
+    own = tmp_path / "eras.csv"
+    own.write_text("at,scope,name,reason,source\n,app,v2,release,me\n")
+    with pytest.raises(UsageError, match="has the era 'v2' without a time"):
+        lf.eras.table(own)
+
+
 def test_traffic_based_rewards_are_an_era() -> None:
     versions = ["RewardVersion_FeaturedAppMarkers", None, *["RewardVersion_TrafficBasedAppRewards"] * 2]
     opens = pd.date_range("2026-11-08", periods=4, freq="10min", tz="UTC", unit="us")

@@ -19,7 +19,7 @@ MONDAY = datetime(2026, 10, 5, tzinfo=UTC)
 HOURS_PER_WEEK = 168
 
 
-def frames_of(weeks, *, population="all", participant="val-a", days=None):
+def frames_of(weeks, *, population="all", participant="val-a", days=None, without_verdict=0):
     """Frames with one request per hour, of the bytes that a function of week and hour of the week returns."""
     burns = [burn for week in weeks for burn in week]
     rows = [
@@ -30,7 +30,7 @@ def frames_of(weeks, *, population="all", participant="val-a", days=None):
         network="memory",
         window=window,
         population=population,
-        verdicts=[{**row, "submitting_participant_uid": participant} for row in rows],
+        verdicts=[{**row, "submitting_participant_uid": participant} for row in rows[without_verdict:]],
         traffic=[{**row, "total_traffic_cost": burn} for row, burn in zip(rows, burns, strict=True) if burn is not None],
         updates=rows,
     )
@@ -147,3 +147,9 @@ def test_wrong_arguments_are_refused(constant):
         lf.BaseRate(1, "soon")
     with pytest.raises(UsageError, match="at= must be before the year 9998"):
         lf.TrafficBalance(1, "9998-01-01")
+
+
+def test_weeks_of_unknown_participants_are_no_weeks_without_burn():
+    """In the first two weeks, the history did not have verdicts yet."""
+    with pytest.raises(CoverageError, match="these frames hold 2"):
+        summary(frames_of(CONSTANT, without_verdict=2 * HOURS_PER_WEEK))

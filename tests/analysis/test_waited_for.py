@@ -126,3 +126,16 @@ def test_rates_of_participants_are_those_of_the_parties_that_they_host(example):
     first, second = by_party.set_index("party").loc["app", columns], by_host.set_index("participant").loc["p1", columns]
     assert first.to_list() == second.to_list()
     assert by_host.set_index("participant").loc["p2", ["named", "required"]].tolist() == [150, 0]
+
+
+def test_no_request_is_slow_where_the_limit_is_doubtful(build, event):
+    """More rejections at 25 s than from 29.9 s on: which requests timed out is unknown."""
+    events = [event(f"{n}", n / 60, seconds=1.0, views=quorums((1, ["app" if n % 2 else "bank"]))) for n in range(40)]
+    rejected = [event(f"r{n}", 2.0, None, "REJECTED", seconds=s, views=quorums((1, ["app"]))) for n, s in enumerate((25, 25, 30))]
+    result = verdict.waited_for(build([*events, *rejected])).set_index("party")
+    assert result["required"].to_dict() == {"app": 23, "bank": 20}
+    figures = ["slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm"]
+    assert result[figures].isna().all(axis=None)
+    assert set(result["reason"]) == {"the limit of this network may not be 30 s"}
+    clear = verdict.waited_for(build([*events, *rejected[1:]])).set_index("party")
+    assert (clear.loc["app", "slow"], clear["reason"].isna().all()) == (2, True)

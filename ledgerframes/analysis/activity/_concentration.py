@@ -46,6 +46,7 @@ HEAD = (
 )
 CONCENTRATION = declare.Figure(
     "activity.concentration",
+    distinct=(),
     rows="One row per round or period; sorted by time.",
     has_periods=True,
     has_rounds=True,

@@ -23,6 +23,7 @@ FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if unkn
 LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
+    distinct=(),
     rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
     by={"party": PARTY, "label": LABEL},
     has_periods=True,

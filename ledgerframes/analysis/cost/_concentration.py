@@ -19,6 +19,7 @@ TOP_COUNTS = (1, 3, 10)
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(
     "cost.concentration",
+    distinct=(),
     rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(

@@ -53,7 +53,7 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     Raises
     ------
     UsageError
-        If the estimates are no such table, or name a request twice.
+        If the estimates are no such table, name a request twice, or name a command that has several updates.
 
     Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
     It is of the confirmation request only, without the responses to it and without reassignments on the way
@@ -107,6 +107,9 @@ def _check(estimates: object, costs: pd.DataFrame) -> str:
     repeated = estimates[key][estimates[key].duplicated() & estimates[key].notna()]
     if len(repeated):
         raise UsageError(f"estimates= must name each request once, got {key} {repeated.iloc[0]!r} twice.")
+    shared = costs[key][costs[key].duplicated() & costs[key].isin(estimates[key].dropna())]
+    if len(shared):
+        raise UsageError(f"estimates= must name each request once, but {key} {shared.iloc[0]!r} has several. Use update_id.")
     return key
 
 

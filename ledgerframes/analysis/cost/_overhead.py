@@ -17,6 +17,7 @@ KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
 OVERHEAD = declare.Figure(
     "cost.overhead",
+    distinct=("kind",),
     rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",
     by={
         "participant": grouping.PARTICIPANT,

@@ -16,7 +16,9 @@ from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import (
     MICROSECONDS_PER_HOUR,
     ORIGIN,
+    Flags,
     as_integers,
+    is_true,
     known,
     microseconds,
     period_length,
@@ -35,6 +37,7 @@ from ledgerframes.windows import Time, instant
 HOUR = timedelta(hours=1)
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
+SUBMITTER = "submitting_participant_uid"
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 NO_END = "Missing if not within a year, or without a band."
@@ -179,8 +182,9 @@ def runway(
     -----
     The three paths are mean burn per hour of the week, and a high and a low burn that differ from it by one factor. They
     cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
-    (docs/facts.md#survivorship). Unknown costs, of at most a tenth of the requests of a week, count as no burn, so with a
-    `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour, before purchases.
+    (docs/facts.md#survivorship). Unknown costs and requests of unknown participants, each at most a tenth of a week, count
+    as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
+    before purchases.
 
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
@@ -285,18 +289,19 @@ def _history(
     times, covered = microseconds(rows["record_time"]), covered_time(frames)
     weeks: list[list[int]] = []
     used = np.zeros(len(rows), dtype=bool)
+    is_own, is_named, has_cost = rows["is_own"].to_numpy(bool), *(known(rows[name]) for name in (SUBMITTER, "total_traffic_cost"))
     for start in range(end - step, end - (MAX_WEEKS + 1) * step, -step):
         is_inside = (times >= start) & (times < start + step)
-        costs = rows["total_traffic_cost"][is_inside]
+        is_burn = is_inside & is_own
         is_partial = covered.is_partial(np.array([start]), np.array([start + step]))[0]
-        if is_partial or (len(costs) and costs.notna().mean() < MIN_COVERAGE):
+        if is_partial or not (_are_known(is_named[is_inside]) and _are_known(has_cost[is_burn])):
             break
-        hours = (times[is_inside] - start) // MICROSECONDS_PER_HOUR
+        hours = (times[is_burn] - start) // MICROSECONDS_PER_HOUR
         week = [0] * HOURS_PER_WEEK
-        for hour, cost in zip(hours.tolist(), costs.fillna(0).tolist(), strict=True):
+        for hour, cost in zip(hours.tolist(), rows["total_traffic_cost"][is_burn].fillna(0).tolist(), strict=True):
             week[hour] += cost
         weeks.insert(0, week)
-        used |= is_inside
+        used |= is_burn
     if len(weeks) < MIN_WEEKS:
         raise CoverageError(
             f"A runway needs {MIN_WEEKS} whole weeks before {balance.at:%Y-%m-%d %H:%M}, and these frames hold {len(weeks)}. "
@@ -309,11 +314,17 @@ def _history(
     return weeks, {name: float(share[0]) for name, share in shares.items()}
 
 
+def _are_known(flags: Flags) -> bool:
+    """Return whether enough requests have a fact, or there are none."""
+    return len(flags) == 0 or bool(flags.mean() >= MIN_COVERAGE)
+
+
 def _rows(frames: Frames, participant: str) -> pd.DataFrame:
-    rows = requests(frames, ["submitting_participant_uid"])
-    participants = rows["submitting_participant_uid"]
+    """Return all requests, and which of them the participant submitted."""
+    rows = requests(frames, [SUBMITTER])
+    participants = rows[SUBMITTER]
     if not (participants == participant).any():
         near = near_matches(str(participant), participants.dropna().unique())
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
         raise UsageError(f"Unknown participant {participant!r}. {step}")
-    return rows[participants == participant].reset_index(drop=True)
+    return rows.assign(is_own=is_true(participants == participant))

@@ -18,6 +18,7 @@ from ledgerframes.statistics import Stratum, estimate
 
 SPEND = declare.Figure(
     "cost.spend",
+    distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",
     by={
         "participant": grouping.PARTICIPANT,

@@ -19,6 +19,7 @@ from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limit
 
 WASTED = declare.Figure(
     "cost.wasted",
+    distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
@@ -28,7 +29,7 @@ WASTED = declare.Figure(
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
         declare.label(
             "top_cause",
-            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing without waste.",
+            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if neither did.",
         ),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
@@ -109,7 +110,7 @@ def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
     wasted_costs = rows["total_traffic_cost"].where(is_rejected(rows))
     is_late = is_true(numbers >= LIMIT)
     in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (known(numbers) & ~is_late, is_late))
-    is_unknown = (in_time + late == 0) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
+    is_unknown = (in_time == late) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
     codes = np.where(is_unknown, -1, late > in_time)
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))
 

@@ -122,9 +122,11 @@ def buyer_of(node: Node) -> str | None:
 def _purchase(node: Node, rounds: Rounds) -> tuple[Any, ...]:
     payload, buyer = node.payload, buyer_of(node)
     member_id = payload.get("memberId")
-    is_own = isinstance(member_id, str) and member_id.partition("::")[2] == buyer
+    for_whom = None
+    if isinstance(member_id, str) and buyer is not None:
+        for_whom = "own" if member_id.partition("::")[2] == buyer else "other"
     byte_count, coin, usd = whole(payload.get("totalPurchased")), units(payload.get("coinSpent")), units(payload.get("usdSpent"))
-    return node.time, buyer, member_id, "own" if is_own else "other", byte_count, coin, usd, _differs(node, rounds)
+    return node.time, buyer, member_id, for_whom, byte_count, coin, usd, _differs(node, rounds)
 
 
 def _differs(node: Node, rounds: Rounds) -> bool | None:

@@ -36,6 +36,7 @@ NET = (
 CONDITION, UNIT = "with a known amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
+    distinct=(),
     rows="One row per round or period, or one for all; sorted by round or time.",
     like="economy.purchases",
     columns=(
@@ -66,6 +67,7 @@ ROUNDS = declare.Figure(
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
+    distinct=(),
     rows="One row per period, or one for all; sorted by time.",
     like="economy.purchases",
     columns=(

@@ -40,15 +40,16 @@ KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
-    rows="One row per period and party, periods without a party included; sorted by period, rank and party, a missing rank last.",
+    rows="One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, "
+    "rank and party, a missing rank last.",
     like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     is_grouped=True,
     columns=(
-        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing as `amount`."),
-        declare.text("party", "The party. Missing in a period without one."),
+        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing as `amount` or `party`."),
+        declare.text("party", "The party. Missing in a period without one, and for amounts of unknown parties."),
         declare.amount("amount", "What is ranked, of known amounts. Missing without any.", "coin or bytes", "Amount"),
-        declare.share("Share of the amounts of all parties in the period. Missing without an amount."),
+        declare.share("Share of all known amounts in the period, also of unknown parties. Missing without an amount."),
         declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
         declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
     ),
@@ -120,7 +121,8 @@ def leaderboard(
         ranking = _ranking(part)
         ranking["rank_before"] = pd.array([before.get(party) for party in ranking["party"]], "Int64")
         before = {} if is_partial[code] else dict(zip(ranking["party"], ranking["rank"], strict=True))
-        leading = ranking[ranking["rank"].fillna(len(ranking)) <= top]
+        is_unknown = ranking["party"].isna()
+        leading = ranking[is_unknown | (ranking["rank"].fillna(int((~is_unknown).sum())) <= top)]
         parts.append((leading if len(leading) or every is None else ranking.reindex([0])).assign(code=code))
     result = pd.concat(parts, ignore_index=True)
     keys = groups.keys.take(result["code"].to_numpy("int64")).reset_index(drop=True)
@@ -140,25 +142,24 @@ def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, i
 
 
 def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the parties of a period by rank, equal amounts with one and unknown ones last."""
-    sums: dict[str, int | None] = {}
-    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    """Return the parties of a period by rank, unknown amounts and parties last without one."""
+    sums: dict[str | None, int | None] = {}
+    counts: defaultdict[str | None, list[int]] = defaultdict(lambda: [0, 0])
     for party, amount in zip(rows["party"], rows["units"], strict=True):
-        if isinstance(party, str):
-            before = sums.get(party)
-            sums[party] = before if amount is None else (before or 0) + amount
-            counts[party][0] += amount is not None
-            counts[party][1] += 1
-    ordered = sorted(sums.items(), key=lambda item: (item[1] is None, -(item[1] or 0), item[0]))
+        before = sums.get(party)
+        sums[party] = before if amount is None else (before or 0) + amount
+        counts[party][0] += amount is not None
+        counts[party][1] += 1
+    ordered = sorted(sums.items(), key=lambda item: (item[0] is None, item[1] is None, -(item[1] or 0), item[0] or ""))
     ranks: list[int | None] = []
-    for position, (_, amount) in enumerate(ordered):
+    for position, (party, amount) in enumerate(ordered):
         is_equal = position > 0 and amount == ordered[position - 1][1]
-        ranks.append(None if amount is None else ranks[-1] if is_equal else position + 1)
+        ranks.append(None if party is None or amount is None else ranks[-1] if is_equal else position + 1)
     total = sum(filter(None, sums.values()))
     return pd.DataFrame(
         {
             "rank": pd.array(ranks, "Int64"),
-            "party": [party for party, _ in ordered],
+            "party": pd.Series([party for party, _ in ordered], dtype="str"),
             "units": pd.Series([amount for _, amount in ordered], dtype="object"),
             "share": [amount / total if total and amount is not None else np.nan for _, amount in ordered],
             "coverage": [counts[party][0] / counts[party][1] for party, _ in ordered],

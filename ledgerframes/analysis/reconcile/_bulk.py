@@ -50,6 +50,7 @@ COUNTS = (
 )
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
+    distinct=("kind",),
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
     like="reconcile.bulk",
     columns=(declare.choice("kind", KINDS, "transaction, reassignment, or import of a migration."), *COUNTS),

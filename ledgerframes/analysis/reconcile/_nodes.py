@@ -47,6 +47,7 @@ def _latency(name: str, description: str) -> declare.ResultColumn:
 
 NODES = declare.Figure(
     "reconcile.nodes",
+    distinct=("aspect",),
     rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
     "traffic cost, activity weight.",
     columns=(

@@ -17,6 +17,7 @@ from ledgerframes.analysis._groups import (
     Rates,
     as_integers,
     durations,
+    is_true,
     known,
     microseconds,
     period_length,
@@ -24,13 +25,14 @@ from ledgerframes.analysis._groups import (
     sort_largest_first,
 )
 from ledgerframes.analysis._requests import ACCEPTED, encode_items, has_result, is_rejected, requests, with_requests
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
+from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, SUSPECT_FROM, timeouts_of, with_latency
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
 MIN_BASELINE = 30
 UNKNOWN_BASELINE = np.iinfo(np.int64).max
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
+IN_DOUBT = "Missing where the limit may be another one."
 HEAD = (
     declare.text("update_id", "Id of the request that timed out."),
     declare.time("record_time", "Sequencing time."),
@@ -38,15 +40,20 @@ HEAD = (
 )
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
-    rows="One row per request that timed out, also without victims; sorted by added time, longest first.",
+    rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
+    "network may not be 30 s, one per request rejected from 20 s on.",
     columns=(
         *HEAD,
         declare.duration("latency", "Time until the rejection.", "Latency"),
-        declare.count("victims", "Requests that probably waited for it."),
-        declare.rate("expected_victims", "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."),
+        declare.integer("victims", f"Requests that probably waited for it. {IN_DOUBT}", "requests", "Victims"),
+        declare.rate(
+            "expected_victims",
+            "Mean victims of the same time, 1 to 5 hours away. Missing outside the window, and if the limit may be another one.",
+        ),
         declare.rate("excess", "Victims less expected ones. Missing like these."),
-        declare.duration("added", "Time that the victims waited in sum.", "Added latency"),
-        declare.count("parties_in_common", "Confirming parties that it shares with victims.", "parties"),
+        declare.duration("added", f"Time that the victims waited in sum. {IN_DOUBT}", "Added latency"),
+        declare.integer("parties_in_common", f"Confirming parties that it shares with victims. {IN_DOUBT}", "parties"),
+        declare.text("reason", "Reason why nobody is named a victim. Missing if there is none."),
     ),
     condition="with a known verdict",
     unit="requests of these frames",
@@ -91,7 +98,8 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
 
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
     latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
-    A victim of several requests counts for the one whose interval it overlaps longest.
+    A victim of several requests counts for the one whose interval it overlaps longest. If more rejections lie from 20 s to
+    below 29.9 s than from there on, no request is named a timeout, and nobody a victim.
 
     >>> culprits = lf.verdict.head_of_line(day)
     >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
@@ -99,29 +107,16 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """
     CULPRITS.check(frames)
     search = _search(frames, min_delay)
-    culprits, victims = search.culprits, search.victims(0)
-    counts = np.bincount(victims["culprit"], minlength=len(culprits))
-    expected = search.expected_victims()
-    added = np.zeros(len(culprits), dtype=np.int64)
-    np.add.at(added, victims["culprit"].to_numpy(), victims["added"].to_numpy())
-    values: dict[str, Any] = {
-        **culprits[["update_id", "record_time", "submitting_participant_uid"]],
-        "latency": durations(culprits["latency"]),
-        "victims": counts,
-        "expected_victims": expected,
-        "excess": counts - expected,
-        "added": durations(as_integers(added.tolist(), "added")),
-        "parties_in_common": search.parties_in_common(victims, len(culprits)),
-        "coverage": search.coverage,
-    }
-    return sort_largest_first(CULPRITS.build(frames, values), "added", "record_time", "update_id")
+    columns = search.possible_culprits() if search.is_limit_doubtful else search.culprits()
+    return sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
 
 
 @VICTIMS.document
 def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """Return the requests that probably waited while another one timed out.
 
-    **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`.
+    **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`, which says if the limit of the network is in
+    doubt. Nobody is named then.
 
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
@@ -134,7 +129,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     pairs = search.victims(0)
     victims = search.rows.iloc[pairs["row"]].reset_index(drop=True)
     values: dict[str, Any] = {
-        "culprit_id": search.culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
+        "culprit_id": search.rows["update_id"][search.is_culprit].iloc[pairs["culprit"]].reset_index(drop=True),
         **victims[["update_id", "record_time", "submitting_participant_uid"]],
         "latency": durations(victims["latency"]),
         "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
@@ -151,7 +146,8 @@ class Search:
     rows: pd.DataFrame
     starts: Integers
     latencies: Integers
-    is_culprit: Flags
+    is_culprit: Flags  # none where the limit is doubtful
+    is_limit_doubtful: bool
     baselines: Integers
     parties: pd.DataFrame
     min_delay: int
@@ -159,10 +155,35 @@ class Search:
     since: int
     until: int
 
-    @property
-    def culprits(self) -> pd.DataFrame:
-        """The requests that timed out."""
-        return self.rows[self.is_culprit].reset_index(drop=True)
+    def culprits(self) -> dict[str, Any]:
+        """Return the columns of the requests that timed out."""
+        culprits, victims, expected = self.rows[self.is_culprit], self.victims(0), self.expected_victims()
+        counts = np.bincount(victims["culprit"], minlength=len(culprits))
+        added = np.zeros(len(culprits), dtype=np.int64)
+        np.add.at(added, victims["culprit"].to_numpy(), victims["added"].to_numpy())
+        return {
+            **self._head(culprits),
+            "victims": counts,
+            "expected_victims": expected,
+            "excess": counts - expected,
+            "added": durations(as_integers(added.tolist(), "added")),
+            "parties_in_common": self._parties_in_common(victims, len(culprits)),
+            "reason": [None] * len(culprits),
+        }
+
+    def possible_culprits(self) -> dict[str, Any]:
+        """Return the columns of the requests of which it is unknown whether they timed out."""
+        possible = self.rows[is_rejected(self.rows) & is_true(self.rows["latency"] >= SUSPECT_FROM)]
+        unknown = dict.fromkeys(("victims", "expected_victims", "excess", "added", "parties_in_common"), [None] * len(possible))
+        return {**self._head(possible), **unknown, "reason": [DOUBTFUL_LIMIT] * len(possible)}
+
+    def _head(self, rows: pd.DataFrame) -> dict[str, Any]:
+        rows = rows.reset_index(drop=True)
+        return {
+            **rows[["update_id", "record_time", "submitting_participant_uid"]],
+            "latency": durations(rows["latency"]),
+            "coverage": np.full(len(rows), self.coverage),
+        }
 
     def victims(self, shift: int) -> pd.DataFrame:
         """Return victim and culprit of each delay, with all intervals moved by some microseconds."""
@@ -211,7 +232,7 @@ class Search:
         common: pd.DataFrame = of_victim.merge(of_culprit, on=["other", "party"])[["pair", "party"]]
         return common
 
-    def parties_in_common(self, victims: pd.DataFrame, count: int) -> Integers:
+    def _parties_in_common(self, victims: pd.DataFrame, count: int) -> Integers:
         """Return the number of different parties that each culprit shares with its victims."""
         common = self._common_parties(victims)
         culprit = victims["culprit"].to_numpy()[common["pair"].to_numpy(dtype=np.int64)]
@@ -231,12 +252,13 @@ def _search(frames: Frames, min_delay: str) -> Search:
     coverage = float(known(rows["finalization_time"]).mean()) if len(rows) else float("nan")
     rows = with_latency(rows).sort_values(["record_time", "update_id"], ignore_index=True)
     starts, latencies = microseconds(rows["record_time"]), rows["latency"].to_numpy("int64")
-    is_culprit = is_rejected(rows) & (latencies >= LIMIT)
+    timeouts = timeouts_of(rows)
+    is_culprit = np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts
     baselines = _baselines(frames, rows, starts, latencies, is_culprit)
     rows = rows.astype({"latency": "Int64"})
     since, until = grouping.bounds_of(frames, rows["record_time"])
     parties = _parties(frames, rows)
-    return Search(rows, starts, latencies, is_culprit, baselines, parties, least, coverage, since, until)
+    return Search(rows, starts, latencies, is_culprit, timeouts is None, baselines, parties, least, coverage, since, until)
 
 
 def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: Integers, is_culprit: Flags) -> Integers:

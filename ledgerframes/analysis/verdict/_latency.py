@@ -29,6 +29,7 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
 
 LATENCY = declare.Figure(
     "verdict.latency",
+    distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,

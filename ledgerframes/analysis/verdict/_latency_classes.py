@@ -77,6 +77,12 @@ def is_limit_doubtful(rows: pd.DataFrame, classes: pd.Series, numbers: pd.Series
     return int(is_suspect.sum()) > int((is_first & (classes == TIMEOUT)).sum())
 
 
+def timeouts_of(rows: pd.DataFrame) -> Flags | None:
+    """Return which requests with a latency timed out, None where the limit is doubtful."""
+    classes = outcome_classes(rows["verdict_result"], rows["latency"])
+    return None if is_limit_doubtful(rows, classes, rows["latency"]) else (classes == TIMEOUT).to_numpy(dtype=bool)
+
+
 def timeout_counts(groups: Groups, classes: pd.Series, is_doubtful: bool) -> pd.Series:
     """Return the number of timeouts of each group, missing where the limit is doubtful."""
     counts = pd.Series(groups.count((classes == TIMEOUT).to_numpy(dtype=bool)), dtype="Int64")

@@ -28,6 +28,7 @@ COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "diff
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",
+    distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,

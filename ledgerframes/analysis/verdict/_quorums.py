@@ -13,6 +13,7 @@ from ledgerframes.frames import Frames
 
 QUORUMS = declare.Figure(
     "verdict.quorums",
+    distinct=("parties", "threshold", "party_count"),
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
     columns=(

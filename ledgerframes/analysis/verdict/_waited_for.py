@@ -25,17 +25,17 @@ from ledgerframes.analysis._requests import (
     UNSPECIFIED,
     encode_items,
     has_result,
-    is_rejected,
     list_lengths,
     positions,
     requests,
     require_rejections,
 )
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
+from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, timeouts_of, with_latency
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
 SLOW_PERCENT = 90
+OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm")
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
     rows="One row per confirming party, or per participant; sorted by rate, highest first, then by name.",
@@ -45,8 +45,12 @@ WAITED_FOR = declare.Figure(
         declare.text("participant", "Participant that hosts confirming parties. Missing by party."),
         declare.count("named", "Requests that can do without its confirmation."),
         declare.count("required", "Requests that need its confirmation."),
-        declare.count("slow", "Required requests that were slow."),
-        declare.share("Slow requests as a share of the required ones. Missing without any.", "slow_rate", "Slow requests"),
+        declare.integer(
+            "slow", "Required requests that were slow. Missing where the limit of timeouts may not be 30 s.", "requests", "Slow"
+        ),
+        declare.share(
+            "Slow requests as a share of the required ones. Missing without any or `slow`.", "slow_rate", "Slow requests"
+        ),
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
         declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
@@ -54,6 +58,7 @@ WAITED_FOR = declare.Figure(
         declare.share("Upper end of the 95 % interval of the difference. Missing with it.", "difference_high"),
         declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
         declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
+        declare.text("reason", "Reason why no request is called slow. Missing if there is none."),
     ),
     condition="with a known verdict",
     unit="requests of these frames",
@@ -74,7 +79,8 @@ def waited_for(
 
     A request is slow if its latency is above the 90th percentile of those that did not time out, or if it timed out. It needs a
     party if a quorum of one of its views cannot reach its threshold without the party. It needs a participant if it needs a
-    party that no other participant hosts at that time.
+    party that no other participant hosts at that time. If more rejections lie from 20 s to below 29.9 s than from there on, no
+    request is named a timeout, and none slow.
 
     Parameters
     ----------
@@ -103,7 +109,8 @@ def waited_for(
     rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
     coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
     rows = with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
-    is_slow = _is_slow(rows)
+    timeouts = timeouts_of(rows)
+    is_slow = _is_slow(rows, np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts)
     names, roles = _roles(frames, rows)
     if by == "participant":
         names, roles = _roles_of_hosts(rows, names, roles, _hosting(hosting))
@@ -134,16 +141,18 @@ def waited_for(
         "difference_high": difference_high,
         "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
         "median_latency": durations(required.percentiles(latencies, [50])[0]),
+        "reason": [DOUBTFUL_LIMIT if timeouts is None else None] * len(names),
         "coverage": coverage,
     }
+    if timeouts is None:
+        values |= dict.fromkeys(OF_SLOW, [None] * len(names))
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
     return sort_largest_first(result, "slow_rate", *names)
 
 
-def _is_slow(rows: pd.DataFrame) -> Flags:
+def _is_slow(rows: pd.DataFrame, is_timeout: Flags) -> Flags:
     """Return which requests timed out, or took longer than 90 % of the others."""
     latencies = rows["latency"].to_numpy("int64")
-    is_timeout = is_rejected(rows) & (latencies >= LIMIT)
     others = rows["latency"][~is_timeout].astype("Int64")
     (limit,) = single_group(len(others)).percentiles(others, [SLOW_PERCENT])
     is_slow: Flags = is_timeout | (latencies > limit.fillna(np.iinfo(np.int64).max).iloc[0])
