@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas.api.types import infer_dtype, is_bool_dtype
 
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets._schema import TEXT
@@ -109,34 +112,51 @@ def _as_list(value: Any) -> list[Any]:
 def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
     """Return the matches of a predicate, where a missing value is no match."""
     matches = predicate(rows) if callable(predicate) else None
-    if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index):
+    if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index) or not _is_boolean(matches):
         raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
     return matches.fillna(False).astype(bool)
 
 
+def _is_boolean(values: pd.Series[Any]) -> bool:
+    """Return whether all values are booleans or missing, which numbers of an inverted object Series are not."""
+    return is_bool_dtype(values) or infer_dtype(values, skipna=True) in ("boolean", "empty")
+
+
 def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Series[bool]:
     """Return which rows have one of the values, or a list that contains one of them."""
-    if not pa.types.is_list(declared.type):
-        _require_categories(column, values)
-        if not pa.types.is_dictionary(declared.type):
-            _items(declared, declared.type, values)  # because a value of another type would match nothing
-        return column.isin(values)
+    known = [each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))]
+    has_missing = len(known) < len(values)
+    if pa.types.is_dictionary(declared.type):
+        _require_categories(column, known if declared.nullable else values)
+        matches = column.isin(known)
+    elif pa.types.is_list(declared.type):
+        matches = _contains(column, _items(declared, declared.type.value_type, known))
+    else:
+        _items(declared, declared.type, known)  # because a value of another type would match nothing
+        matches = column.isin(known)
+    return matches | column.isna() if has_missing else matches
+
+
+def _contains(column: pd.Series, items: pa.Array) -> pd.Series[bool]:
+    """Return which lists contain one of the items."""
     lists = pa.array(column)
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
-    contains = pc.is_in(pc.list_flatten(lists), value_set=_items(declared, declared.type.value_type, values))
+    contains = pc.is_in(pc.list_flatten(lists), value_set=items)
     matches = pd.Series(False, index=column.index)
     matches.iloc[pc.list_parent_indices(lists).filter(contains).to_numpy()] = True
-    return matches | column.isna() if None in values else matches
+    return matches
 
 
 def _items(declared: Column, item_type: pa.DataType, values: list[Any]) -> pa.Array:
-    """Return the values that are not missing as those of a column, or raise a UsageError."""
-    known = [each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))]
-    if item_type == TEXT and (invalid := [each for each in known if not isinstance(each, str)]):
+    """Return values that are not missing as those of a column, or raise a UsageError."""
+    if item_type == TEXT and (invalid := [each for each in values if not isinstance(each, str)]):
         raise UsageError(f"{declared.name}= must be text, got {invalid[0]!r}.")
+    times = [each for each in values if isinstance(each, datetime | np.datetime64)]
+    if naive := [each for each in times if getattr(each, "tzinfo", None) is None]:
+        raise UsageError(f"{declared.name}= must be times with a time zone, got {naive[0]!r}.")
     try:
-        return pa.array(known, item_type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        return pa.array(values, item_type)
+    except (ValueError, TypeError, OverflowError) as error:  # also Arrow's, and that of half a surrogate pair
         raise UsageError(f"{declared.name}= must be values of type {item_type}, got {values!r}.") from error
 
 

@@ -178,6 +178,11 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.read(7), "no table 7"),
         (lambda frames: frames.where("verdicts", "REJECTED"), "predicate must be a function"),
         (lambda frames: frames.where("verdicts", lambda rows: True), "boolean Series"),
+        (lambda frames: frames.where("verdicts", lambda rows: rows["update_id"]), "boolean Series"),
+        (lambda frames: frames.where("verdicts", lambda rows: ~rows["update_visible"].astype(object)), "boolean Series"),
+        (lambda frames: frames.where("updates", update_id="\ud800"), "update_id= must be values of type string"),
+        (lambda frames: frames.where("verdicts", party="\ud800"), "submitting_parties= must be values of type string"),
+        (lambda frames: frames.where("updates", record_time=datetime(2026, 11, 8)), "must be times with a time zone"),
         (lambda frames: frames.where(lambda rows: rows), "no table <function"),
         (lambda frames: frames.between(1, 2), "must be a time"),
         (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must be before"),
@@ -202,6 +207,17 @@ def test_a_missing_value_is_of_any_type(frames: lf.Frames) -> None:
     assert len(frames.where("traffic", total_traffic_cost=[None, float("nan"), pd.NA]).traffic) == 0
     assert len(frames.where("activity_records", party=pd.NA).updates) == 0
     assert len(frames.where("tree_events", choice=None).updates) > 0
+    assert len(frames.where("views", parent_view_id=None).verdicts) == frames.views["update_id"].nunique()
+    permissions = ["PARTICIPANT_PERMISSION_CONFIRMATION", None]
+    topology = testing.frames_of(ledger_topology=testing.table("ledger_topology").sample(2, participant_permission=permissions))
+    assert len(topology.where("ledger_topology", participant_permission=None).ledger_topology) == 1
+    assert len(testing.frames_of(verdicts=[{"update_id": "a"}]).where("verdicts", party=pd.NA).verdicts) == 1
+
+
+def test_a_predicate_may_return_objects_that_are_booleans(frames: lf.Frames) -> None:
+    visible = frames.verdicts["update_visible"]
+    some = frames.where("verdicts", lambda rows: rows["update_visible"].astype(object).where(rows["update_visible"], None))
+    assert len(some.verdicts) == visible.sum() > 0
 
 
 def test_an_unknown_attribute_is_an_attribute_error(frames: lf.Frames) -> None:
