@@ -55,6 +55,33 @@ def test_submissions(fresh: Sandbox) -> None:
     assert len(fresh.writes) == 6
 
 
+VETTING, REASSIGNMENT = "/v2/package-vetting", "/v2/commands/submit-and-wait-for-reassignment"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v2/commands/submit-and-wait", lambda value: {"commands": [{"CreateCommand": value}]}),
+        (REASSIGNMENT, lambda value: {"reassignmentCommands": {"commands": value}}),
+        (REASSIGNMENT, lambda value: {"reassignmentCommands": {"commands": [{"command": {"UnassignCommand": value}}]}}),
+        (f"{VETTING}/update", lambda value: {"changes": [{"operation": value}]}),
+        (f"{VETTING}/update", lambda value: {"changes": [{"operation": {"Vet": {"value": value}}}]}),
+        (f"{VETTING}/list", lambda value: {"packageMetadataFilter": {"packageNamePrefixes": [value, 7]}}),
+        (f"{VETTING}/list", lambda value: {"topologyStateFilter": {"participantIds": value, "synchronizerIds": 7}}),
+        ("/v2/parties", lambda value: {"localMetadata": {"annotations": value}}),
+        (PAGE, lambda value: {"updateFormat": {"includeReassignments": any_party({"TemplateFilter": {"value": value}})}}),
+    ],
+)
+def test_a_member_of_the_wrong_type_is_refused(fresh: Sandbox, path: str, body: Any) -> None:
+    for value in (True, 7, "text", [7]):
+        answer = ledger_of(fresh).post(path, json={"commandId": "c", "actAs": fresh.user_parties[:1], **body(value)})
+        assert (answer.status_code, fresh.writes) == (400, []), value
+
+
+def any_party(identifier_filter: Json) -> Json:
+    return {"filtersForAnyParty": {"cumulative": [{"identifierFilter": identifier_filter}]}}
+
+
 def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
     created = client.post("/v2/parties", json={"partyIdHint": "zora"}).json()["partyDetails"]

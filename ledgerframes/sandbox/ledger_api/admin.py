@@ -37,13 +37,25 @@ FEATURES: Json = {
 }
 
 
+class Metadata(msgspec.Struct):
+    """Metadata of a party."""
+
+    annotations: dict[str, str] = {}
+
+
+class PartyDetails(msgspec.Struct, rename="camel"):
+    """Details of a party, with the members that can be changed."""
+
+    local_metadata: Metadata | None = None
+
+
 class PartyRequest(msgspec.Struct, rename="camel"):
     """Body of the operations that allocate or change a party, each with some of its members."""
 
     party_id_hint: str = ""
-    local_metadata: Json | None = None
+    local_metadata: Metadata | None = None
     identity_provider_id: str = ""
-    party_details: Json | None = None
+    party_details: PartyDetails | None = None
     update_mask: Json | None = None
     synchronizer: str = ""
     party_hint: str = ""
@@ -51,14 +63,52 @@ class PartyRequest(msgspec.Struct, rename="camel"):
     onboarding_transactions: list[Json] = []
 
 
+class PackageFilter(msgspec.Struct, rename="camel"):
+    """Filter of vetted packages, where none at all means everything."""
+
+    package_name_prefixes: list[str] = []
+    package_ids: list[str] = []
+
+
+class TopologyFilter(msgspec.Struct, rename="camel"):
+    """Filter of who vetted and where, where none at all means everything."""
+
+    participant_ids: list[str] = []
+    synchronizer_ids: list[str] = []
+
+
+class PackageReference(msgspec.Struct, rename="camel"):
+    """A package to vet."""
+
+    package_id: str = ""
+
+
+class VettedChange(msgspec.Struct):
+    """Packages that a change is about."""
+
+    packages: list[PackageReference] = []
+
+
+class WrappedChange(msgspec.Struct):
+    """A change in the wrapper of its kind."""
+
+    value: VettedChange
+
+
+class VettingChange(msgspec.Struct):
+    """A change of the vetted packages, by its kind."""
+
+    operation: dict[str, WrappedChange] = {}
+
+
 class VettingRequest(msgspec.Struct, rename="camel"):
     """Body of the vetting operations."""
 
-    package_metadata_filter: Json | None = None
-    topology_state_filter: Json | None = None
+    package_metadata_filter: PackageFilter | None = None
+    topology_state_filter: TopologyFilter | None = None
     page_token: str | None = None
     page_size: int | None = None
-    changes: list[Json] = []
+    changes: list[VettingChange] = []
 
 
 class Admin(LedgerEndpoints):
@@ -117,7 +167,7 @@ class Admin(LedgerEndpoints):
         if known is None or not known["isLocal"]:
             raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
         version = int(known["localMetadata"]["resourceVersion"]) + 1
-        return self._saved(request, _party_details(party, (request.party_details or {}).get("localMetadata"), version))
+        return self._saved(request, _party_details(party, (request.party_details or PartyDetails()).local_metadata, version))
 
     def _saved(self, request: msgspec.Struct, details: Json) -> Json:
         self._parties[details["party"]] = details
@@ -187,8 +237,8 @@ class Admin(LedgerEndpoints):
     def _update_vetting(self, request: VettingRequest) -> Json:
         before = self._vetting(VettingRequest())[0]
         for change in request.changes:
-            for kind, wrapped in (change.get("operation") or {}).items():
-                names = [entry.get("packageId", "") for entry in wrapped.get("value", wrapped).get("packages", [])]
+            for kind, wrapped in change.operation.items():
+                names = [package.package_id for package in wrapped.value.packages]
                 others = [name for name in self._vetted if name not in names]
                 self._vetted = others + (names if kind == "Vet" else [])
         self.record("ledger", request)
@@ -197,11 +247,11 @@ class Admin(LedgerEndpoints):
     def _vetting(self, request: VettingRequest) -> list[Json]:
         """Return the vetted packages of each participant and synchronizer."""
         own, people = self.ledger.participant, self.world.people
-        topology = request.topology_state_filter or {}
+        topology = request.topology_state_filter or TopologyFilter()
         participants = dict.fromkeys([own, *(sv.participant for sv in people.svs)])
         entries = [(name, people.synchronizer, serial) for serial, name in enumerate(participants, start=3)]
         entries.insert(1, (own, people.app_synchronizer, entries[0][2]))
-        packages = self._vetted_packages(request.package_metadata_filter or {})
+        packages = self._vetted_packages(request.package_metadata_filter or PackageFilter())
         own_packages = packages + [{"packageId": name} for name in self._vetted]
         return [
             {
@@ -211,12 +261,12 @@ class Admin(LedgerEndpoints):
                 "topologySerial": serial,
             }
             for participant, synchronizer, serial in entries
-            if participant in (topology.get("participantIds") or [participant])
-            if synchronizer in (topology.get("synchronizerIds") or [synchronizer])
+            if participant in (topology.participant_ids or [participant])
+            if synchronizer in (topology.synchronizer_ids or [synchronizer])
         ]
 
-    def _vetted_packages(self, names: Json) -> list[Json]:
-        prefixes, identifiers = tuple(names.get("packageNamePrefixes") or ()), names.get("packageIds") or ()
+    def _vetted_packages(self, names: PackageFilter) -> list[Json]:
+        prefixes, identifiers = tuple(names.package_name_prefixes), names.package_ids
         everything = not prefixes and not identifiers
         return [
             {
@@ -231,8 +281,8 @@ class Admin(LedgerEndpoints):
         ]
 
 
-def _party_details(party: str, metadata: Json | None = None, version: int = 0, local: bool = True) -> Json:
-    annotations = (metadata or {}).get("annotations", {})
+def _party_details(party: str, metadata: Metadata | None = None, version: int = 0, local: bool = True) -> Json:
+    annotations = (metadata or Metadata()).annotations
     details = {"resourceVersion": str(version), "annotations": annotations} if local else None
     return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}
 

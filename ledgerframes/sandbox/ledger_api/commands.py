@@ -34,12 +34,45 @@ USER = "ledger-api-user"
 DEDUPLICATION_PERIOD = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
 
 
+Command = dict[str, Json]  # the command's members by its kind
+
+
 class JsCommands(msgspec.Struct, rename="camel"):
     """Commands, with the members that the sandbox reads."""
 
-    commands: list[Json] = []
+    commands: list[Command] = []
     command_id: str = ""
     act_as: list[str] = []
+    workflow_id: str = ""
+
+
+class Reassignment(msgspec.Struct, rename="camel"):
+    """Members of the two kinds of reassignments."""
+
+    contract_id: str = ""
+    reassignment_id: str = ""
+    source: str = ""
+    target: str = ""
+
+
+class WrappedReassignment(Reassignment):
+    """A reassignment, whose members may be in a member value."""
+
+    value: Reassignment | None = None
+
+
+class ReassignmentCommand(msgspec.Struct):
+    """One command of a reassignment, by its kind."""
+
+    command: dict[str, WrappedReassignment] = {}
+
+
+class ReassignmentCommands(msgspec.Struct, rename="camel"):
+    """Commands of a reassignment, with the members that the sandbox reads."""
+
+    commands: list[ReassignmentCommand] = []
+    command_id: str = ""
+    submitter: str = ""
     workflow_id: str = ""
 
 
@@ -47,7 +80,7 @@ class SubmissionRequest(msgspec.Struct, rename="camel"):
     """Body of the operations that wrap commands."""
 
     commands: JsCommands | None = None
-    reassignment_commands: Json | None = None
+    reassignment_commands: ReassignmentCommands | None = None
 
 
 class CompletionRequest(msgspec.Struct, rename="camel"):
@@ -98,7 +131,7 @@ class Commands(LedgerEndpoints):
             update.nodes.append(Node(position, position, node, parties, parties, node.get("consuming", False)))
         return update
 
-    def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
+    def _recorded(self, kind: str, request: msgspec.Struct, command_id: str, body: Json) -> Update:
         self.record("ledger", request)
         update_id = PREFIX + digest("submitted", len(self.box.writes), command_id)
         return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
@@ -117,19 +150,18 @@ class Commands(LedgerEndpoints):
         commands, people = request.reassignment_commands, self.world.people
         if not commands:
             raise missing("reassignment_commands")
-        body = {"workflow_id": commands.get("workflowId", "")}
-        update = self._recorded("reassignment", commands, commands.get("commandId", ""), body)
-        command: Json = next(iter((commands.get("commands") or [{}])[0].get("command", {}).values()), {})
-        value = command.get("value", command)
+        update = self._recorded("reassignment", commands, commands.command_id, {"workflow_id": commands.workflow_id})
+        wrapped = [each for command in commands.commands[:1] for each in command.command.values()]
+        value = wrapped[0].value or wrapped[0] if wrapped else Reassignment()
         update.body["event"] = {
-            "source_synchronizer": value.get("source", people.synchronizer),
-            "target_synchronizer": value.get("target", people.app_synchronizer),
-            "unassign_id": value.get("reassignmentId") or "00" + digest("reassigned", update.update_id, size=20),
-            "submitter": commands.get("submitter", ""),
+            "source_synchronizer": value.source or people.synchronizer,
+            "target_synchronizer": value.target or people.app_synchronizer,
+            "unassign_id": value.reassignment_id or "00" + digest("reassigned", update.update_id, size=20),
+            "submitter": commands.submitter,
             "reassignment_counter": 1,
         }
-        identifier = value.get("contractId") or contract_id("submitted", update.update_id)
-        update.submitters = parties = frozenset([commands.get("submitter") or flask.g.user.party])
+        identifier = value.contract_id or contract_id("submitted", update.update_id)
+        update.submitters = parties = frozenset([commands.submitter or flask.g.user.party])
         body = {"contract_id": identifier, "template_id": "", "package_name": ""}
         update.nodes = [Node(0, 0, body, parties, parties)]
         return update
@@ -176,10 +208,10 @@ class Commands(LedgerEndpoints):
         }
 
 
-def _node_body(command: Json, act_as: list[str], new_id: str) -> Json:
+def _node_body(command: Command, act_as: list[str], new_id: str) -> Json:
     """Return a create for a create command, and a consuming exercise for any other."""
     kind = next(iter(command), "")
-    value: Json = command.get(kind, {})
+    value = command.get(kind, {})
     template_id = str(value.get("templateId", ""))
     common = {
         "contract_id": value.get("contractId") or new_id,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -22,10 +22,25 @@ IDENTIFIER_PARTS = 3  # package, module, entity
 NEVER_UPLOADED = "not among the vetted packages of this participant"
 
 
+class IdentifierFilter(msgspec.Struct, rename="camel"):
+    """Members of the filters of all kinds."""
+
+    template_id: str = ""
+    interface_id: str = ""
+    include_created_event_blob: bool = False
+    include_interface_view: bool = False
+
+
+class WrappedFilter(IdentifierFilter):
+    """A filter, whose members may be in a member value."""
+
+    value: IdentifierFilter | None = None
+
+
 class CumulativeFilter(msgspec.Struct, rename="camel"):
     """One filter of several that add up."""
 
-    identifier_filter: dict[str, dict[str, Any]] = {}
+    identifier_filter: dict[str, WrappedFilter] = {}
 
 
 class Filters(msgspec.Struct, rename="camel"):
@@ -154,14 +169,14 @@ class EventFilter:
             yield _Filter(party, None)
         for cumulative in filters.cumulative:
             for kind, wrapped in cumulative.identifier_filter.items():
-                value = wrapped.get("value") or wrapped
-                blob, view = bool(value.get("includeCreatedEventBlob")), bool(value.get("includeInterfaceView"))
+                value = wrapped.value or wrapped
+                blob, view = value.include_created_event_blob, value.include_interface_view
                 if kind in ("WildcardFilter", "Empty"):
                     yield _Filter(party, None, blob)
                 elif kind == "TemplateFilter":
-                    yield _Filter(party, self._registry.resolve(str(value.get("templateId", ""))), blob)
+                    yield _Filter(party, self._registry.resolve(value.template_id), blob)
                 elif kind == "InterfaceFilter":
-                    yield _Filter(party, self._registry.resolve(str(value.get("interfaceId", "")), interface=True), blob, view)
+                    yield _Filter(party, self._registry.resolve(value.interface_id, interface=True), blob, view)
 
     def witnesses(self, parties: Iterable[str]) -> list[str]:
         """Return those of some parties that the request is about, sorted."""
