@@ -159,6 +159,7 @@ def write_table(
         Name of a table of the frames.
     target : str or path
         ``.parquet``: as stored. ``.csv``: times in ISO 8601, lists as JSON text, a missing value empty and an empty text ``""``.
+        In a file of one column, a missing value is ``""`` as well, because readers skip empty lines.
         ``.jsonl``: one object a line, decimals and times as text, columns of JSON text as JSON, a missing value null.
     columns : sequence of str, optional
         Only these columns, in this order.
@@ -166,7 +167,7 @@ def write_table(
         Replace an existing file.
     escape_formulas : bool, default True
         In CSV, put an apostrophe before a text that a spreadsheet would run as a formula, because it starts with
-        ``=``, ``+``, ``-``, ``@``, a tab or a line break.
+        ``=``, ``+``, ``-``, ``@``, their full-width forms, a tab or a line break.
 
     Returns
     -------
@@ -302,18 +303,23 @@ def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
 def _csv(
     batches: Iterable[pa.RecordBatch], columns: Sequence[Column | pa.Field], file: BinaryIO, *, escape_formulas: bool = True
 ) -> None:
+    is_alone = len(columns) == 1  # its missing values would be empty lines, which readers skip
     is_text = [escape_formulas and not _is_bare(column.type) and not _is_number(column.type) for column in columns]
-    schema = pa.schema([(column.name, column.type if _is_bare(column.type) else TEXT) for column in columns])
+    names = pa.array([column.name for column in columns], TEXT)
+    header = (escape_formula_cells(names) if escape_formulas else names).to_pylist()
+    types = [column.type if _is_bare(column.type) and not is_alone else TEXT for column in columns]
+    schema = pa.schema(list(zip(header, types, strict=True)))
     with csv.CSVWriter(file, schema) as writer:
         for batch in batches:
             cells = map(_cells, batch.columns)
             inert = [escape_formula_cells(each) if text else each for each, text in zip(cells, is_text, strict=True)]
-            writer.write_table(pa.table(inert, schema=schema))
+            whole = [each.cast(TEXT).fill_null("") for each in inert] if is_alone else inert
+            writer.write_table(pa.table(whole, schema=schema))
 
 
 def escape_formula_cells(texts: pa.Array) -> pa.Array:
     """Return texts with an apostrophe before each that a spreadsheet would run as a formula."""
-    return pc.replace_substring_regex(texts, r"\A([=+\-@\t\r\n])", r"'\1")
+    return pc.replace_substring_regex(texts, r"\A([=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}])", r"'\1")
 
 
 def _is_number(arrow_type: pa.DataType) -> bool:
@@ -328,7 +334,7 @@ def _is_bare(arrow_type: pa.DataType) -> bool:
 def _cells(values: pa.Array) -> pa.Array:
     if _is_bare(values.type):
         return values
-    if pa.types.is_list(values.type):
+    if pa.types.is_nested(values.type):
         return pa.array([None if each is None else msgspec.json.encode(each).decode() for each in values.to_pylist()], TEXT)
     return _as_text(values)
 

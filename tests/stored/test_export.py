@@ -104,7 +104,7 @@ def test_price_votes_keep_all_digits(net: lf.Network, tmp_path: Path) -> None:
         export.write_table(frames, "price_votes", tmp_path / f"x.{suffix}", columns=["price"])
     prices = [json.loads(line)["price"] for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert prices[: len(votes)] == [None if pd.isna(price) else format(price, "f") for price in votes["price"]]
-    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [(price and f'"{price}"') or "" for price in prices]
+    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [f'"{price or ""}"' for price in prices]
 
 
 # -- odd values ---------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_odd_values_come_back(
     ]
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "=HYPERLINK(1)"]
+FORMULAS = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "=HYPERLINK(1)", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x"]
 NO_FORMULAS = ["a=1", "1-1", "", "'=1", " =1", "alice::1220"]
 
 
@@ -190,6 +190,29 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     assert [row[0] for row in raw[1:]] == FORMULAS + NO_FORMULAS
     assert [row[0] for row in inert[1:]] == [f"'{text}" for text in FORMULAS] + NO_FORMULAS
     assert [row[1] for row in inert] == [row[1] for row in raw]
+
+
+def test_no_name_of_a_column_is_a_formula() -> None:
+    pivoted, file, raw = pd.DataFrame({"=party": [1], "b": [2]}), io.BytesIO(), io.BytesIO()
+    export.write_csv(pivoted, file)
+    export.write_csv(pivoted, raw, escape_formulas=False)
+    assert (file.getvalue(), raw.getvalue()) == (b'"\'=party","b"\n1,2\n', b'"=party","b"\n1,2\n')
+
+
+@pytest.mark.parametrize("values", [["x", None, "y"], pd.array([1, None, 2], "Int64"), [Decimal("1.50"), None], [None, None]])
+def test_a_missing_value_of_a_single_column_is_a_row(values: Any) -> None:
+    file = io.BytesIO()
+    export.write_csv(pd.DataFrame({"only": values}), file)
+    rows = pd.read_csv(io.BytesIO(file.getvalue()), dtype=str)["only"]
+    assert rows.isna().tolist() == [value is None or value is pd.NA for value in values]
+    assert pa.csv.read_csv(io.BytesIO(file.getvalue())).num_rows == len(values)
+
+
+def test_objects_of_a_query_are_json_text() -> None:
+    file = io.BytesIO()
+    objects = pa.array([{"cost": 1, "amount": Decimal("1.50")}, None])
+    export.write_csv(pd.DataFrame({"a": pd.Series(objects, dtype=pd.ArrowDtype(objects.type)), "b": [1, 2]}), file)
+    assert file.getvalue() == b'"a","b"\n"{""cost"":1,""amount"":""1.50""}",1\n,2\n'
 
 
 def read_csv_rows(path: Path) -> list[list[str]]:
