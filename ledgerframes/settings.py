@@ -309,7 +309,7 @@ def user_config_dir() -> Path:
 
 def _read_sections(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors write a byte order mark
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"Cannot read {path}: {error}. Fix the file or move it.") from error
     for name, section in content.items():

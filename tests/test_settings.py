@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.tokens import token_source
 from ledgerframes.errors import UsageError
 from ledgerframes.settings import load_settings, setting_layers
 
@@ -89,6 +90,12 @@ def test_bad_values_name_the_setting_but_not_the_value(overrides: dict[str, obje
 def test_unknown_profile_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"Unknown profile 'nowhere'. Choose from sandbox"):
         lf.connect("nowhere")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(own_settings: Path) -> None:
+    (own_settings / "ledgerframes.toml").write_text('[local]\ntoken_file = "token"\n', encoding="utf-8-sig")
+    (own_settings / "token").write_text("secret", encoding="utf-8-sig")
+    assert token_source(load_settings("local"))() == "secret"
 
 
 def test_broken_file_is_named(own_settings: Path) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
@@ -47,6 +48,7 @@ __all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "dec
 
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
+SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 JSON: Any = object()  # the response is decoded as JSON of any shape
 
 P = ParamSpec("P")
@@ -197,6 +199,8 @@ def _request_of(declared: Operation, arguments: inspect.BoundArguments) -> Reque
     values = dict(items)
     path = {name: values.pop(name) for name in (each.replace("-", "_") for each in declared.path_names)}
     query = values.pop("query", None) or {}
+    if not isinstance(query, Mapping):
+        raise UsageError(f"query= must be a mapping of parameters, got {query!r}.")
     (body,) = values.values() or (None,)
     return Request(path, query, body)
 
@@ -263,7 +267,7 @@ class HealthClient(Client):
 
 
 def _path_segment(value: object, name: str) -> str:
-    if not isinstance(value, str) or value in ("", ".", ".."):
+    if not isinstance(value, str) or value in ("", ".", "..") or SURROGATE.search(value):
         raise UsageError(f"{name}= must be text that a URL path can contain, got {value!r}.")
     # Servers list the keys of bulk objects with %7E for the tilde, although a path may contain it.
     return quote(value, safe="").replace("~", "%7E")

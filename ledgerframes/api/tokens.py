@@ -101,7 +101,7 @@ def _claims(token: str | None) -> dict[str, Any]:
 
 def _read_file(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             return file.read(MAX_LENGTH)
     except UnicodeDecodeError:
         raise UsageError(f"Cannot read token_file {path}: not a text file. Write only the token into it.") from None

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -241,8 +241,19 @@ class Transport:
             self.request_count += 1
             token = self._token() if self._token else None
             authorization = {"Authorization": f"Bearer {token}"} if token else {}
-            with self._client.stream(method, url + path, headers={**authorization, **headers}, **content) as response:
+            request = self._build(method, url, path, headers={**authorization, **headers}, **content)
+            with closing(self._client.send(request, stream=True)) as response:
                 yield response
+
+    def _build(self, method: str, url: str, path: str, **content: Any) -> httpx.Request:
+        """Return a request, or refuse arguments that it cannot contain."""
+        try:
+            return self._client.build_request(method, url + path, **content)
+        except (TypeError, ValueError) as error:  # JSON has no Decimal and no time, and UTF-8 no half surrogate pair
+            raise UsageError(
+                f"Cannot send {method} {path[:80]} to {host_of(url)}: {_one_line(error)}. "
+                "Pass JSON values, with amounts and times as text."
+            ) from error
 
     @contextmanager
     def _connection_errors(self, endpoint: str, host: str) -> Iterator[None]:

@@ -241,7 +241,7 @@ def name_rules(context: CommandContext) -> None:
 
 def _read_ids(file: Path) -> list[str]:
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"Cannot read --update-ids {file}: {error}. Pass a text file with one update id per line.") from error
     ids = [line.strip() for line in text.splitlines() if line.strip()]

@@ -3,13 +3,20 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pandas as pd
 import pytest
 
+import ledgerframes as lf
 from ledgerframes.api.operation import Operation
 from ledgerframes.api.operations import CLIENTS, OPERATIONS
+from ledgerframes.errors import UsageError
 from ledgerframes.loaders.operations import operations
 from ledgerframes.wallet import OffersWallet
 
@@ -78,3 +85,24 @@ def test_the_frame_has_a_row_for_each() -> None:
     assert "object" not in set(frame.dtypes.astype(str))
     page = frame.set_index(["api", "name"]).loc[("ledger", "get_updates_page")]
     assert (page["method"], page["path"], page["since"]) == ("POST", "/v2/updates/get-updates-page", "3.5")
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (
+            lambda net: net.ledger.submit_and_wait({"amount": Decimal("1.5")}),
+            "Decimal is not JSON serializable. Pass JSON values",
+        ),
+        (lambda net: net.ledger.submit_and_wait({"at": datetime(2026, 11, 8, tzinfo=UTC)}), "datetime is not JSON serializable"),
+        (lambda net: net.ledger.submit_and_wait({"amount": float("nan")}), "not JSON compliant"),
+        (lambda net: net.ledger.submit_and_wait({"commandId": "\ud800"}), "surrogates not allowed"),
+        (lambda net: net.ledger.parties_page(filter_party="\ud800"), "surrogates not allowed"),
+        (lambda net: net.ledger.user("\ud800"), "user_id= must be text that a URL path can contain"),
+        (lambda net: net.ledger.users("alice"), "query= must be a mapping of parameters, got 'alice'"),
+    ],
+)
+def test_what_no_request_can_contain_is_refused_before_it_is_sent(call: Callable[[lf.Network], Any], reason: str) -> None:
+    net = lf.connect("sandbox", ledger_url="http://ledger.invalid", transport=httpx.MockTransport(lambda request: pytest.fail()))
+    with pytest.raises(UsageError, match=reason):
+        call(net)
