@@ -54,6 +54,7 @@ UNKNOWN_TABLE = re.compile(r'Table with name "?([\w.]+)"? does not exist')
 # has no view, so that no rows count without a check.
 NOT_A_NAME = re.compile(r"""("\w+")|"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 NAME = re.compile(r'(?:"?\b(\w+)\b"?\s*\.\s*)?"?\b(\w+)\b"?(?!\s*\.)')
+UNREADABLE = re.compile("[\0\ud800-\udfff]")  # the end of a text in C, and what UTF-8 cannot encode
 BARE_OFFSET = re.compile(r'(?<!")\boffset\b(?!")', re.IGNORECASE)
 
 
@@ -119,6 +120,8 @@ def run_query(
     net: Network, query: str, *, during: str | None = None, since: Time | None = None, until: Time | None = None
 ) -> QueryResult:
     """Run :func:`sql`, with notes on rows that are provisional or not in the result."""
+    if not isinstance(query, str) or UNREADABLE.search(query):
+        raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     with TemporaryDirectory() as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")
