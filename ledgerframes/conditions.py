@@ -118,7 +118,7 @@ def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _is_boolean(values: pd.Series[Any]) -> bool:
-    """Return whether all values are booleans or missing, which numbers of an inverted object Series are not."""
+    """Return whether all values are booleans or missing."""  # ~ of an object Series has numbers, which would all count as true
     return is_bool_dtype(values) or infer_dtype(values, skipna=True) in ("boolean", "empty")
 
 

@@ -89,7 +89,7 @@ class SampleTable:
         Raises
         ------
         UsageError
-            If a column is unknown, or its list has another length.
+            If a column is unknown, its list has another length, or a value is not of its type.
 
         Examples
         --------
@@ -133,13 +133,18 @@ class SampleTable:
         >>> testing.table("traffic").fill([{"update_id": "a", "total_traffic_cost": 5}])["extra"].to_pylist()
         [None]
         """
+        if isinstance(rows, Mapping):
+            raise UsageError(f"rows of {self.spec.name} must be a list of mappings, got one mapping.")
         mappings = [dict(row) for row in rows]
         self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
         columns = {
-            column.name: [
-                row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
-                for number, row in enumerate(mappings)
-            ]
+            column.name: _to_array(
+                column,
+                [
+                    row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
+                    for number, row in enumerate(mappings)
+                ],
+            )
             for column in self.spec.columns
         }
         return self.spec.from_arrays(columns)
@@ -235,7 +240,18 @@ def _array(column: Column, numbers: list[int], values: Any) -> pa.Array:
         values = [values] * len(numbers)
     if len(values) != len(numbers):
         raise UsageError(f"{column.name}= must have {len(numbers)} values, got {len(values)}.")
-    return pa.array(values, column.value_type, from_pandas=True)
+    return _to_array(column, values)
+
+
+def _to_array(column: Column, values: Any) -> pa.Array:
+    """Return values as those of a column, or raise a UsageError."""
+    is_whole = pa.types.is_integer(column.value_type)
+    try:
+        if is_whole and (broken := [each for each in values if isinstance(each, float) and each % 1 > 0]):
+            raise TypeError(f"{broken[0]} is no integer")  # which Arrow would cut off
+        return pa.array(values, column.value_type, from_pandas=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"{column.name}= must be values of type {column.value_type}: {error}.") from error
 
 
 def _has_value_for_each_row(column: Column, values: Any) -> bool:
@@ -295,4 +311,7 @@ def _converted(values: pd.Series[Any] | pa.ChunkedArray, column: Column) -> pa.A
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return array.cast(column.value_type)
+    try:
+        return array.cast(column.value_type)
+    except pa.ArrowException as error:
+        raise UsageError(f"{column.name}= must be values of type {column.value_type}: {error}.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -118,3 +119,30 @@ def test_a_small_network_is_a_network(tmp_path: Path) -> None:
 def test_unknown_names_are_usage_errors(wrong, reason) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match=reason):
         wrong()
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: testing.table("traffic").sample(2, total_traffic_cost=1.5), "total_traffic_cost= must be values of type int64"),
+        (lambda: testing.table("traffic").sample(2, total_traffic_cost="a"), "total_traffic_cost= must be values of type int64"),
+        (
+            lambda: testing.table("traffic").sample(1, total_traffic_cost=2**70),
+            "total_traffic_cost= must be values of type int64",
+        ),
+        (lambda: testing.table("traffic").sample(1, update_id=5), "update_id= must be values of type string"),
+        (
+            lambda: testing.table("traffic").fill([{"total_traffic_cost": 0.5}]),
+            "total_traffic_cost= must be values of type int64",
+        ),
+        (lambda: testing.table("traffic").fill({"update_id": "a"}), "rows of traffic must be a list of mappings"),
+        (lambda: testing.frames_of(traffic=costs([1.5])), "total_traffic_cost= must be values of type int64"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(make: Callable[[], object], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        make()
+
+
+def costs(values: list[float]) -> pd.DataFrame:
+    return testing.table("traffic").sample(len(values)).assign(total_traffic_cost=values)

@@ -33,7 +33,6 @@ FAILURES = (
 USER = "ledger-api-user"
 DEDUPLICATION_PERIOD = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
 
-
 Command = dict[str, Json]  # the command's members by its kind
 
 
