@@ -14,6 +14,7 @@ from ledgerframes.analysis.cost._anatomy import read_rows
 from ledgerframes.control_characters import escape_html
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +55,7 @@ class Anatomy:
         self._frames = frames
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.part(part)):,} {part} rows" for part in TITLES)
+        counts = ", ".join(pluralize(len(self.part(part)), f"{part} row") for part in TITLES)
         return f"Anatomy of update {self.update_id}: {counts}"
 
     def _repr_html_(self) -> str:

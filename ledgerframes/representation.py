@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ledgerframes.control_characters import escape_html as escape
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 def pluralize(count: int, noun: str) -> str:
     """Return a count with its noun.
 
-    >>> pluralize(1, "row"), pluralize(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> pluralize(1, "row"), pluralize(2000, "row"), pluralize(2, "party"), pluralize(2, "day")
+    ('1 row', '2,000 rows', '2 parties', '2 days')
     """
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
+    return f"{count:,} {noun if count == 1 else re.sub('(?<=[^aeiou])y$', 'ie', noun) + 's'}"
 
 
 def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:

@@ -53,6 +53,11 @@ def test_the_waterfall_adds_up_to_the_total() -> None:
     assert transaction.views["confirmers"].iloc[0].startswith("1 of 2: ")
 
 
+def test_one_row_is_singular() -> None:
+    transaction = lf.anatomy(frames_of(), "1220aa11")
+    assert repr(transaction).endswith(": 1 node row, 1 view row, 3 envelope rows, 0 activity rows")
+
+
 def test_text_of_the_network_is_escaped() -> None:
     transaction = lf.anatomy(frames_of(), "1220aa11")
     for text in (transaction._repr_html_(), transaction.to_markdown()):

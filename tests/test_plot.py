@@ -246,6 +246,12 @@ PICTURES = {
     "evidence": (plot.grant_evidence, result("grant.evidence"), TIME, "Bytes of outside parties ("),
     "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
 each_picture = pytest.mark.parametrize("name", PICTURES)
 GROUPINGS = [(name, by, over_time) for name in PLOTS for by in (None, *FIGURES[name].by) for over_time in (False, True)]
 
@@ -300,7 +306,7 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
     figure = mpl.figure.Figure()
     ax = PLOTS[name][0](result(name, by, over_time=over_time)(24), ax=figure.subplots())
     assert ax.get_title(loc="left")
-    assert ("per hour" in ax.get_title(loc="left")) == over_time
+    assert ("per hour" in one_line(ax.get_title(loc="left"))) == over_time
 
 
 @pytest.mark.parametrize("name", PLOTS)
@@ -402,7 +408,7 @@ def test_the_coverage_is_a_note():
 def test_the_population_of_a_rate_is_a_note(name, population, note):
     draw, make, *_ = PICTURES[name]
     ax = draw(make(24).assign(population=population))
-    notes = " ".join(text.get_text() for text in ax.texts)
+    notes = one_line(" ".join(text.get_text() for text in ax.texts))
     assert note in notes
     assert bool(note) == ("chosen" in notes or "committed" in notes.lower())
 
@@ -614,7 +620,7 @@ def days(name, start, count):
 
 
 def texts_of(ax):
-    return [text.get_text() for text in ax.texts]
+    return [one_line(text.get_text()) for text in ax.texts]
 
 
 def test_eras_of_a_window_are_bands_with_names():

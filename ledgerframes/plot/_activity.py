@@ -119,7 +119,7 @@ def activity_rounds(chart: Chart) -> None:
     style: dict[str, Any] = {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
     (line,) = ax.plot((edges[1:] + edges[:-1]) / 2, weights, label="weight (right axis)", **style)
     if handles:
-        chart.ax.legend(handles=[*handles, line], loc="upper left", ncols=3)
+        c.legend_top(chart.ax, 3, [*handles, line])
     ax.set_ylim(0, largest * 1.35 or 1)
     c.bytes_axis(ax.yaxis, largest, "Activity weight")
     chart.draw_round_axis(edges)
@@ -157,12 +157,8 @@ def activity_concentration(chart: Chart) -> None:
         s.bars(chart, [*names.values()], values.iloc[0].to_numpy(), [r.percent(value) for value in values.iloc[0]])
         ax.set_xlim(0, 1.22)
         c.percent_axis(ax.xaxis, quantity)
-    among = f"Among {'at most ' if chart.is_over_time else ''}{_parties_text(frame['parties'].max())} with activity"
+    among = f"Among {'at most ' if chart.is_over_time else ''}{pluralize(frame['parties'].max(), 'party')} with activity"
     return chart.show_titles("Concentration of activity", among)
-
-
-def _parties_text(count: int) -> str:
-    return f"{count:,} {'party' if count == 1 else 'parties'}"
 
 
 def _top_label(name: str) -> str:
@@ -190,7 +186,7 @@ def activity_lorenz(chart: Chart) -> None:
     ax.legend(loc="upper left")
     chart.set_height(5)
     largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
-    among = f"Among {_parties_text(len(frame))} with activity"
+    among = f"Among {pluralize(len(frame), 'party')} with activity"
     return chart.show_titles("Distribution of activity over parties", among, largest)
 
 

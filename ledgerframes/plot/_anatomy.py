@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._cost import cost_anatomy
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,8 @@ def draw_levels(ax: Axes, depths: Sequence[int], texts: Sequence[str], title: st
 
 
 def _view_texts(views: pd.DataFrame) -> list[str]:
-    return [f"view {row.view_id}: {_confirmers(row.confirmers)}, {row.informees} informees" for row in views.itertuples()]
+    columns = zip(views["view_id"], views["confirmers"], views["informees"], strict=True)
+    return [f"view {view}: {_confirmers(quorums)}, {pluralize(informees, 'informee')}" for view, quorums, informees in columns]
 
 
 def _confirmers(quorums: object) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC
+from decimal import Decimal
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +22,15 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis, XAxis, YAxis
+    from matplotlib.text import Text
 
 STYLE = Path(__file__).parent.parent / "ledgerframes.mplstyle"
 MARK_SETTINGS = ("axes.prop_cycle", "hatch.", "legend.", "lines.", "text.usetex")
 SIZE = (9.0, 4.0)
+MARGINS = {"left": 0.07, "right": 0.98}  # about those of the layout, which a legend and a note need to know earlier
+LETTER_WIDTH = 0.55  # of the size of the font
+HANDLE_WIDTH = 36  # of a legend, with its spaces, in printer's points
+MIN_LETTERS = 30  # of a line
 BYTE_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B"))
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
 Numbers = npt.NDArray[np.float64]
@@ -51,7 +58,7 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
             yield ax
         return
     with plt.style.context(STYLE):
-        figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
+        figure, ax = plt.subplots(figsize=SIZE, layout="constrained", gridspec_kw=MARGINS)
         try:
             yield ax
         except BaseException:
@@ -86,17 +93,34 @@ def text_color(ax: Axes) -> str:
 # -- texts --------------------------------------------------------------------------------------------------------------
 
 
-def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0) -> None:
-    """Set the title, and below it in small the limitations, above labels of some height."""
-    note = ". ".join(part for part in notes if part)
-    ax.set_title(title, loc="left", pad=label_height + (20 if note else 8))
-    annotate(ax, note, (0, 1), (0, label_height + 6), "axes fraction")
+def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label_width: float = 0) -> None:
+    """Set the title, and below it in small the limitations, past labels of some size."""
+    width = _width(ax) - label_width
+    note = _lines(". ".join(part for part in notes if part), width, 8)
+    pad = 20 + 10 * note.count("\n") if note else 8
+    ax.set_title(_lines(title, width, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
+    written = annotate(ax, note, (0, 1), (0, label_height + 4), "axes fraction", va="bottom")
+    written.set_in_layout(False)  # the layout would narrow the axes to make room
 
 
-def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float, float], coordinates: Any, **style: Any) -> None:
+def text_width(text: str, font_size: float = 8) -> float:
+    """Return about the width of the longest line of a text, in printer's points."""
+    return max(map(len, text.split("\n"))) * font_size * LETTER_WIDTH
+
+
+def _width(ax: Axes) -> float:
+    return float(ax.get_window_extent().width * 72 / ax.figure.dpi)
+
+
+def _lines(text: str, width: float, font_size: float) -> str:
+    letters = max(int(width / font_size / LETTER_WIDTH), MIN_LETTERS)
+    return fill(text, letters, break_long_words=False, break_on_hyphens=False)
+
+
+def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float, float], coordinates: Any, **style: Any) -> Text:
     """Write a text next to a point, shifted by printer's points."""
     style = {"color": text_color(ax), "fontsize": 8, **style}
-    ax.annotate(text, point, xycoords=coordinates, xytext=shift, textcoords="offset points", **style)
+    return ax.annotate(text, point, xycoords=coordinates, xytext=shift, textcoords="offset points", **style)
 
 
 def draw_message(ax: Axes, text: str) -> None:
@@ -109,6 +133,22 @@ def draw_message(ax: Axes, text: str) -> None:
 def legend_right(ax: Axes) -> None:
     """Show the legend to the right of the axes, because anywhere inside there can be data."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
+
+
+def legend_top(ax: Axes, most_columns: int, handles: Sequence[Any] = ()) -> int:
+    """Show the legend at the top in as many columns as fit, and return its line count."""
+    handles = handles or ax.get_legend_handles_labels()[0]
+    widths = [text_width(str(handle.get_label())) + HANDLE_WIDTH for handle in handles]
+    columns = min(most_columns, len(handles))
+    while columns > 1 and sum(map(max, np.array_split(widths, columns))) > _width(ax):
+        columns -= 1
+    ax.legend(handles=handles, loc="upper left", ncols=columns)
+    return -(-len(handles) // columns)
+
+
+def plain(number: float) -> str:
+    """Return a number with up to ten digits, and never with an exponent."""
+    return f"{Decimal(f'{number:.10g}'):,f}"
 
 
 def size(number: float) -> str:
@@ -129,7 +169,7 @@ def number_axis(axis: Axis, label: str, to_text: Callable[[float], str], **ticks
     """Show numbers as texts at few ticks."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(6, **ticks))
+    axis.set_major_locator(MaxNLocator(6, min_n_ticks=1, **ticks))
     axis.set_major_formatter(FuncFormatter(lambda number, _: to_text(number)))
     axis.set_label_text(label)
 
@@ -137,7 +177,7 @@ def number_axis(axis: Axis, label: str, to_text: Callable[[float], str], **ticks
 def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
     """Show plain numbers at the ticks and the unit in the label."""
     scale, unit = _byte_unit(largest)
-    number_axis(axis, f"{quantity} ({unit})", lambda number: f"{number / scale:,.6g}", steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} ({unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
 
 
 def count_axis(axis: Axis, quantity: str) -> None:
@@ -147,12 +187,12 @@ def count_axis(axis: Axis, quantity: str) -> None:
 
 def amount_axis(axis: Axis, quantity: str) -> None:
     """Show amounts of coin."""
-    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.10g}", steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} (coin)", plain, steps=ROUND_STEPS)
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:
     """Show shares as percent."""
-    number_axis(axis, f"{quantity} (%)", lambda number: f"{number * 100:.4g}", steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} (%)", lambda number: plain(number * 100), steps=ROUND_STEPS)
 
 
 def time_axis(axis: Axis, label: str) -> None:
@@ -183,7 +223,7 @@ def latency_axis(axis: XAxis | YAxis, quantity: str) -> None:
     set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     set_scale("log")
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: plain(number)))
     axis.set_minor_formatter(NullFormatter())
     axis.set_label_text(f"{quantity} (s)")
 

@@ -73,6 +73,7 @@ class Chart:
     is_new: bool  # whether the axes fill a new figure, whose height can change
     notes: list[str] = field(default_factory=list)  # for the line below the title
     label_height: int = 0  # of the names of eras above the axes, in printer's points
+    label_width: float = 0  # of the names of rows
 
     @property
     def is_over_time(self) -> bool:
@@ -207,7 +208,8 @@ class Chart:
     def show_titles(self, title: str, *notes: str, suffix: str | None = None) -> None:
         """Show a title with the grouping and the period, and all notes below it."""
         title += self.suffix if suffix is None else suffix
-        c.set_titles(self.ax, title, *notes, *self.notes, r.population_note(self.frame), label_height=self.label_height)
+        notes = (*notes, *self.notes, r.population_note(self.frame))
+        c.set_titles(self.ax, title, *notes, label_height=self.label_height, label_width=self.label_width)
 
     @property
     def suffix(self) -> str:
@@ -228,7 +230,9 @@ class Chart:
 
     def show_rows(self, labels: Sequence[str], height: float = 0.3) -> None:
         """Show one label per row, the first at the top, each row with the same height in inches."""
-        self.set_height(1.6 + height * max(len(labels), 1))
+        line_count = max((label.count("\n") + 1 for label in labels), default=1)
+        self.set_height(1.6 + (height + 0.12 * (line_count - 1)) * max(len(labels), 1))
+        self.label_width = max(map(c.text_width, labels), default=0) if self.is_new else 0  # the layout narrows new axes
         c.row_labels(self.ax, labels)
 
 

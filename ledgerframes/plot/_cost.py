@@ -11,6 +11,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.text import Annotation
@@ -63,7 +64,7 @@ def cost_spend(chart: Chart) -> None:
     if len(partly):
         chart.draw_strip(partly, 0, 0.015, color="0.45", label="cost partly known", zorder=3)
     ax.set_ylim(0, largest * (1.4 if chart.by else 1.25) or 1)
-    ax.legend(loc="upper left", ncols=3 if chart.by else 4)
+    c.legend_top(ax, 3 if chart.by else 4)
     c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
     chart.draw_time_axis()
     return chart.show_titles("Traffic cost", r.coverage_note(frame))
@@ -112,7 +113,7 @@ def cost_overhead(chart: Chart) -> None:
         parts = zip(("with views", "without views"), costs, styles, strict=True)
         largest = s.areas(ax, chart.edges(), parts).max()
         ax.set_ylim(0, largest * 1.25 or 1)
-        ax.legend(loc="upper left", ncols=2)
+        c.legend_top(ax, 2)
         c.bytes_axis(ax.yaxis, largest, "Traffic cost")
         chart.draw_time_axis()
     elif chart.by:
@@ -125,7 +126,7 @@ def cost_overhead(chart: Chart) -> None:
     else:
         visible = frame[(frame["kind"] != "unassigned") | r.flags(frame["traffic_cost"] > 0)]
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
-        labels = [kind if kind == "unassigned" else f"{kind}\n{count:,} envelopes" for kind, count in counts]
+        labels = [kind if kind == "unassigned" else f"{kind}\n{pluralize(count, 'envelope')}" for kind, count in counts]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]))
     return chart.show_titles(title, r.coverage_note(frame))
 
@@ -168,7 +169,7 @@ def _draw_control_chart(chart: Chart) -> None:
     if is_above.any():
         marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
         ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)
-    ax.legend(loc="upper left", ncols=4)
+    c.legend_top(ax, 4)
     ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.3)
     chart.draw_time_axis()
 
@@ -226,7 +227,8 @@ def cost_anatomy(chart: Chart) -> None:
     ax.set_ylabel("Envelope")
     counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
     note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
-    return chart.show_titles(f"Traffic cost by envelope: {c.size(total)} in {counts['envelope']:,} envelopes", note)
+    in_envelopes = f"{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
+    return chart.show_titles(f"Traffic cost by envelope: {in_envelopes}", note)
 
 
 @draws("cost.compare")
@@ -253,7 +255,7 @@ def cost_compare(chart: Chart) -> None:
     s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
     omitted = len(frame) - len(visible)
-    notes = ("Hollow: before, filled: after, band: 95 % interval", f"{omitted:,} kinds not shown" if omitted else "")
+    notes = ("Hollow: before, filled: after, band: 95 % interval", f"{pluralize(omitted, 'kind')} not shown" if omitted else "")
     return chart.show_titles("Median traffic cost before and after", *notes)
 
 
@@ -346,8 +348,8 @@ def cost_runway(chart: Chart) -> None:
     ax.plot(times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
     ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
-    ax.set_ylim(0, largest * 1.15)
-    ax.legend(loc="lower left")
+    ax.set_ylim(0, largest * 1.35)
+    c.legend_top(ax, 4)
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
     title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")

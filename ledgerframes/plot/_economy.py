@@ -11,6 +11,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.representation import pluralize
 
 __all__ = [
     "economy_burn_mint",
@@ -29,7 +30,6 @@ MINTED = {  # each with its text and color
 }
 OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
 MAX_CELLS = 14
-MIN_AMOUNT = 1e-9  # a lower limit of an axis without any amount
 PALE_GRAY = "#c5c9ce"
 
 
@@ -65,8 +65,8 @@ def economy_rounds(chart: Chart) -> None:
     burned = s.areas(ax, edges, parts, sign=-1)
     ax.plot((edges[1:] + edges[:-1]) / 2, values["net"], color=c.text_color(ax), linewidth=1.2, label="net")
     ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
-    ax.set_ylim(-burned.max() * 1.15, max(minted.max(), MIN_AMOUNT) * 1.45)
-    ax.legend(loc="upper left", ncols=4)
+    ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.45 or burned.max() * 0.6 or 1)
+    c.legend_top(ax, 4)
     c.amount_axis(ax.yaxis, "Minted and burned")
     return chart.show_titles("Coin minted and burned", _unexplained_note(frame), _known_note(frame), suffix=suffix)
 
@@ -79,8 +79,8 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
     """Return a note on coin that no flow explains, or an empty text without any."""
     count, unknown = int((r.numbers(frame["unexplained"].dropna()) != 0).sum()), int(frame["unexplained"].isna().sum())
     parts = (
-        f"{count:,} rows with an unexplained net" if count else "",
-        f"{unknown:,} rows with unknown amounts" if unknown else "",
+        f"{pluralize(count, 'row')} with an unexplained net" if count else "",
+        f"{pluralize(unknown, 'row')} with unknown amounts" if unknown else "",
     )
     return ", ".join(part for part in parts if part)
 
@@ -107,7 +107,7 @@ def economy_burn_mint(chart: Chart) -> None:
     ]
     highest = s.areas(back, chart.edges(), parts).max()
     c.amount_axis(back.yaxis, "Burned")
-    back.set_ylim(0, max(highest, MIN_AMOUNT) * 1.5)
+    back.set_ylim(0, highest * 1.5 or 1)
     back.grid(visible=False)
     back.legend(loc="upper right")
     ax.set_zorder(back.get_zorder() + 1)
@@ -154,7 +154,7 @@ def _leader_text(row: pd.Series) -> str:
     change = "" if pd.isna(row["change"]) else f", {_arrow(int(row['change']))}"
     share = "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
     amount = float(row["amount"])
-    return f"{amount:,.0f}{share}" if abs(amount) >= 1000 else f"{amount:.4g}{share}"
+    return f"{amount:,.0f}{share}" if abs(amount) >= 1000 else f"{c.plain(float(f'{amount:.4g}'))}{share}"
 
 
 def _arrow(change: int) -> str:
@@ -182,9 +182,9 @@ def economy_reward_split(chart: Chart) -> None:
             lefts, label = np.cumsum(widths) - widths, name if row == 0 else None
             ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
     chart.show_rows([r.label(name) for name in visible], 0.6)
-    ax.set_xlim(0, max(float(totals.max()), MIN_AMOUNT) * 1.12)
+    ax.set_xlim(0, float(totals.max()) * 1.12 or 1)
     c.amount_axis(ax.xaxis, "Reward")
-    ax.legend(loc="lower right")
+    c.legend_right(ax)
     counts = frame["outcome"].astype("str").value_counts()
     outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
     omitted = r.omitted_note(len(totals) - len(visible), len(visible), "providers")
@@ -207,7 +207,7 @@ def economy_purchases(chart: Chart) -> None:
         s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
         c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
         chart.draw_time_axis()
-        return chart.show_titles("Traffic bought", f"{int(frame['purchases'].sum()):,} purchases")
+        return chart.show_titles("Traffic bought", pluralize(int(frame["purchases"].sum()), "purchase"))
     rows = frame[["buyer", "member_id"]].fillna("").assign(bytes=bought)
     table = rows.pivot_table(index="buyer", columns="member_id", values="bytes", aggfunc="sum", observed=True)
     buyers, members = (table.sum(axis=axis).sort_values(ascending=False, kind="stable").index for axis in (1, 0))

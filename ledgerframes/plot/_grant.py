@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._chart import open_chart
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +69,8 @@ def grant_evidence(frame: pd.DataFrame, ax: Axes | None = None, *, milestone: in
         right.grid(visible=False)
         right.set_ylim(0, max(counts[-1], 1) * 1.25)
         c.count_axis(right.yaxis, chart.axis_title("parties_cumulative"))
-        ax.legend(handles=[*ax.lines, *right.lines], loc="upper left", ncols=3)
+        c.legend_top(ax, 3, [*ax.lines, *right.lines])
         chart.show_times(times[0], times[-1])
-        note = f"{request_count:,} requests, {c.size(total[-1])}, {int(counts[-1]):,} parties"
+        note = f"{pluralize(request_count, 'request')}, {c.size(total[-1])}, {pluralize(int(counts[-1]), 'party')}"
         chart.show_titles("Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))
         return ax

@@ -58,7 +58,8 @@ OUTCOMES: s.Styles = {  # from worst to best
     "equal": {"color": s.FINE},
     "none": {"color": s.NOTHING},
 }
-CELL_WIDTH = 0.94  # leaves a gap between cells
+MAX_GAP = 0.06  # between cells, of a cell
+MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
 DAY = pd.Timedelta(1, "D")
 
 
@@ -92,7 +93,8 @@ def reconcile_coverage(chart: Chart) -> None:
 
 def _cell_spans(periods: pd.DataFrame) -> tuple[r.Numbers, r.Numbers]:
     starts, ends = (c.time_numbers(periods[name]) for name in ("period_start", "period_end"))
-    return starts, starts + (ends - starts) * CELL_WIDTH
+    gaps = np.minimum((ends - starts) * MAX_GAP, (ends.max() - starts.min()) * MAX_GAP_OF_ALL)
+    return starts, ends - gaps
 
 
 def _limits(periods: pd.DataFrame) -> tuple[float, float]:
@@ -121,7 +123,8 @@ def reconcile_bounds(chart: Chart) -> None:
     c.count_axis(chart.ax.xaxis, "Offset")
     chart.ax.set_xlim(after.min(), max(through.max(), after.min() + 1))
     pruned = (through - after)[status == "pruned"].sum()
-    notes = [f"{gap.sum():,.0f} offsets not in the store", f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
+    missing = f"{pluralize(int(gap.sum()), 'offset')} not in the store"
+    notes = [missing, f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
     return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
 
 
@@ -281,6 +284,5 @@ def reconcile_paid_traffic_totals(chart: Chart) -> None:
     labels = [f"{outcome}\n{why}" if isinstance(why, str) else str(outcome) for outcome, why in pairs]
     colors = [c.color(1 if outcome in ("different", "only in ledger") else 0) for outcome in frame["outcome"]]
     s.bars(chart, labels, counts, [f"{count:,.0f}" for count in counts], colors=colors)
-    chart.show_rows(labels, 0.42)
     c.log_counts(chart.ax, counts.max(), "Updates and requests")
     return chart.show_titles("Costs in the ledger and in the history", "Costs are compared in the time that both sources have")

@@ -40,7 +40,7 @@ def bars(
         drawn[-1].set_facecolor(c.color(2))
     ax.bar_label(drawn, labels=list(texts), padding=4, fontsize=8, color=c.text_color(ax))
     chart.show_rows(labels)
-    ax.set_xlim(0, float(max((values + left).max(), 1e-9)) * 1.22)
+    ax.set_xlim(0, float((values + left).max()) * 1.22 or 1)
     return drawn
 
 
@@ -61,7 +61,7 @@ def stacked_rows(chart: Chart, labels: Sequence[str], parts: Iterable[Part]) -> 
     chart.ax.bar_label(drawn, labels=[c.size(each) for each in base], padding=4, fontsize=8, color=c.text_color(chart.ax))
     chart.show_rows(labels)
     chart.ax.set_xlim(0, float(base.max()) * 1.22)
-    chart.ax.legend(loc="lower right")
+    c.legend_right(chart.ax)
     return base
 
 
@@ -88,10 +88,10 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
     style: dict[str, Any] = {"marker": "o" if len(table) <= MAX_MARKERS else "", "markersize": 3, "linewidth": 1.2}
     for number, name in enumerate(visible):
         ax.plot(table.index, visible.iloc[:, number], color=c.color(number), label=name, **style)
-    highest = float(np.nanmax(visible.to_numpy(), initial=0))
+    highest, line_count = float(np.nanmax(visible.to_numpy(), initial=0)), 2
     if len(table.columns) > 1 and len(visible.columns):
-        ax.legend(loc="upper left", ncols=3)
-    ax.set_ylim(0, highest * 1.4 or 1)
+        line_count = c.legend_top(ax, 3)
+    ax.set_ylim(0, highest * (1.2 + 0.1 * line_count) or 1)
     chart.draw_time_axis()
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_LINES, MAX_LINES))
     chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))

@@ -37,7 +37,7 @@ def state_rounds(chart: Chart) -> None:
     right.set_ylim(0, float(np.nanmax(traffic, initial=0)) * 1.2 or 1)
     right.set_ylabel("Traffic price (USD per MB)")
     right.grid(visible=False)
-    ax.legend(handles=[*ax.lines, *right.lines], loc="upper left", ncols=2)
+    c.legend_top(ax, 2, [*ax.lines, *right.lines])
     margin = (times[-1] - times[0]) * 0.02 or 0.02
     chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)")
     numbers = known["round_number"].dropna()

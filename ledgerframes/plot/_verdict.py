@@ -110,7 +110,7 @@ def verdict_rejections(chart: Chart) -> None:
         for number, (kind, values) in enumerate(counts.iterrows())
     ]
     ax.set_ylim(0, s.areas(ax, np.arange(25) - 0.5, parts).max() * 1.25)
-    ax.legend(loc="upper left", ncols=2)
+    c.legend_top(ax, 2)
     c.hour_axis(ax)
     c.count_axis(ax.yaxis, "Rejected requests")
     return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
@@ -276,7 +276,8 @@ def verdict_quorums(chart: Chart) -> None:
         for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
     ]
     if chart.by:
-        labels = [f"{group}, {label}" for group, label in zip(chart.labels(), labels, strict=True)]
+        separator = ", " if chart.has_periods else "\n"
+        labels = [f"{group}{separator}{label}" for group, label in zip(chart.labels(), labels, strict=True)]
     if chart.has_periods:
         keys = [*chart.keys, "parties", "threshold", "party_count"]
         s.lines(chart, chart.group_table(counts, counts, keys=keys, labels=labels))
@@ -316,7 +317,7 @@ def verdict_waited_for(chart: Chart) -> None:
     chart.show_rows([f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
     ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
     c.percent_axis(ax.xaxis, chart.axis_title("slow_rate"))
-    ax.legend(loc="lower right")
+    c.legend_right(ax)
     noun = "party" if visible["party"].notna().any() else "participant"
     return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
 

@@ -35,7 +35,7 @@ def votes_price(chart: Chart) -> None:
     used = r.numbers(visible["round_price"])
     if visible["round_price"].notna().any():
         ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
-    ax.legend(loc="upper left", ncols=3)
+    c.legend_top(ax, 3)
     ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
     margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
     chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")

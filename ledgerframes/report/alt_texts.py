@@ -108,6 +108,8 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
     if not np.isfinite(values).any():
         return f"{prefix}without values"
     low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]
+    if low == high:
+        return f"{prefix}{_text(ax.yaxis, low)}"
     return f"{prefix}from {_text(ax.yaxis, low)} to {_text(ax.yaxis, high)}, highest at {_text(ax.xaxis, at)}"
 
 

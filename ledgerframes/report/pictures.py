@@ -82,7 +82,8 @@ def _take_title(figure: Figure) -> tuple[str, str]:
     ax.set_title("", loc="left")
     for note in notes:
         note.set_visible(False)
-    return title, " ".join(f"{note.get_text().rstrip('.')}." for note in notes if note.get_text())
+    texts = [" ".join(text.split()) for text in (title, *(note.get_text() for note in notes))]  # a page breaks lines itself
+    return texts[0], " ".join(f"{text.rstrip('.')}." for text in texts[1:] if text)
 
 
 def _notes(ax: Axes) -> list[Annotation]:

@@ -16,6 +16,7 @@ from ledgerframes.sandbox import Sandbox
 
 PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+REPORT = re.compile(r"^ledgerframes report run verdicts (--during \S+).*")
 # Reports run in tests/report, and the sandbox is served by a fixture.
 NOT_RUN = ("ledgerframes report run", "ledgerframes report diff", "ledgerframes sandbox")
 
@@ -53,7 +54,10 @@ def test_commands_print_what_the_page_shows(
     (profile,) = (text for language, text in blocks() if language == "toml")
     (own_settings / "ledgerframes.toml").write_text(profile.replace("…", str(port)), encoding="utf-8")
     monkeypatch.setenv("LEDGERFRAMES_PROFILE", "local")
+    loads = [(REPORT.sub(r"ledgerframes sync events \1", line), "") for line, _ in commands() if REPORT.match(line)]
     run = [(line, output) for line, output in commands() if not line.startswith(NOT_RUN)]
+    queries = [each for each in run if each[0].startswith("ledgerframes sql")]
+    run = [*(each for each in run if each not in queries), *loads, *queries]  # the page queries after its reports
     assert len(run) >= 5
     for line, output in run:
         capsys.readouterr()

@@ -56,6 +56,13 @@ def test_series_have_their_range_and_the_time_of_the_highest() -> None:
     assert describe_figure(ax.figure) == "Requests: rejected from 1 to 9, highest at 2026-11-04 00:00; unknown without values."
 
 
+def test_a_series_of_one_value_has_no_range() -> None:
+    _, ax = plt.subplots()
+    ax.stairs([5], [0, 1], fill=True, label="share")
+    ax.set_ylabel("Bytes")
+    assert describe_figure(ax.figure) == "Bytes: share 5."
+
+
 def test_areas_have_their_own_heights() -> None:
     _, ax = plt.subplots()
     ax.stairs([5, 9], [0, 1, 2], baseline=[4, 2], fill=True, label="upper")

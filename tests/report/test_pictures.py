@@ -88,6 +88,14 @@ def test_the_page_shows_the_title_as_text(drawn: Drawn) -> None:
     assert metadata["title"] not in texts(data[SVG])
 
 
+def test_the_page_breaks_the_lines_of_title_and_note() -> None:
+    _, ax = plt.subplots()
+    ax.set_title("Cost by\nparticipant", loc="left")
+    ax.annotate("Of some\nrequests", (0, 1), xycoords="axes fraction")
+    _, texts_of_page = draw_pictures(ax.figure)
+    assert (texts_of_page["title"], texts_of_page["note"]) == ("Cost by participant", "Of some requests.")
+
+
 def test_equal_plots_are_equal_files(spend: pd.DataFrame, drawn: Drawn) -> None:
     assert draw_pictures(lf.plot.cost_spend(spend).figure) == drawn
 

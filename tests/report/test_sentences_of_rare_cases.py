@@ -17,6 +17,7 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.registry import notebooks_dir
 from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.testing import frames_of
 from ledgerframes.windows import Window
@@ -74,6 +75,18 @@ def test_a_rate_of_less_than_100_requests_has_no_decimals() -> None:
     assert sentence("03_verdicts.ipynb", "interval =", frames=few) == "14 of 90 decided requests were rejected: 16 % (9 to 25 %)."
     (first, *_) = describe_verdicts(Periods(few, None), Prices())
     assert first["text"] == "14 of 90 decided requests, 16 % (9 to 25 %). 0 of them timed out."
+
+
+def test_one_rejection_is_singular() -> None:
+    two = made_of([("REJECTED", 1, HOUR, 10), ("ACCEPTED", 1, 2 * HOUR, 10)])
+    assert sentence("03_verdicts.ipynb", "interval =", frames=two).startswith("1 of 2 decided requests was rejected: 50 %")
+
+
+def test_fewer_requests_of_a_kind_are_not_fewer_requests_in_all() -> None:
+    before = made_of([("ACCEPTED", 1, n * HOUR, 100) for n in range(3)])
+    after = made_of([("ACCEPTED", 1, n * HOUR, 100) for n in range(2)])
+    details = [detail for each in describe_traffic(Periods(after, before), Prices()) for detail in each["details"]]
+    assert "It is made up of −100 from fewer requests of the same kinds." in details
 
 
 def test_the_cost_of_no_rejection_is_known() -> None:

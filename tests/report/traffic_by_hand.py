@@ -194,7 +194,7 @@ def parts_of_change(before: Stored, after: Stored) -> str:
     new = sum(sum(costs) for kind, costs in second.items() if kind not in both)
     gone = -sum(sum(costs) for kind, costs in first.items() if kind not in both)
     names = [
-        "more requests" if rounded[0] > 0 else "fewer requests",
+        "more requests of the same kinds" if rounded[0] > 0 else "fewer requests of the same kinds",
         "a higher cost per request" if rounded[1] > 0 else "a lower cost per request",
         "another mix of kinds",
         "new kinds",

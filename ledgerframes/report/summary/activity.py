@@ -45,7 +45,8 @@ def _rewards(periods: Periods, prices: Prices) -> str:
         return ""
     rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
     complete = rounds.dropna(subset="amount")
-    text = f"{len(complete):,} of {len(rounds):,} rounds have all their records and a known reward"
+    have, their = ("has", "its") if len(complete) == 1 else ("have", "their")
+    text = f"{len(complete):,} of {pluralize(len(rounds), 'round')} {have} all {their} records and a known reward"
     amount = decimals.total(complete["amount"])
     return f"{text}. Together: {prices.of_coins(amount)}." if isinstance(amount, Decimal) else f"{text}."
 

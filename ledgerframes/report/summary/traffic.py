@@ -130,7 +130,7 @@ def _parts(before: Costs, after: Costs) -> str:
     """Return how much of the change is due to more, dearer, other and new kinds of request."""
     parts = decompose(*(_requests_and_bytes(side.kinds) for side in (before, after)))
     texts = {
-        "more requests" if parts.volume > 0 else "fewer requests": parts.volume,
+        f"{'more' if parts.volume > 0 else 'fewer'} requests of the same kinds": parts.volume,
         "a higher cost per request" if parts.price > 0 else "a lower cost per request": parts.price,
         "another mix of kinds": parts.mix,
         "new kinds": parts.new,

@@ -1,0 +1,202 @@
+"""Titles, notes, legends and ticks fit on the figure, hide no data and can be read."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from test_plot import START, one_party, per_round, result, texts_of
+
+from ledgerframes import plot
+from ledgerframes.plot._canvas import amount_axis, bytes_axis, percent_axis, plain
+
+NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays():
+    yield
+    plt.close("all")
+
+
+def named(frame, *columns):
+    """The frame with long names in these columns."""
+    names = [f"{NAME}{number:02d}" for number in range(len(frame))]
+    return frame.assign(**{column: pd.Series(names, dtype="str") for column in columns})
+
+
+def rates(rows):
+    return named(result("verdict.outcomes", "participant", over_time=True)(rows), "submitting_participant_uid")
+
+
+def of_templates(name, rows=40):
+    frame = result(name, "template", over_time=True)(rows)
+    names = pd.Series([f"Some.Long.Module{each % 8}.Name:AndTemplate" for each in range(len(frame))], dtype="str")
+    return frame.assign(template_name=names, kind=pd.Categorical(["transaction"] * len(frame)))
+
+
+WIDE = {
+    "a note of four sentences": lambda: plot.verdict_rejection_rates(rates(40)),
+    "a long title": lambda: plot.verdict_quorums(
+        named(result("verdict.quorums", "participant")(40), "submitting_participant_uid")
+    ),
+    "a fixed note": lambda: plot.activity_what_if(named(result("activity.what_if")(40), "party")),
+    "a legend of templates": lambda: plot.verdict_latency(of_templates("verdict.latency")),
+    "a legend of quorums": lambda: plot.verdict_quorums(of_templates("verdict.quorums")),
+}
+
+
+@pytest.mark.parametrize("draw", WIDE.values(), ids=WIDE)
+def test_long_texts_stay_on_the_figure_and_leave_the_axes_their_width(draw):
+    ax = draw()
+    ax.figure.draw_without_rendering()
+    renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    legend = [ax.get_legend()] if ax.get_legend() else []
+    for text in [*ax.texts, *legend, ax._left_title]:
+        box = text.get_window_extent(renderer)
+        assert box.x0 >= whole.x0 - 1
+        assert box.x1 <= whole.x1 + 1
+        assert box.y1 <= whole.y1 + 1
+    assert ax.get_window_extent(renderer).width > whole.width * 0.4
+
+
+def test_title_and_note_do_not_overlap():
+    ax = plot.verdict_rejection_rates(rates(40))
+    ax.figure.draw_without_rendering()
+    renderer = ax.figure.canvas.get_renderer()
+    note = next(text for text in ax.texts if text.get_text().startswith("Hatched"))
+    assert "\n" in note.get_text()
+    assert note.get_window_extent(renderer).y1 <= ax._left_title.get_window_extent(renderer).y0
+
+
+def split():
+    return plot.economy_reward_split(result("economy.reward_split")(1))
+
+
+def overhead():
+    return plot.cost_overhead(result("cost.overhead", "participant")(4).assign(traffic_cost=900))
+
+
+@pytest.mark.parametrize("draw", [split, overhead])
+def test_a_legend_hides_no_bar_or_its_text(draw):
+    ax = draw()
+    ax.figure.draw_without_rendering()
+    renderer = ax.figure.canvas.get_renderer()
+    legend = ax.get_legend().get_window_extent(renderer)
+    assert not any(bar.get_window_extent(renderer).overlaps(legend) for bar in [*ax.patches, *ax.texts])
+
+
+def test_a_legend_hides_no_forecast():
+    hours = START + pd.to_timedelta(np.arange(200), unit="h")
+    balance = np.linspace(2_000_000, -6_000_000, 200).round().astype("int64")
+    frame = result("cost.runway")(200)
+    frame = frame.assign(hour=hours, balance_low=balance - 20_000, balance_middle=balance, balance_high=balance + 20_000)
+    ax = plot.cost_runway(frame.astype(result("cost.runway")(1).dtypes.to_dict()))
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
+    (line,) = (each for each in ax.lines if each.get_label() == "mean burn")
+    points = line.get_transform().transform(line.get_xydata())
+    assert not any(legend.contains(*point) for point in points)
+
+
+def test_all_lines_are_below_their_legend():
+    ax = plot.verdict_quorums(of_templates("verdict.quorums"))
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
+    highest = max(line.get_transform().transform(line.get_xydata())[:, 1].max() for line in ax.lines)
+    assert highest < legend.y0
+
+
+# -- ticks --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(35e9, "35,000,000,000"), (1e-5, "0.00001"), (0.1 + 0.2, "0.3"), (12_345.5, "12,345.5"), (0.0, "0"), (-2.5, "-2.5")],
+)
+def test_numbers_have_no_exponent(number, text):
+    assert plain(number) == text
+
+
+@pytest.mark.parametrize(
+    ("set_axis", "highest", "text"),
+    [
+        (lambda axis: amount_axis(axis, "Coin"), 35e9, "30,000,000,000"),
+        (lambda axis: bytes_axis(axis, 6e15, "Cost"), 6e15, "6,000,000"),
+        (lambda axis: percent_axis(axis, "Share"), 1_234.0, "100,000"),
+        (lambda axis: amount_axis(axis, "Coin"), 5e-5, "0.00005"),
+    ],
+)
+def test_ticks_have_no_exponent(set_axis, highest, text):
+    ax = mpl.figure.Figure().subplots()
+    ax.set_ylim(0, highest)
+    set_axis(ax.yaxis)
+    ticks = [label.get_text() for label in ax.get_yticklabels()]
+    assert text in ticks
+    assert not any("e" in tick for tick in ticks)
+
+
+def test_small_amounts_of_leaders_have_no_exponent():
+    frame = result("economy.leaderboard")(1)
+    ax = plot.economy_leaderboard(frame.assign(amount=pd.Series([Decimal("0.000012")], dtype=frame["amount"].dtype)))
+    assert any(text.startswith("0.000012") for text in texts_of(ax))
+
+
+@pytest.mark.parametrize(
+    ("draw", "make"),
+    [
+        (plot.economy_rounds, per_round("economy.rounds")),
+        (plot.activity_concentration, per_round("activity.concentration")),
+        (plot.activity_rounds, one_party),
+    ],
+)
+def test_one_round_is_named_once(draw, make):
+    ax = draw(make(1))
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    ticks = [tick.label1.get_text() for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert ticks == ["41200"]
+
+
+def test_bars_without_any_length_have_an_axis_that_can_be_read():
+    frame = result("activity.weights", "party")(3)
+    ax = plot.activity_weights(frame.assign(weight=(frame["weight"] * 0)))
+    assert ax.get_xlim() == (0, 1)
+
+
+# -- cells and counts ---------------------------------------------------------------------------------------------------
+
+
+def test_a_gap_between_two_cells_is_no_time_without_data():
+    days = START + pd.to_timedelta([0, 1], unit="D")
+    frame = result("reconcile.coverage", over_time=True)(2)
+    frame = frame.assign(period_start=days, period_end=days + pd.Timedelta(1, "D"), dataset="events", status="ok")
+    ax = plot.reconcile_coverage(frame.astype({"dataset": "category", "status": "category"}))
+    ends = sorted(path.vertices[:, 0].max() for each in ax.collections for path in each.get_paths())
+    first_end = pd.Timestamp("2026-11-09", tz="UTC").timestamp() / 86_400
+    assert 0 < first_end - ends[0] < 15 / 1_440  # days
+
+
+def test_many_cells_keep_their_gaps():
+    ax = plot.reconcile_coverage(result("reconcile.coverage", over_time=True)(200).assign(dataset="events"))
+    paths = [path.vertices[:, 0] for each in ax.collections for path in each.get_paths()]
+    assert all(np.ptp(x) == pytest.approx(0.94 / 24) for x in paths)
+
+
+def test_one_is_singular():
+    assert any("1 row with an unexplained net" in text for text in texts_of(plot.economy_rounds(per_round("economy.rounds")(1))))
+    purchases = result("economy.purchases", over_time=True)(1).assign(purchases=1)
+    assert "1 purchase" in [text.split(".")[0] for text in texts_of(plot.economy_purchases(purchases))]
+    anatomy = plot.cost_anatomy(result("cost.anatomy")(1))
+    assert anatomy.get_title(loc="left").endswith("in 1 envelope")
+    evidence = plot.grant_evidence(result("grant.evidence")(1).assign(requests=1, parties_cumulative=1))
+    assert any(text.startswith("1 request, ") and "1 party" in text for text in texts_of(evidence))
+    bounds = result("reconcile.bounds")(1).assign(gap_before=1)
+    assert any("1 offset not in the store" in text for text in texts_of(plot.reconcile_bounds(bounds)))
