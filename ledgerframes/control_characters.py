@@ -8,7 +8,8 @@ import re
 __all__ = ["UNSAFE", "escape_control", "escape_html"]
 
 # Control characters, and the characters that change the direction of text: a terminal or a browser would interpret them.
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Half of a surrogate pair, such as a byte of a file name that is not UTF-8, cannot be printed at all.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def escape_control(text: str) -> str:

@@ -6,6 +6,7 @@ import functools
 import os
 import pickle
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -284,11 +285,19 @@ def connect(
 def _frozen_catalog(snapshot: object) -> Path | None:
     if not snapshot:
         return None
-    if not isinstance(snapshot, str | Path) or not Path(snapshot).is_file():
+    path = Path(snapshot).absolute() if isinstance(snapshot, str | Path) else None
+    if not path or not _is_file(path):
         raise UsageError(
             f"snapshot= must be the path of a frozen catalog, got {str(snapshot)!r}. Check LEDGERFRAMES_SNAPSHOT, too."
         )
-    return Path(snapshot)
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is such a file, also for a path that no file can have."""
+    with suppress(OSError, ValueError):
+        return path.is_file()
+    return False
 
 
 @functools.cache

@@ -10,10 +10,10 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from ledgerframes.errors import UsageError
 
@@ -23,6 +23,20 @@ ENVIRONMENT = "LEDGERFRAMES_"
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
 TOKENS = {"token", "token_file", "token_env"}
+
+
+def _absolute(path: Path) -> Path:
+    """Return a path that stays the same in another current directory, as of a worker."""
+    try:
+        str(path).encode()
+        return path.expanduser().absolute()
+    except UnicodeEncodeError:
+        raise ValueError("must be a path in UTF-8") from None
+    except RuntimeError:
+        raise ValueError(f"must be a path, got the home directory of an unknown user in {str(path)!r}") from None
+
+
+LocalPath = Annotated[Path, AfterValidator(_absolute)]
 
 
 class Vocabulary(BaseModel):
@@ -160,11 +174,11 @@ class Settings(BaseModel):
     ledger_url: tuple[str, ...] = ()
     wallet_url: tuple[str, ...] = ()
     token: SecretStr | Callable[[], str | None] | None = Field(default=None, repr=False)
-    token_file: Path | None = None
+    token_file: LocalPath | None = None
     token_env: str | None = None
-    ca_file: Path | None = None
-    client_cert_file: Path | None = None
-    client_key_file: Path | None = None
+    ca_file: LocalPath | None = None
+    client_cert_file: LocalPath | None = None
+    client_key_file: LocalPath | None = None
     vocabulary: Vocabulary = Vocabulary()
     store: str | Path = Field(default_factory=lambda: local_dir() / "store")
     limits: Limits = Limits()
@@ -216,7 +230,7 @@ class Settings(BaseModel):
             raise ValueError("must be s3://bucket/prefix for an object store, with two slashes")
         if "://" in address and re.search(r"(^|&)(access_key|secret_key|session_token)=", options):
             raise ValueError("must not contain keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
-        return store
+        return store if "://" in address else _absolute(Path(store))
 
     @field_validator("vocabulary", mode="before")
     @classmethod

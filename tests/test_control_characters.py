@@ -8,8 +8,8 @@ import ledgerframes as lf
 from ledgerframes.control_characters import escape_control, escape_html
 from ledgerframes.errors import DecodeError, ServiceError
 
-EVIL = "a\x1b[31mred\x07\u202eevil\u2066\x9b\x00"
-SHOWN = "a\\x1b[31mred\\x07\\u202eevil\\u2066\\x9b\\x00"
+EVIL = "a\x1b[31mred\x07\u202eevil\u2066\x9b\x00\udce9"
+SHOWN = "a\\x1b[31mred\\x07\\u202eevil\\u2066\\x9b\\x00\\udce9"
 
 
 def test_escapes_show_what_was_sent() -> None:

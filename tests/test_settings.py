@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,6 +155,9 @@ def test_connecting_writes_nothing(own_settings: Path) -> None:
         (lambda: lf.connect(3), "profile= must be the name of a profile, got 3"),
         (lambda: lf.connect(snapshot=3), "snapshot= must be the path of a frozen catalog"),
         (lambda: lf.connect(snapshot="no-such-file"), "snapshot= must be the path of a frozen catalog"),
+        (lambda: lf.connect(snapshot="x" * 300), "snapshot= must be the path of a frozen catalog"),
+        (lambda: lf.connect(store="data\udce9"), "store= must be a path in UTF-8"),
+        (lambda: lf.connect(store="~nobody-of-this-name/data"), "the home directory of an unknown user"),
         (lambda: lf.connect(faults=3), "faults= must be"),
         (lambda: lf.connect(page_size="many"), "page_size="),
         (lambda: lf.connect(history_url=3), "history_url="),
@@ -175,3 +179,13 @@ def test_each_layer_is_read_once_and_in_order(profile: Path, monkeypatch: pytest
     assert list(layers) == ["keyword", "environment", "ledgerframes.toml"]
     assert (layers["keyword"], layers["environment"]["page_size"]) == ({"retries": 2}, "300")
     assert layers["ledgerframes.toml"]["max_concurrency"] == 2
+
+
+def test_paths_stay_the_same_in_another_directory(own_settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {name: f"keys/{name}" for name in ("token_file", "ca_file", "client_cert_file", "client_key_file")}
+    net = lf.connect("sandbox", store="data", **files)
+    (own_settings / "other").mkdir()
+    monkeypatch.chdir(own_settings / "other")
+    worker = pickle.loads(pickle.dumps(net))
+    assert str(worker.store.location) == f"{own_settings}/data/{net.name}"
+    assert {name: getattr(net.settings, name) for name in files} == {name: own_settings / path for name, path in files.items()}

@@ -30,7 +30,7 @@ class CertificateFiles(NamedTuple):
     def of(cls, settings: Settings) -> CertificateFiles:
         """Return the files that settings name."""
         paths = (settings.ca_file, settings.client_cert_file, settings.client_key_file)
-        return cls(*(str(path.expanduser()) if path else None for path in paths))
+        return cls(*(str(path) if path else None for path in paths))
 
 
 def ssl_context(default: Callable[[], ssl.SSLContext], files: CertificateFiles) -> ssl.SSLContext:

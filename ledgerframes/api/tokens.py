@@ -44,7 +44,7 @@ def token_source(settings: Settings) -> TokenSource:
     """
     token = settings.token
     if settings.token_file is not None:
-        path = settings.token_file.expanduser()
+        path = settings.token_file
         return lambda: _bare_token(_read_file(path), f"token_file {path}")
     if settings.token_env is not None:
         name = settings.token_env
@@ -63,8 +63,8 @@ def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
             text = f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL."
             warn_caller(escape_control(text), UserWarning)
     secrets = {"token_file": settings.token_file if urls else None, "client_key_file": settings.client_key_file}
-    for name, path in ((name, path.expanduser()) for name, path in secrets.items() if path):
-        if os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+    for name, path in secrets.items():
+        if path and os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
             text = f"Other users of this machine can read {name} {path}. Run: chmod 600 {path}"
             warn_caller(escape_control(text), UserWarning)
 

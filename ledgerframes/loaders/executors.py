@@ -12,7 +12,8 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ledgerframes.errors import LedgerframesError, UsageError, WorkerError
@@ -48,25 +49,31 @@ def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | Non
     Raises
     ------
     WorkerError
-        If workers keep dying, or the caller's executor is broken.
+        If workers keep dying, or the caller's executor is broken or cancels a task.
     """
     pool: Any = processes(cores()) if executor is None else executor
     width = 2 * cores() if executor is None else 1 if isinstance(executor, Inline) else MAX_QUEUE
     queue, running, deaths = deque(tasks), dict[Future[R], T](), 0
+    ended = SimpleQueue[Future[R]]()  # concurrent.futures.wait never returns a task that shutdown(cancel_futures=True) cancels
     try:
         while queue or running:
             while queue and len(running) < width:
                 task = queue.popleft()
-                running[_submit(pool, function, task)] = task
-            future = next(iter(wait(running, NO_TIMEOUT, FIRST_COMPLETED).done))
-            if not _is_worker_death(future):
+                future = _submit(pool, function, task)
+                running[future] = task
+                future.add_done_callback(ended.put)
+            future = ended.get(timeout=NO_TIMEOUT)
+            if future not in running:  # its pool was replaced
+                continue
+            loss = _loss(future)
+            if loss is None:
                 deaths = 0
                 yield running.pop(future), _result(future)
                 continue
             deaths += 1
             if deaths > MAX_DEATHS or executor is not None:  # only the caller can replace the workers of its executor
-                cause = OWN_WORKERS_DIED if executor is None else "A worker of executor= died."
-                raise WorkerError(f"{cause} Committed data stays, so run again to resume.") from future.exception()
+                cause = OWN_WORKERS_DIED if executor is None else "A worker of executor= died, or its task was canceled."
+                raise WorkerError(f"{cause} Committed data stays, so run again to resume.") from loss
             queue.extendleft(running.values())
             running.clear()
             pool.shutdown(kill_workers=True)
@@ -89,10 +96,13 @@ def _submit(executor: Executor, function: Callable[[T], R], task: T) -> Future[R
         raise UsageError(f"executor= does not accept tasks ({error}). Create a new one.") from error
 
 
-def _is_worker_death(future: Future[Any]) -> bool:
-    """Return whether the worker died, for which Dask has its own error."""
-    error = future.exception()
-    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+def _loss(future: Future[Any]) -> BaseException | None:
+    """Return the error if the worker died, also that of Dask, or if the task was canceled."""
+    try:
+        error = future.exception()
+    except CancelledError as cancelled:
+        return cancelled
+    return error if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker" else None
 
 
 def _result(future: Future[R]) -> R:

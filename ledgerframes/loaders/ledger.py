@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from numbers import Integral
 from typing import Literal, TypedDict, Unpack, overload
 
 import pandas as pd
@@ -21,7 +22,7 @@ from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow, gap
-from ledgerframes.loaders.sync import Loader, Reader, load, require_coverage
+from ledgerframes.loaders.sync import Loader, load, require_coverage
 from ledgerframes.network import Network
 
 __all__ = ["load_updates"]
@@ -89,7 +90,7 @@ class LedgerLoader(Loader[OffsetRange]):
         return chunk.stop - chunk.start
 
     @property
-    def reader(self) -> Reader[OffsetRange]:
+    def reader(self) -> OffsetReader:
         """Function that reads the pages of one chunk."""
         return OffsetReader(self.net, self.ledger_filter, self.page_size, self.descending, self.on_bad_item)
 
@@ -236,9 +237,7 @@ def load_updates(
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
     """Return the offsets to load, up to the end of the ledger, or offline of the store."""
-    for name, offset in (("after", after), ("through", through)):
-        if offset is not None and (not isinstance(offset, int) or offset < 0):
-            raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
+    after, through = _whole_number("after", after), _whole_number("through", through)
     end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
     if net.offline:
         require_coverage(net, "the offsets of this filter are", [] if end else ["offsets"])
@@ -250,14 +249,21 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
     return ledger_filter.offset_range(start, stop)
 
 
+def _whole_number(name: str, offset: object) -> int | None:
+    """Return an offset, also one from a frame, whose integers are those of NumPy."""
+    if offset is None:
+        return None
+    if isinstance(offset, bool) or not isinstance(offset, Integral) or offset < 0:
+        raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
+    return int(offset)
+
+
 def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
     with ledger.net.waits.session(lambda text: None, stop), ThreadPoolExecutor(1) as pool:
         try:
-            reached = pool.submit(
-                follow, ledger.net, ledger.ledger_filter, ledger.offsets.stop, poll_seconds, stop, ledger.on_bad_item
-            )
+            reached = pool.submit(follow, ledger.reader, ledger.offsets.stop, poll_seconds, stop)
             with suppress(KeyboardInterrupt):
                 return reached.result(NO_TIMEOUT)
             stop.set()

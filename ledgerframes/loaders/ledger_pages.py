@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,14 +69,11 @@ class OffsetReader:
                 if rest == before:
                     raise
             except InvalidRequestError as error:
-                if page_size == 1 or "size" not in error.detail.lower():
-                    raise
-                page_size = max(1, page_size // 2)
-                logger.warning("page_size_reduced network=%s page_size=%d error=%s", self.net.name, page_size, error.detail)
+                page_size = self.reduce_page_size(page_size, error)
             except PrunedOffsetError:
-                batch = self._gap(rest[0])
-                rest = rest[0].difference([batch.extent])
-                yield batch
+                pruned = self.pruned_start(rest[0])
+                rest = rest[0].difference([pruned])
+                yield gap(self.net, pruned)
 
     def __getstate__(self) -> dict[str, Any]:
         """Raise UsageError instead of sending a token to another process."""
@@ -84,12 +81,20 @@ class OffsetReader:
             raise UsageError("executor= cannot send token= to other processes. Use token_file= or token_env= instead.")
         return dict(self.__dict__)
 
-    def _gap(self, rest: OffsetRange) -> Batch:
+    def reduce_page_size(self, page_size: int, error: InvalidRequestError) -> int:
+        """Return a smaller page size, or raise the error if it is about something else."""
+        if page_size == 1 or "size" not in error.detail.lower():
+            raise error
+        page_size = max(1, page_size // 2)
+        logger.warning("page_size_reduced network=%s page_size=%d error=%s", self.net.name, page_size, error.detail)
+        return page_size
+
+    def pruned_start(self, rest: OffsetRange) -> OffsetRange:
         """Return the pruned start of a range, whose end the error may not contain."""
         pruned = pruned_through(self.net)
         if pruned <= rest.start:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
-        return gap(self.net, replace(rest, stop=min(rest.stop, pruned)))
+        return replace(rest, stop=min(rest.stop, pruned))
 
     def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
         buffer = _UpdateBuffer(rest, self.descending)
@@ -179,27 +184,30 @@ def _page_bounds(page: UpdatesPage) -> bytes:
 # -- following ------------------------------------------------------------------------------------------------------
 
 
-def follow(
-    net: Network,
-    ledger_filter: LedgerFilter,
-    after: int,
-    poll_seconds: float,
-    stop: threading.Event,
-    on_bad_item: OnBadItem = "raise",
-) -> int:
+def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threading.Event) -> int:
     """Commit what the ledger appends until an event is set, and return the last offset.
 
     Everything through the offset ``after`` must be in the store. The seconds are the pause after a page without updates.
     """
-    additions, page_size = Additions(), net.settings.limits.page_size
+    net, ledger_filter, page_size, additions = reader.net, reader.ledger_filter, reader.page_size, Additions()
     buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))
-    token, request = None, ledger_filter.request(after, page_size)
+    token: str | None = None
     while not stop.is_set():
+        if not token:
+            request = ledger_filter.request(buffer.known.stop, page_size)
         try:
             response = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
         except InvalidPageTokenError:
-            token, request = None, ledger_filter.request(buffer.known.stop, page_size)  # the token has expired
+            token = None  # it has expired
             stop.wait(poll_seconds)
+            continue
+        except InvalidRequestError as error:
+            page_size, token = reader.reduce_page_size(page_size, error), None
+            continue
+        except PrunedOffsetError:
+            pruned = reader.pruned_start(ledger_filter.offset_range(buffer.known.stop, MAX_OFFSET))
+            _commit(net, [*buffer.flush(), gap(net, pruned)])
+            buffer, token = _UpdateBuffer(replace(pruned, start=pruned.stop, stop=MAX_OFFSET)), None
             continue
         except (ServiceError, TransportError):
             if stop.is_set():  # which ends the wait for a host that is busy
@@ -208,19 +216,17 @@ def follow(
         page, tables, bad_items = decode_updates(response, ledger_filter)
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:
-            _commit(net, buffer)
+            _commit(net, buffer.flush())
             additions.note(tables)
-            settle(net, bad_items, on_bad_item, additions)
+            settle(net, bad_items, reader.on_bad_item, additions)
             additions.log(net.name)
         else:
             stop.wait(poll_seconds)
         token = page.next_page_token
-        if not token:
-            request = ledger_filter.request(buffer.known.stop, page_size)
-    _commit(net, buffer)
+    _commit(net, buffer.flush())
     return buffer.known.stop
 
 
-def _commit(net: Network, buffer: _UpdateBuffer) -> None:
-    for batch in buffer.flush():
-        net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)
+def _commit(net: Network, batches: Iterable[Batch]) -> None:
+    for batch in batches:
+        net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, gap=batch.gap, source=batch.source)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
-from ledgerframes.errors import CoverageError, LedgerframesError, UsageError
+from ledgerframes.errors import CoverageError, LedgerframesError, StoreError, UsageError
 from ledgerframes.extents import Extent, ExtentRange
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
@@ -216,6 +216,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
             with closing(run(fetch, chunks, pool)) as outcomes:
                 for chunk, report in outcomes:
                     for item in report.items:
+                        _require_files(loader.net, item)
                         commit(item)
                     additions.add(report.additions)
                     loader.finish_chunk(chunk, report.error)
@@ -275,6 +276,19 @@ def _fetch_chunk(
     except LedgerframesError as error:
         report.error = error
     return report
+
+
+def _require_files(net: Network, item: CommitItem) -> None:
+    """Refuse a segment whose files only its worker sees."""
+    location = net.store.location
+    if isinstance(item, Segment) and location.local_path:
+        for file in item.files.values():
+            if not location.exists(file.path):
+                raise StoreError(
+                    f"A worker of executor= wrote {file.path}, which is not in {location} on this machine. "
+                    "Use workers that share this directory, or set store= to an object store.",
+                    path=f"{location}/{file.path}",
+                )
 
 
 def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:

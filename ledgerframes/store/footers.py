@@ -26,7 +26,9 @@ def paths_to_open(location: Location, files: Sequence[SegmentFile], *, allow_dam
     With `allow_damage`, a damaged file gets a path that does not exist, so that only scans fail that open it.
     """
     paths = []
-    for file, info in zip(files, location.filesystem.get_file_info([file.path for file in files]), strict=True):
+    with location.translate_errors():
+        infos = location.filesystem.get_file_info([file.path for file in files])
+    for file, info in zip(files, infos, strict=True):
         if info.type != fs.FileType.File:
             path = f"{location}/{file.path}"
             raise StoreError(f"The file {file.path} of {location} was pruned or lost. {LOST_FILE_STEP}", path=path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import io
@@ -30,6 +31,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "connect_timeout": float,
     "request_timeout": float,
 }
+# What a damaged disk reports, and Arrow of a damaged file. Any other code says nothing about the content.
+DAMAGE_CODES = (errno.EIO, None)
 MAX_LISTINGS = 5  # of a directory that other processes change
 MAX_TAIL = 1 << 20  # bytes: more than the footer of any segment
 TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow tries each request three times
@@ -95,15 +98,15 @@ class Location:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raise errors of an object store as StoreError, except for a missing file."""
+        """Raise refusals as StoreError, but not a missing or damaged file."""
         try:
             yield
         except FileNotFoundError:
             raise
         except OSError as error:
-            if self.local_path:
+            if self.local_path and error.errno in DAMAGE_CODES:
                 raise
-            raise object_store_error(self, error) from error
+            raise inaccessible_error(self, error) from error
 
     def require_bucket(self) -> None:
         """Refuse an object store without the bucket, unless the credentials may not look it up."""
@@ -303,6 +306,16 @@ def object_store_error(location: Location, error: Exception) -> StoreError:
     host = dict(parse_qsl(location.options)).get("endpoint_override", "").rpartition("@")[2]
     name = f"{location} at {host}" if host else str(location)
     return StoreError(f"The object store of {name} {problem} ({detail}). {step}", path=str(location))
+
+
+def inaccessible_error(location: Location | Path, error: Exception) -> StoreError:
+    """Return the error for a store that the system refuses to open."""
+    if isinstance(location, Location) and not location.local_path:
+        return object_store_error(location, error)
+    return StoreError(
+        f"Cannot access {location}: {error}. Remove the cause, or set LEDGERFRAMES_STORE or store= to another directory.",
+        path=str(location),
+    )
 
 
 def not_writable_error(location: Location | Path, error: Exception) -> StoreError:

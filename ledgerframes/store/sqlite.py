@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.location import not_writable_error
+from ledgerframes.store.location import inaccessible_error, not_writable_error
 
 BUSY_SECONDS = 120.0
 # Primary error codes that say nothing about the content: PERM, BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
 ACCESS_CODES = frozenset({3, 5, 6, 8, 10, 13, 14})
+LOCK_CODES = frozenset({5, 6})
 MAX_PROBLEMS = 3
 SEAL_TABLE = "CREATE TABLE seal (digest TEXT NOT NULL)"
 UNSEALED = "unsealed"
@@ -101,7 +102,7 @@ class Database:
 
     def _open_file_or_memory(self, stack: ExitStack) -> sqlite3.Connection:
         """Open the file, or an empty one in memory if it has no tables."""
-        if self.path.exists():
+        if self._exists():
             connection = stack.enter_context(closing(self._connect("rw")))
             if self._version(connection):
                 return connection
@@ -142,10 +143,16 @@ class Database:
 
     def has_tables(self) -> bool:
         """Return whether the file exists and has tables."""
-        if not self.path.exists():
+        if not self._exists():
             return False
         with self._store_errors(), closing(self._connect("rw")) as connection:
             return self._version(connection) > 0
+
+    def _exists(self) -> bool:
+        try:
+            return self.path.exists()
+        except OSError as error:  # a directory that this user may not enter, or a name that is too long
+            raise inaccessible_error(self.path.parent, error) from error
 
     def is_known_version(self) -> bool:
         """Return whether the file is not newer than this version, as far as it can be read."""
@@ -156,6 +163,13 @@ class Database:
     def damage_error(self, reason: object) -> StoreError:
         """Return the error for a damaged file."""
         return StoreError(f"Cannot read the {self.noun} {self.name}: {reason}. {self.damage_step}", path=self.name)
+
+    def _lock_error(self, reason: object) -> StoreError:
+        return StoreError(
+            f"Another process has used the {self.noun} {self.name} for more than {BUSY_SECONDS:.0f} s ({reason}). "
+            "Wait until it ends, then run again.",
+            path=self.name,
+        )
 
     @property
     def name(self) -> str:
@@ -189,6 +203,8 @@ class Database:
         try:
             yield
         except sqlite3.DatabaseError as error:
+            if _primary_code(error) in LOCK_CODES:
+                raise self._lock_error(error) from error
             if is_access_error(error):
                 raise not_writable_error(self.path.parent, error) from error
             raise self.damage_error(error) from error
@@ -197,8 +213,12 @@ class Database:
 
 
 def is_access_error(error: BaseException | None) -> bool:
-    """Return whether an error of SQLite says nothing about the content of the file."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES
+    """Return whether an error says nothing about the content of the file."""
+    return isinstance(error, OSError) or _primary_code(error) in ACCESS_CODES
+
+
+def _primary_code(error: BaseException | None) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def is_in_memory(connection: sqlite3.Connection) -> bool:

@@ -20,6 +20,7 @@ from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.remote import RemoteCatalog
+from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.version import installed_version
@@ -194,10 +195,10 @@ class Store:
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
         filesystem, rows = self.location.filesystem, part.filter()
-        tables = {
-            name: pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
-            for name, file in segment.files.items()
-        }
+        tables = {}
+        for name, file in segment.files.items():
+            with damage_as_store_error(name, self.location):
+                tables[name] = pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
         cut = replace(segment, segment_id=new_segment_id(), extent=part, files={})
         return write_segment_files(self.location, dataset, cut, [tables])
 

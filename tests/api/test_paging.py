@@ -112,7 +112,7 @@ def test_pages_of_updates_without_progress_end(tmp_path: Path) -> None:
 def test_followed_pages_must_join(pages: list[Page], tmp_path: Path) -> None:
     answers = iter(pages)
     with pytest.raises(DecodeError):
-        follow(net_of(lambda _: next(answers), tmp_path), ledger_filter(), 0, 0.01, threading.Event())
+        follow(OffsetReader(net_of(lambda _: next(answers), tmp_path), ledger_filter(), 500, False), 0, 0.01, threading.Event())
 
 
 def test_a_followed_ledger_resumes_after_a_token_has_expired(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_followed_ledger_resumes_after_a_token_has_expired(tmp_path: Path) -> 
         return updates_page(7, 9, 8, token="b")
 
     net = net_of(respond, tmp_path)
-    assert follow(net, ledger_filter(), 0, 0.01, stop) == 9
+    assert follow(OffsetReader(net, ledger_filter(), 500, False), 0, 0.01, stop) == 9
     assert begins == [(0, None), (0, "a"), (7, None)]
     assert net.store.missing_parts(LEDGER, ledger_filter().offset_range(0, 9)) == []
 

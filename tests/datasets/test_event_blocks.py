@@ -17,7 +17,7 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder, event_tables
-from ledgerframes.datasets.events.wire import Event, Update
+from ledgerframes.datasets.events.wire import Event, Node, Reassignment, Update
 from ledgerframes.errors import DecodeError
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.sandbox import Sandbox
@@ -121,6 +121,22 @@ def test_no_items_give_every_table_empty(blocks: list[list[Event]]) -> None:
 def test_an_update_that_is_neither_transaction_nor_reassignment_is_refused() -> None:
     with pytest.raises(DecodeError, match="neither a transaction"):
         built_in_blocks([[Event(update=Update(update_id="a", record_time="2026-11-01T00:00:00Z"))]], UPDATE_TABLES)
+
+
+def test_an_update_that_is_both_transaction_and_reassignment_is_refused() -> None:
+    move = Reassignment(
+        source_synchronizer="a",
+        target_synchronizer="b",
+        migration_id=4,
+        unassign_id="1",
+        reassignment_counter=1,
+        contract_id="00",
+    )
+    update = Update(update_id="a", record_time="2026-11-01T00:00:00Z", event=move)
+    assert built_in_blocks([[Event(update=update)]], UPDATE_TABLES)["reassignments"].num_rows == 1
+    update.events_by_id = {"a:0": Node(event_id="a:0", contract_id="00", template_id="p:M:E", event_type="created_event")}
+    with pytest.raises(DecodeError, match=r"both a transaction .* and a reassignment"):
+        built_in_blocks([[Event(update=update)]], UPDATE_TABLES)
 
 
 def test_a_batch_built_does_not_keep_the_structs_it_was_built_from(lines: bytes) -> None:

@@ -309,6 +309,7 @@ def test_unknown_templates_are_refused(tmp_path: Path) -> None:
         ({"through": 10**12}, "at most the ledger's end"),
         ({"shape": "round"}, "shape"),
         ({"after": "5"}, "whole number"),
+        ({"after": True}, "whole number"),
         ({"page_size": 0}, "page_size"),
         ({"follow": True, "through": 5}, "cannot be combined"),
         ({"follow": True, "descending": True}, "cannot be combined"),
@@ -319,6 +320,13 @@ def test_unknown_templates_are_refused(tmp_path: Path) -> None:
 def test_calls_that_make_no_sense_are_refused(tmp_path: Path, asked: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         lf.load_updates(connect(tmp_path), **asked)
+
+
+def test_offsets_of_a_frame_are_offsets(tmp_path: Path) -> None:
+    frames = lf.load_updates(connect(tmp_path), through=100_000)
+    offsets = frames.ledger_updates["offset"]
+    between = lf.load_updates(connect(tmp_path), after=offsets.min(), through=offsets.max())
+    assert between.ledger_updates["offset"].tolist() == offsets.tolist()[1:]
 
 
 def test_tokens(tmp_path: Path) -> None:

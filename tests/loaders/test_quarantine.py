@@ -19,7 +19,7 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.errors import DecodeError, IntegrityError, UsageError
 from ledgerframes.loaders import bulk_object, state
 from ledgerframes.loaders.ledger_filter import open_ledger
-from ledgerframes.loaders.ledger_pages import follow
+from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.store.prune import prune
 
 Item = dict[str, Any]
@@ -205,7 +205,7 @@ def test_following_goes_on_after_an_update(bad: Item, tmp_path: Path) -> None:
     stop = threading.Event()
     net = growing(tmp_path / "store", [[update(2), bad, update(8)], [update(12), update(20)]], stop)
     ledger_filter = open_ledger(net, update_format(), bind=True)
-    assert follow(net, ledger_filter, 0, 0.01, stop, "quarantine") == 20
+    assert follow(OffsetReader(net, ledger_filter, 500, False, "quarantine"), 0, 0.01, stop) == 20
     assert stored_offsets(net) == [2, 8, 12, 20]
     assert quarantined(net) == [bad]
     provisional = [segment.extent for segment in net.store.all_segments() if not segment.final]
@@ -220,7 +220,8 @@ def test_new_members_and_kinds_are_told_once_while_following(tmp_path: Path, cap
         [update(22, hue=1)],
     ]
     net = growing(tmp_path / "store", pages, stop)
-    follow(net, open_ledger(net, update_format(), bind=True), 0, 0.01, stop, "quarantine")
+    ledger_filter = open_ledger(net, update_format(), bind=True)
+    follow(OffsetReader(net, ledger_filter, 500, False, "quarantine"), 0, 0.01, stop)
     assert [line for line in caplog.messages if line.startswith("service_sends_new")] == [
         "service_sends_new_members network=sandbox members=ledger_updates.mood",
         "service_sends_new_kinds network=sandbox kinds=Surprise",
@@ -233,7 +234,7 @@ def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Pat
     net = growing(tmp_path / "store", [[update(2), update(6, "Surprise"), update(8)], [update(12)]], stop)
     ledger_filter = open_ledger(net, update_format(), bind=True)
     with pytest.raises(DecodeError, match="Item 1 of a page from POST /v2/updates"):
-        follow(net, ledger_filter, 0, 0.01, stop)
+        follow(OffsetReader(net, ledger_filter, 500, False), 0, 0.01, stop)
     assert stored_offsets(net) == [2, 8]
 
 

@@ -21,7 +21,7 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.loaders.ledger_filter import open_ledger
-from ledgerframes.loaders.ledger_pages import follow
+from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.settings import load_settings
@@ -62,7 +62,7 @@ class Follower:
             try:
                 ledger = open_ledger(self.net, update_format(topology=True), bind=True)
                 reached = self.net.store.max_position(LEDGER, ledger.partition)
-                follow(self.net, ledger, reached, 0.01, self.stop)
+                follow(OffsetReader(self.net, ledger, 50, False), reached, 0.01, self.stop)
             except LedgerframesError:
                 self.errors += 1
             except Exception as error:

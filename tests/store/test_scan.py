@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from ledgerframes.errors import StoreError
@@ -17,6 +19,9 @@ BUCKET = Location.parse("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme
         (BUCKET, OSError("When reading: AWS Error NETWORK_CONNECTION during GetObject operation"), "object store"),
         (BUCKET, FileNotFoundError("no such key"), "pruned or lost"),
         (Location.parse("/somewhere"), OSError("Couldn't deserialize thrift"), "damaged"),
+        (Location.parse("/somewhere"), OSError(errno.EIO, "Input/output error"), "damaged"),
+        (Location.parse("/somewhere"), OSError(errno.EACCES, "Permission denied"), "Cannot access /somewhere"),
+        (Location.parse("/somewhere"), OSError(errno.EMFILE, "Too many open files"), "Cannot access /somewhere"),
         (None, OSError("broken"), "damaged"),
     ],
 )

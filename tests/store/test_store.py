@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import Segment, Store
+from ledgerframes.store import Segment, Store, sqlite
 from ledgerframes.store.catalog_schema import SCHEMA, UPGRADES
 from ledgerframes.windows import Window
 
@@ -259,3 +260,37 @@ def test_a_lost_file_is_named(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(StoreError, match=r"was pruned or lost. Load again"):
         every_row(store)
+
+
+def test_a_root_that_no_directory_can_be_is_named(tmp_path: Path) -> None:
+    store = Store(tmp_path / ("x" * 300), "net", DATASETS)
+    uses = [store.exists, store.create, store.table_files, store.other_networks, store.all_segments]
+    for use in uses:
+        with pytest.raises(StoreError, match=r"Cannot access .*File name too long") as caught:
+            use()
+        assert caught.value.path.startswith(str(tmp_path))
+
+
+def test_a_catalog_that_another_process_uses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 10, 1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
+    with closing(sqlite3.connect(store.catalog.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for use in (store.all_segments, lambda: commit(store, 10, 20, 1)):
+            with pytest.raises(StoreError, match=r"Another process .* Wait until it ends"):
+                use()
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"no Parquet")])
+def test_a_provisional_file_that_must_be_cut_but_cannot_be_read_is_named(
+    tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 20, 1, final=False)
+    (segment,) = store.segments(EVENTS)
+    damage(Path(str(store.location)) / segment.files["traffic"].path)
+    with pytest.raises(StoreError, match="table traffic"):
+        commit(store, 0, 10, 2)
+    commit(store, 0, 20, 2)
+    assert every_row(store) == dict.fromkeys(range(20), 2)

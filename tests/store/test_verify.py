@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +16,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.store import Location, Store
 from ledgerframes.store import verify as verification
+from ledgerframes.store.file_metadata import read_segments
 from ledgerframes.store.prune import orphan_files
 from ledgerframes.store.verify import check_file, verify
 
@@ -127,6 +130,18 @@ def test_an_object_store_that_does_not_respond_is_no_damage(store: Store, monkey
     monkeypatch.setattr(Location, "local_path", None)
     with pytest.raises(StoreError, match="Try again"):
         check_file(store.location, store.segments(EVENTS)[0].files["traffic"])
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EMFILE])
+def test_a_file_that_the_system_refuses_is_no_damage(store: Store, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Location, "read", refuse)
+    with pytest.raises(StoreError, match=f"Cannot access .*{os.strerror(code)}"):
+        verify(store)
+    with pytest.raises(StoreError, match="Cannot access"):
+        read_segments(store.location, store.datasets, [first_file(store).relative_to(str(store.location)).as_posix()])
 
 
 def test_files_that_no_catalog_names_are_orphans(store: Store, tmp_path: Path) -> None:

@@ -210,6 +210,9 @@ def _are_equal_times(*texts: str) -> bool:
 
 
 def _migration_id(update: Update) -> int:
+    if update.event is not None and update.events_by_id:
+        reason = "both a transaction (events_by_id) and a reassignment (event)"
+        raise DecodeError(f"Update {update.update_id} is {reason}.", json_path="$.update")
     if update.event is not None:
         return update.event.migration_id  # docs/facts.md#reassignment-item
     if update.migration_id is None or update.events_by_id is None:
