@@ -124,7 +124,7 @@ def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
 
 def test_external_parties(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    request_body = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
+    request_body = {"synchronizer": fresh.world.parties.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
     topology = client.post("/v2/parties/external/generate-topology", json=request_body).json()
     assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
     assert fresh.writes == []

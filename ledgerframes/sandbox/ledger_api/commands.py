@@ -129,8 +129,8 @@ class Commands(LedgerEndpoints):
             if not getattr(request, member):
                 raise missing(member)
         check_rights(flask.g.user, request.act_as, False)
-        people, now = self.world.people, self.clock.now()
-        body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
+        now, synchronizer = self.clock.now(), self.world.parties.synchronizer
+        body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": synchronizer}
         update = self._recorded("transaction", request, request.act_as, body)
         parties = update.submitters
         update.paid = BASE_COST + COST_PER_COMMAND * len(request.commands)
@@ -159,7 +159,7 @@ class Commands(LedgerEndpoints):
 
     def _reassign(self, request: SubmissionRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
-        commands, people = request.reassignment_commands, self.world.people
+        commands = request.reassignment_commands
         if not commands:
             raise missing("reassignment_commands")
         if not commands.command_id:
@@ -169,8 +169,8 @@ class Commands(LedgerEndpoints):
         wrapped = [each for command in commands.commands[:1] for each in command.command.values()]
         value = wrapped[0].value or wrapped[0] if wrapped else Reassignment()
         update.body["event"] = {
-            "source_synchronizer": value.source or people.synchronizer,
-            "target_synchronizer": value.target or people.app_synchronizer,
+            "source_synchronizer": value.source or self.world.parties.synchronizer,
+            "target_synchronizer": value.target or self.world.parties.app_synchronizer,
             "unassign_id": value.reassignment_id or "00" + digest("reassigned", update.update_id, size=20),
             "submitter": submitter,
             "reassignment_counter": 1,
@@ -206,7 +206,7 @@ class Commands(LedgerEndpoints):
 
     def _completion(self, offset: int, event: Event, rejected: bool, act_as: list[str]) -> Json:
         code, message = FAILURES[number("failure", event.update_id) % len(FAILURES)] if rejected else (0, "")
-        synchronizer = self.world.people.synchronizer
+        synchronizer = self.world.parties.synchronizer
         update = None if rejected else self.ledger.at(offset)
         return {
             "commandId": command_id_of(event.update_id),
