@@ -152,7 +152,7 @@ class HistoryApi(Api):
             raise HttpError(500, "No AnsRules found")
         rules = self._contract(self.world.constants().lasting("name_rules").identifier, created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
-        return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.people.synchronizer}}
+        return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.parties.synchronizer}}
 
     @endpoint("GET", "/v0/{coin}-price/votes")
     def _price_votes(self) -> Json:

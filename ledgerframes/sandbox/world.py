@@ -63,7 +63,7 @@ class World:
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
         self.seed, self.event_count, self.vocabulary = seed, events, vocabulary
-        self.people = WorldParties(seed)
+        self.parties = WorldParties(seed)
         self.schedule = Schedule(seed, events, days, WEIGHTS)
         self.timeline = self.schedule.timeline
         if (needed := self.schedule.total()) > events:
@@ -71,9 +71,9 @@ class World:
                 f"events={events} is below the {enough_events(seed, needed, days)} that rounds, votes, reports and planted "
                 "cases need. Use more events or fewer days."
             )
-        self.rounds = Rounds(seed, self.schedule, self.people)
+        self.rounds = Rounds(seed, self.schedule, self.parties)
         self._constants = {
-            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding)
+            encoding.name: WorldConstants(seed, self.parties, self.rounds, vocabulary, encoding)
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
         self.identifiers = self.constants().identifiers
@@ -166,7 +166,7 @@ class World:
 
     def _planted_case(self, event: PlannedEvent) -> PlantedCase:
         step = SCRIPT[event.member]
-        party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
+        party = self.parties.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
         update_id = self.identifiers.at(*self.schedule.position_of(event))
         return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
 
@@ -194,14 +194,14 @@ class World:
 
     def _lasting_entries(self) -> Iterator[Planted]:
         """Iterate over what is planted once in a world."""
-        cases, people, start = self.schedule.cases, self.people, (to_datetime(self.timeline.start),)
-        yield Planted(SLOW_CONFIRMER, start, "its requests take longer", subject=people.slow_confirmer.identifier)
+        cases, parties, start = self.schedule.cases, self.parties, (to_datetime(self.timeline.start),)
+        yield Planted(SLOW_CONFIRMER, start, "its requests take longer", subject=parties.slow_confirmer.identifier)
         for kind, member, reason in (
             (STALE_VOTE, STALE_VOTER, "the SV votes once and never again"),
             (OUTLIER, OUTLIER_VOTER, "the SV's price is more than twice that of the others"),
         ):
             time = to_datetime(self.schedule.votes[member].time(0))
-            yield Planted(kind, (time,), reason, subject=people.svs[member].identifier)
+            yield Planted(kind, (time,), reason, subject=parties.svs[member].identifier)
         package = newer(self.constants().templates["ticket"]).package_id
         upgrade = (to_datetime(cases.upgraded_at),)
         yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)

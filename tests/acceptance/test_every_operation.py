@@ -23,19 +23,19 @@ from ledgerframes.windows import instant
 
 ANY = event_format()
 EVERYTHING = update_format(shape="ledger_effects")
-COMMANDS = {
-    "commands": [{"CreateCommand": {"templateId": "#app:Main:Thing", "createArguments": {}}}],
-    "commandId": "c-1",
-    "actAs": ["me"],
-}
 TRANSACTIONS = {"transactionShape": "TRANSACTION_SHAPE_LEDGER_EFFECTS", "eventFormat": ANY.as_json()}
-REASSIGNMENT = {
-    "commandId": "c-2",
-    "submitter": "me",
-    "commands": [{"command": {"UnassignCommand": {"value": {"contractId": "00"}}}}],
-}
 DAR = b"PK\x03\x04" + b"0" * 64
 FILTER = {"filter": {"filtersForAnyParty": {"cumulative": []}}, "verbose": True}
+
+
+def commands(command_id: str) -> dict[str, Any]:
+    create = {"CreateCommand": {"templateId": "#app:Main:Thing", "createArguments": {}}}
+    return {"commands": [create], "commandId": command_id, "actAs": ["me"]}
+
+
+def reassignment(command_id: str) -> dict[str, Any]:
+    unassign = {"UnassignCommand": {"value": {"contractId": "00"}}}
+    return {"reassignmentCommands": {"commandId": command_id, "submitter": "me", "commands": [{"command": unassign}]}}
 
 
 class Context:
@@ -103,20 +103,18 @@ PROOFS: dict[str, Proof] = {
     "ledger.transaction_tree_by_id": lambda at: (
         at.update_id in text(at.ledger.transaction_tree_by_id(at.update_id, parties=at.witness))
     ),
-    "ledger.submit_and_wait": lambda at: at.ledger.submit_and_wait(COMMANDS)["updateId"],
-    "ledger.submit_and_wait_for_transaction": lambda at: at.ledger.submit_and_wait_for_transaction({"commands": COMMANDS})[
+    "ledger.submit_and_wait": lambda at: at.ledger.submit_and_wait(commands("c-1"))["updateId"],
+    "ledger.submit_and_wait_for_transaction": lambda at: at.ledger.submit_and_wait_for_transaction({"commands": commands("c-2")})[
         "transaction"
     ],
-    "ledger.submit_and_wait_for_reassignment": lambda at: at.ledger.submit_and_wait_for_reassignment(
-        {"reassignmentCommands": REASSIGNMENT}
-    )["reassignment"],
-    "ledger.submit_and_wait_for_transaction_tree": lambda at: at.ledger.submit_and_wait_for_transaction_tree(COMMANDS)[
+    "ledger.submit_and_wait_for_reassignment": lambda at: at.ledger.submit_and_wait_for_reassignment(reassignment("r-1"))[
+        "reassignment"
+    ],
+    "ledger.submit_and_wait_for_transaction_tree": lambda at: at.ledger.submit_and_wait_for_transaction_tree(commands("c-3"))[
         "transactionTree"
     ],
-    "ledger.async_submit": lambda at: at.ledger.async_submit(COMMANDS) == {},
-    "ledger.async_submit_reassignment": lambda at: (
-        at.ledger.async_submit_reassignment({"reassignmentCommands": REASSIGNMENT}) == {}
-    ),
+    "ledger.async_submit": lambda at: at.ledger.async_submit(commands("c-4")) == {},
+    "ledger.async_submit_reassignment": lambda at: at.ledger.async_submit_reassignment(reassignment("r-2")) == {},
     "ledger.command_completions": lambda at: at.ledger.command_completions(limit=20),
     "ledger.user_completions": lambda at: at.ledger.user_completions([at.party], limit=20),
     "ledger.version": lambda at: at.ledger.version().release == (3, 5),

@@ -155,7 +155,7 @@ def test_the_script_has_every_trap(box: Sandbox) -> None:
 
 
 def test_svs_earn_nothing(items: list[dict[str, Any]], box: Sandbox) -> None:
-    svs = {sv.participant for sv in box.world.people.svs}
+    svs = {sv.participant for sv in box.world.parties.svs}
     submitted = [item for item in items if item["verdict"] and item["verdict"]["submitting_participant_uid"] in svs]
     assert submitted
     assert not [item for item in submitted if item["app_activity_records"]]

@@ -187,7 +187,7 @@ def test_requests_with_the_slow_confirmer_take_longer(items: Items, planted: Key
 
 
 def test_some_requests_have_two_submitting_parties_at_one_participant(items: Items, box: Sandbox) -> None:
-    hosts = box.world.people.by_identifier
+    hosts = box.world.parties.by_identifier
     counts: Counter[int] = Counter()
     for item in items:
         if item["verdict"]:

@@ -165,8 +165,8 @@ def test_lists_of_updates(ledger: httpx.Client, effects: Any, box: Sandbox) -> N
             value = item["update"]["OffsetCheckpoint"]["value"]
             assert first < value["offset"] <= last
             assert {time["synchronizerId"] for time in value["synchronizerTimes"]} == {
-                box.world.people.synchronizer,
-                box.world.people.app_synchronizer,
+                box.world.parties.synchronizer,
+                box.world.parties.app_synchronizer,
             }
     down = ledger.post("/v2/updates", json={**body, "descendingOrder": True}).json()
     assert [next(iter(item["update"].values()))["value"] for item in down] == values[::-1]

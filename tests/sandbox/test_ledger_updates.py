@@ -185,8 +185,8 @@ def test_reassignments(effects: Any, box: Sandbox) -> None:
             assert event["createdEvent"]["createArgument"]["owner"]
             assert value["synchronizerId"] == event["target"]
         assert {event["source"], event["target"]} == {
-            box.world.people.synchronizer,
-            box.world.people.app_synchronizer,
+            box.world.parties.synchronizer,
+            box.world.parties.app_synchronizer,
         }
         assert event["reassignmentId"]
     assert set(kinds) == {"JsUnassignedEvent", "JsAssignmentEvent"}
@@ -326,9 +326,9 @@ def test_an_unknown_update_id_plans_only_slices_with_a_change(box: Sandbox, monk
 
 
 def test_any_participant_can_be_shown(box: Sandbox, items: Any) -> None:
-    sv = box.world.people.svs[0]
+    sv = box.world.parties.svs[0]
     other = Sandbox(1, EVENTS, DAYS, participant=sv.participant)
-    assert other.user_parties == [sv.identifier, box.world.people.dso]
+    assert other.user_parties == [sv.identifier, box.world.parties.dso]
     seen = {value["updateId"] for _, value in updates_of(read_pages(ledger_of(other), 2000))}
     votes = [item["update"]["update_id"] for item in items if "PriceVote" in json.dumps(item["update"])]
     assert votes

@@ -22,23 +22,26 @@ def fresh() -> Sandbox:
     return Sandbox(1, EVENTS, DAYS)
 
 
-def commands(box: Sandbox) -> Json:
+def commands(box: Sandbox, command_id: str = "c-1") -> Json:
     create = {"CreateCommand": {"templateId": "#meadow-token:Meadow.Token.Holding:Holding", "createArguments": {"a": "1"}}}
-    return {"commands": [create], "commandId": "c-1", "actAs": box.user_parties[:1]}
+    return {"commands": [create], "commandId": command_id, "actAs": box.user_parties[:1]}
 
 
 def test_submissions(fresh: Sandbox) -> None:
     client, body = ledger_of(fresh), commands(fresh)
     waited = client.post("/v2/commands/submit-and-wait", json=body).json()
     assert set(waited) == {"updateId", "completionOffset"}
-    created = client.post("/v2/commands/submit-and-wait-for-transaction", json={"commands": body}).json()["transaction"]
-    assert created["commandId"] == "c-1"
+    created = client.post("/v2/commands/submit-and-wait-for-transaction", json={"commands": commands(fresh, "c-2")}).json()[
+        "transaction"
+    ]
+    assert created["commandId"] == "c-2"
     assert created["events"][0]["CreatedEvent"]["createArgument"] == {"a": "1"}
-    tree = client.post("/v2/commands/submit-and-wait-for-transaction-tree", json=body).json()["transactionTree"]
+    tree = client.post("/v2/commands/submit-and-wait-for-transaction-tree", json=commands(fresh, "c-3")).json()["transactionTree"]
     assert set(tree["eventsById"]["0"]) == {"CreatedTreeEvent"}
-    assert client.post("/v2/commands/async/submit", json=body).json() == {}
+    assert client.post("/v2/commands/async/submit", json=commands(fresh, "c-4")).json() == {}
     half = {"reassignmentCommands": {"commandId": "r-1", "submitter": fresh.user_parties[0], "commands": []}}
     assert client.post("/v2/commands/async/submit-reassignment", json=half).json() == {}
+    half["reassignmentCommands"]["commandId"] = "r-2"
     moved = client.post("/v2/commands/submit-and-wait-for-reassignment", json=half).json()["reassignment"]
     assert set(moved["events"][0]) == {"JsUnassignedEvent"}
     assert [write.operation.partition(" commands/")[2] for write in fresh.writes] == [
@@ -53,6 +56,28 @@ def test_submissions(fresh: Sandbox) -> None:
         short = {key: value for key, value in body.items() if key != missing}
         assert refusal(client.post("/v2/commands/submit-and-wait", json=short)) == (400, "MISSING_FIELD", 8)
     assert len(fresh.writes) == 6
+
+
+@pytest.mark.parametrize("kinds", [(), ("ArchiveCommand",), ("create",), ("CreateCommand", "ExerciseCommand")])
+def test_a_command_of_an_unknown_kind_is_refused(fresh: Sandbox, kinds: tuple[str, ...]) -> None:
+    body = {**commands(fresh), "commands": [{kind: {} for kind in kinds}]}
+    answer = ledger_of(fresh).post("/v2/commands/submit-and-wait", json=body)
+    assert (answer.status_code, answer.text[:24], fresh.writes) == (400, "Invalid value for: body ", [])
+
+
+def test_a_repeated_command_id_is_refused(fresh: Sandbox) -> None:
+    client, (first, second) = ledger_of(fresh), fresh.user_parties[:2]
+    body = commands(fresh)
+    assert client.post("/v2/commands/submit-and-wait", json=body).is_success
+    assert refusal(client.post("/v2/commands/submit-and-wait", json=body)) == (409, "DUPLICATE_COMMAND", 10)
+    assert refusal(client.post("/v2/commands/async/submit", json=body)) == (409, "DUPLICATE_COMMAND", 10)
+    assert len(fresh.writes) == 1
+    assert client.post("/v2/commands/submit-and-wait", json={**body, "actAs": [first, second]}).is_success
+    half = {"reassignmentCommands": {"commandId": "r-1", "submitter": first, "commands": []}}
+    assert client.post(REASSIGNMENT, json=half).is_success
+    assert refusal(client.post(REASSIGNMENT, json=half)) == (409, "DUPLICATE_COMMAND", 10)
+    half["reassignmentCommands"]["commandId"] = ""
+    assert refusal(client.post(REASSIGNMENT, json=half)) == (400, "MISSING_FIELD", 8)
 
 
 VETTING, REASSIGNMENT = "/v2/package-vetting", "/v2/commands/submit-and-wait-for-reassignment"
@@ -99,7 +124,7 @@ def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
 
 def test_external_parties(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    request_body = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
+    request_body = {"synchronizer": fresh.world.parties.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
     topology = client.post("/v2/parties/external/generate-topology", json=request_body).json()
     assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
     assert fresh.writes == []

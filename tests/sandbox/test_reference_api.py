@@ -38,7 +38,7 @@ def test_name_rules(client: httpx.Client, updates: Any, box: Sandbox) -> None:
     fresh = client.post("/v0/ans-rules", json={}).json()["ans_rules_update"]
     assert set(fresh) == {"contract", "domain_id"}
     assert set(fresh["contract"]) == CONTRACT
-    assert fresh["domain_id"] == box.world.people.synchronizer
+    assert fresh["domain_id"] == box.world.parties.synchronizer
     node = created(updates, ":Splice.Ans:AnsRules")[fresh["contract"]["contract_id"]]
     assert fresh["contract"]["payload"] == node["create_arguments"]
     assert fresh["contract"]["created_at"] == node["created_at"]
@@ -79,7 +79,7 @@ def test_votes_are_contracts_of_the_history(box: Sandbox, updates: Any) -> None:
         node = nodes[vote["contract_id"]]
         assert (vote["payload"], vote["created_at"]) == (node["create_arguments"], node["created_at"])
         assert Decimal(vote["payload"]["coinPrice"]) > 0
-    assert len({vote["payload"]["sv"] for vote in results}) == len(results) == len(box.world.people.svs) + 1
+    assert len({vote["payload"]["sv"] for vote in results}) == len(results) == len(box.world.parties.svs) + 1
 
 
 def test_votes_change_as_time_goes_on() -> None:

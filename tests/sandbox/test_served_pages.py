@@ -131,7 +131,7 @@ def test_a_token_belongs_to_its_request(ledger: httpx.Client, other: dict[str, A
 
 def test_a_token_belongs_to_its_participant(ledger: httpx.Client, box: Sandbox) -> None:
     token = page(ledger)["nextPageToken"]
-    other = Sandbox(1, EVENTS, DAYS, participant=box.world.people.validators[7].participant)
+    other = Sandbox(1, EVENTS, DAYS, participant=box.world.parties.validators[7].participant)
     assert other.participant != box.participant
     assert refusal(ask(ledger_of(other), pageToken=token)) == (400, "INVALID_UPDATES_PAGE_TOKEN", 8)
 

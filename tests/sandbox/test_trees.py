@@ -173,8 +173,8 @@ def test_the_reassignments_halves_belong_together(items: list[dict[str, Any]], b
         event = half["event"]
         kinds.setdefault(event["unassign_id"], []).append("in" if "created_event" in event else "out")
         assert {event["source_synchronizer"], event["target_synchronizer"]} == {
-            box.world.people.synchronizer,
-            box.world.people.app_synchronizer,
+            box.world.parties.synchronizer,
+            box.world.parties.app_synchronizer,
         }
     assert all(len(kind) == len(set(kind)) for kind in kinds.values())
     assert ["out", "in"] in kinds.values()

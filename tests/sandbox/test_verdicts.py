@@ -59,7 +59,7 @@ def test_some_accepted_requests_are_private(items: Items) -> None:
 
 
 def test_what_the_history_shows_the_dso_has_seen(items: Items, box: Sandbox) -> None:
-    dso = box.world.people.dso
+    dso = box.world.parties.dso
     for item in judged(items):
         informees = [view["informees"] for view in item["verdict"]["transaction_views"]["views"]]
         private = item["update"] is None and item["verdict"]["verdict_result"] == ACCEPTED
@@ -87,7 +87,7 @@ def test_busy_hours_and_careless_validators_are_rejected_more() -> None:
     world = Sandbox(seed=3, events=12_000, days=3).world
     hours: Counter[tuple[bool, bool]] = Counter()
     validators: Counter[tuple[bool, bool]] = Counter()
-    careless = {party.participant for party in world.people.validators[5:][3::7]}
+    careless = {party.participant for party in world.parties.validators[5:][3::7]}
     for number in range(20, world.timeline.count):
         busy = world.timeline.busyness(number) > 500
         for event in world.slice(number):

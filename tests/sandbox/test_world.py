@@ -190,7 +190,7 @@ def test_sandboxes_of_one_world_share_what_a_participant_sees() -> None:
     world = Sandbox(6, 400, 1).world
     first, second = (ParticipantLedger(world, Clock(world.timeline.now, world.timeline.now)) for _ in range(2))
     assert first.slice(3) is second.slice(3)
-    assert first.slice(3) is not ParticipantLedger(world, first.clock, world.people.svs[0].participant).slice(3)
+    assert first.slice(3) is not ParticipantLedger(world, first.clock, world.parties.svs[0].participant).slice(3)
     assert world.derived(Contracts, first.participant) is world.derived(Contracts, second.participant)
 
 

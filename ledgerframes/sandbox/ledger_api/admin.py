@@ -134,7 +134,7 @@ class Admin(LedgerEndpoints):
 
     def _known_parties(self) -> dict[str, Json]:
         """Return the details of every party, those of the participant first."""
-        names = [*self.ledger.party_names, *sorted(self.world.people.by_identifier)]
+        names = [*self.ledger.party_names, *sorted(self.world.parties.by_identifier)]
         known = {name: _party_details(name, local=name in self.ledger.parties) for name in names}
         return known | {name: _party_details(name) for name in self.ledger.guests()} | self._parties
 
@@ -246,11 +246,11 @@ class Admin(LedgerEndpoints):
 
     def _vetting(self, request: VettingRequest) -> list[Json]:
         """Return the vetted packages of each participant and synchronizer."""
-        own, people = self.ledger.participant, self.world.people
+        own, parties = self.ledger.participant, self.world.parties
         topology = request.topology_state_filter or TopologyFilter()
-        participants = dict.fromkeys([own, *(sv.participant for sv in people.svs)])
-        entries = [(name, people.synchronizer, serial) for serial, name in enumerate(participants, start=3)]
-        entries.insert(1, (own, people.app_synchronizer, entries[0][2]))
+        participants = dict.fromkeys([own, *(sv.participant for sv in parties.svs)])
+        entries = [(name, parties.synchronizer, serial) for serial, name in enumerate(participants, start=3)]
+        entries.insert(1, (own, parties.app_synchronizer, entries[0][2]))
         packages = self._vetted_packages(request.package_metadata_filter or PackageFilter())
         own_packages = packages + [{"packageId": name} for name in self._vetted]
         return [

@@ -5,7 +5,8 @@ Submissions are recorded, but do not change the seeded world.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import flask
 import msgspec
@@ -17,10 +18,13 @@ from ..participant.filters import DELTA, EventFormat, Filters, TransactionFormat
 from ..participant.projection import Node, Update, command_id_of, cost_of
 from ..participant.rendering import UpdateRenderer, trace_context
 from ..randomness import digest, number
-from ..responses import Json, missing
+from ..responses import Json, LedgerApiError, missing
 from ..times import instant
 from ..users import check_rights
 from .service import LedgerEndpoints, limited
+
+if TYPE_CHECKING:
+    from ..sandbox import Sandbox
 
 BASE_COST, COST_PER_COMMAND = 900, 40
 ANY_PARTY = EventFormat(filters_for_any_party=Filters())
@@ -33,7 +37,8 @@ FAILURES = (
 USER = "ledger-api-user"
 DEDUPLICATION_PERIOD = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
 
-Command = dict[str, Json]  # the command's members by its kind
+CommandKind = Literal["CreateCommand", "ExerciseCommand", "CreateAndExerciseCommand", "ExerciseByKeyCommand"]
+Command = Annotated[dict[CommandKind, Json], msgspec.Meta(min_length=1, max_length=1)]  # the members by the kind
 
 
 class JsCommands(msgspec.Struct, rename="camel"):
@@ -93,6 +98,10 @@ class CompletionRequest(msgspec.Struct, rename="camel"):
 class Commands(LedgerEndpoints):
     """Endpoints of commands and completions."""
 
+    def __init__(self, box: Sandbox) -> None:
+        super().__init__(box)
+        self._submissions: dict[tuple[str, frozenset[str], str], JsCommands | ReassignmentCommands] = {}
+
     @endpoint("POST", "/v2/commands/submit-and-wait", JsCommands)
     def _wait(self, request: JsCommands) -> Json:
         update = self._submit(request)
@@ -120,20 +129,24 @@ class Commands(LedgerEndpoints):
             if not getattr(request, member):
                 raise missing(member)
         check_rights(flask.g.user, request.act_as, False)
-        people, now = self.world.people, self.clock.now()
-        body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
-        update = self._recorded("transaction", request, request.command_id, body)
-        parties = update.submitters = frozenset(request.act_as)
+        now, synchronizer = self.clock.now(), self.world.parties.synchronizer
+        body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": synchronizer}
+        update = self._recorded("transaction", request, request.act_as, body)
+        parties = update.submitters
         update.paid = BASE_COST + COST_PER_COMMAND * len(request.commands)
         for position, command in enumerate(request.commands):
             node = _node_body(command, request.act_as, contract_id("submitted", update.update_id, position))
             update.nodes.append(Node(position, position, node, parties, parties, node.get("consuming", False)))
         return update
 
-    def _recorded(self, kind: str, request: msgspec.Struct, command_id: str, body: Json) -> Update:
+    def _recorded(self, kind: str, request: JsCommands | ReassignmentCommands, submitters: Iterable[str], body: Json) -> Update:
+        """Record a submission, or refuse a repeated command id (docs/facts.md#ledger-error-codes)."""
+        command_id, parties = request.command_id, frozenset(submitters)
+        if self._submissions.setdefault((flask.g.user.name, parties, command_id), request) is not request:
+            raise LedgerApiError("DUPLICATE_COMMAND", f"the command id {command_id} was submitted before")
         self.record("ledger", request)
         update_id = PREFIX + digest("submitted", len(self.box.writes), command_id)
-        return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
+        return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, submitters=parties, command=command_id)
 
     @endpoint("POST", "/v2/commands/async/submit-reassignment", SubmissionRequest)
     def _submit_reassignment(self, request: SubmissionRequest) -> Json:
@@ -146,21 +159,24 @@ class Commands(LedgerEndpoints):
 
     def _reassign(self, request: SubmissionRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
-        commands, people = request.reassignment_commands, self.world.people
+        commands = request.reassignment_commands
         if not commands:
             raise missing("reassignment_commands")
-        update = self._recorded("reassignment", commands, commands.command_id, {"workflow_id": commands.workflow_id})
+        if not commands.command_id:
+            raise missing("command_id")
+        submitter = commands.submitter or flask.g.user.party
+        update = self._recorded("reassignment", commands, [submitter], {"workflow_id": commands.workflow_id})
         wrapped = [each for command in commands.commands[:1] for each in command.command.values()]
         value = wrapped[0].value or wrapped[0] if wrapped else Reassignment()
         update.body["event"] = {
-            "source_synchronizer": value.source or people.synchronizer,
-            "target_synchronizer": value.target or people.app_synchronizer,
+            "source_synchronizer": value.source or self.world.parties.synchronizer,
+            "target_synchronizer": value.target or self.world.parties.app_synchronizer,
             "unassign_id": value.reassignment_id or "00" + digest("reassigned", update.update_id, size=20),
-            "submitter": commands.submitter,
+            "submitter": submitter,
             "reassignment_counter": 1,
         }
         identifier = value.contract_id or contract_id("submitted", update.update_id)
-        update.submitters = parties = frozenset([commands.submitter or flask.g.user.party])
+        parties = update.submitters
         body = {"contract_id": identifier, "template_id": "", "package_name": ""}
         update.nodes = [Node(0, 0, body, parties, parties)]
         return update
@@ -190,7 +206,7 @@ class Commands(LedgerEndpoints):
 
     def _completion(self, offset: int, event: Event, rejected: bool, act_as: list[str]) -> Json:
         code, message = FAILURES[number("failure", event.update_id) % len(FAILURES)] if rejected else (0, "")
-        synchronizer = self.world.people.synchronizer
+        synchronizer = self.world.parties.synchronizer
         update = None if rejected else self.ledger.at(offset)
         return {
             "commandId": command_id_of(event.update_id),
@@ -209,8 +225,7 @@ class Commands(LedgerEndpoints):
 
 def _node_body(command: Command, act_as: list[str], new_id: str) -> Json:
     """Return a create for a create command, and a consuming exercise for any other."""
-    kind = next(iter(command), "")
-    value = command.get(kind, {})
+    ((kind, value),) = command.items()
     template_id = str(value.get("templateId", ""))
     common = {
         "contract_id": value.get("contractId") or new_id,

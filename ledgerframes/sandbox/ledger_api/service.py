@@ -100,10 +100,10 @@ class LedgerEndpoints(Api):
 
     def checkpoint(self, offset: int, time: int) -> Json:
         """Return an offset checkpoint with the record time that each synchronizer has reached."""
-        people = self.world.people
+        parties = self.world.parties
         times = [
             {"synchronizerId": name, "recordTime": instant(time - time % SECOND + later)}
-            for name, later in ((people.synchronizer, 0), (people.app_synchronizer, SECOND // 4))
+            for name, later in ((parties.synchronizer, 0), (parties.app_synchronizer, SECOND // 4))
         ]
         return {"OffsetCheckpoint": {"value": {"offset": offset, "synchronizerTimes": times}}}
 

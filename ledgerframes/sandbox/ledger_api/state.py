@@ -121,8 +121,8 @@ class State(LedgerEndpoints):
 
     @endpoint("GET", "/v2/state/connected-synchronizers")
     def _synchronizers(self) -> Json:
-        people, party = self.world.people, flask.request.args.get("party")
-        names = {"global": people.synchronizer, "app": people.app_synchronizer}
+        parties, party = self.world.parties, flask.request.args.get("party")
+        names = {"global": parties.synchronizer, "app": parties.app_synchronizer}
         connected = [
             {"synchronizerAlias": alias, "synchronizerId": name, "permission": PERMISSION} for alias, name in names.items()
         ]

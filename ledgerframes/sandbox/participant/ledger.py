@@ -31,10 +31,10 @@ class ParticipantLedger:
     """
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
-        people, self.world = world.people, world
-        self.participant = people.largest if participant is None else participant
-        if self.participant not in people.by_participant:
-            raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(people.by_participant)}.")
+        parties, self.world = world.parties, world
+        self.participant = parties.largest if participant is None else participant
+        if self.participant not in parties.by_participant:
+            raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(parties.by_participant)}.")
         self._slices = world.derived(ParticipantSlices, self.participant)
         self.slice, self.party_names = self._slices.slice, self._slices.party_names
         self.parties = frozenset(self.party_names)

@@ -122,7 +122,7 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
     return {
         "update_id": event.update_id,
         "workflow_id": "",
-        "synchronizer_id": world.people.synchronizer,
+        "synchronizer_id": world.parties.synchronizer,
         "effective_at": instant(effective_at),
         "root_event_ids": root_ids,
         "events_by_id": nodes,

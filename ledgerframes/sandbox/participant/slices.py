@@ -36,11 +36,11 @@ class ParticipantSlices:
     """Slices of the updates that the parties of a participant see."""
 
     def __init__(self, world: World, participant: str) -> None:
-        people = world.people
+        parties = world.parties
         self._world, self._participant = world, participant
-        self._hosted = [party.identifier for party in people.by_participant[participant]]
-        is_sv = any(sv.participant == participant for sv in people.svs)
-        self.party_names = self._hosted + [people.dso] * is_sv  # all SVs host it
+        self._hosted = [party.identifier for party in parties.by_participant[participant]]
+        is_sv = any(sv.participant == participant for sv in parties.svs)
+        self.party_names = self._hosted + [parties.dso] * is_sv  # all SVs host it
         self._parties = frozenset(self.party_names)
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
@@ -108,5 +108,5 @@ class ParticipantSlices:
 
     def _update(self, slice_number: int, index: int, time: int, events: list[Json]) -> Update:
         update_id = PREFIX + digest(self._world.seed, "topology", slice_number, index)
-        body = {"events": events, "synchronizer_id": self._world.people.synchronizer}
+        body = {"events": events, "synchronizer_id": self._world.parties.synchronizer}
         return Update(offset_of(slice_number, index) - 1, update_id, time, "topology", body)
