@@ -41,24 +41,12 @@ class PrunedOffsets(LedgerStruct):
     all_divulged_contracts_pruned_up_to_inclusive: Offset = 0
 
 
-class ParticipantId(LedgerStruct):
-    """The participant's id, the same on all its replicas."""
-
-    participant_id: str
-
-
 class Synchronizer(LedgerStruct):
     """A synchronizer of the participant, with the permission of a requested party."""
 
     synchronizer_id: str
     synchronizer_alias: str | None = None
     permission: str | None = None
-
-
-class ConnectedSynchronizers(LedgerStruct):
-    """Response of the list of synchronizers."""
-
-    connected_synchronizers: list[Synchronizer]
 
 
 class PartyDetails(LedgerStruct):
@@ -75,18 +63,6 @@ class PartiesPage(LedgerStruct):
 
     party_details: list[PartyDetails]
     next_page_token: str | None = None
-
-
-class PackageIds(LedgerStruct):
-    """Response of the list of packages."""
-
-    package_ids: list[str]
-
-
-class PackageStatus(LedgerStruct):
-    """``PACKAGE_STATUS_REGISTERED`` or ``PACKAGE_STATUS_UNSPECIFIED``."""
-
-    package_status: str
 
 
 class VettedPackage(LedgerStruct):
