@@ -39,7 +39,8 @@ def describe_figure(figure: Figure) -> str:
 def _sentences(ax: Axes) -> Iterator[str]:
     axes = " by ".join(text for text in (ax.get_ylabel(), ax.get_xlabel()) if text)
     data = "; ".join(_rows(ax) or list(_series(ax))[:MAX_SERIES])
-    for text in (ax.get_title(loc="left"), ax.get_title(), *_notes(ax), f"{axes}: {data}" if axes and data else axes or data):
+    notes = [text.get_text() for text in ax.texts if _is_note(text)]
+    for text in (ax.get_title(loc="left"), ax.get_title(), *notes, f"{axes}: {data}" if axes and data else axes or data):
         if text.strip():
             yield f"{' '.join(text.split()).rstrip('.')}."
 
@@ -121,10 +122,6 @@ def bar_containers(ax: Axes) -> list[BarContainer]:
 
 
 # -- texts --------------------------------------------------------------------------------------------------------------
-
-
-def _notes(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts if _is_note(text)]
 
 
 def _is_note(text: Any) -> bool:

@@ -190,12 +190,8 @@ class UserRights(LedgerStruct):
 
     def to_rights(self, endpoint: str) -> list[Right]:
         """Return the rights without their one-ofs."""
-        return [_right(item, endpoint) for item in self.rights]
-
-
-def _right(item: RightItem, endpoint: str) -> Right:
-    kind, content = one_of(item.kind, endpoint)
-    return Right(kind=kind, party=decode(content, RightContent, endpoint).party)
+        rights = [one_of(item.kind, endpoint) for item in self.rights]
+        return [Right(kind=kind, party=decode(content, RightContent, endpoint).party) for kind, content in rights]
 
 
 def release_of(version: str) -> tuple[int, int]:
