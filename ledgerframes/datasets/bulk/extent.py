@@ -80,13 +80,9 @@ class ObjectSet(KeySet):
         """
         if not isinstance(other, ObjectSet) or len({*self.migrations, *other.migrations}) > 1 or not self.precedes(other):
             return None
-        if not self._is_followed_by(other):
-            return None
-        return ObjectSet(self.keys | other.keys, self.migrations, self.start, other.stop)
-
-    def _is_followed_by(self, other: ObjectSet) -> bool:
         last, first = max(map(_sort_key, self.keys)), min(map(_sort_key, other.keys))
-        return (*last[:-1], last[-1] + 1) == first
+        is_next = (*last[:-1], last[-1] + 1) == first
+        return ObjectSet(self.keys | other.keys, self.migrations, self.start, other.stop) if is_next else None
 
     def precedes(self, other: Extent) -> bool:
         """Return whether every line of this set sorts before every line of the other."""
