@@ -61,7 +61,8 @@ class Condition:
         if columns is not None and predicate is None:
             raise UsageError("columns= names what the predicate gets. Pass a predicate, or column=value.")
         names = GROUPING_COLUMNS.get(table.name, {})
-        values = {names.get(name, name): _as_list(value) for name, value in equal.items()}
+        lists = {name: list(value) if pd.api.types.is_list_like(value) else [value] for name, value in equal.items()}
+        values = {names.get(name, name): each for name, each in lists.items()}
         table.select([*values, *(name for name in columns or () if name not in values)])
         if len(values) < len(equal):
             raise UsageError(f"Pass each column of {table.name} once, got {', '.join(equal)}.")
@@ -103,10 +104,6 @@ def require_list(columns: Sequence[str] | None) -> None:
     """Raise a UsageError for columns that are no list of names."""
     if isinstance(columns, str) or not isinstance(columns, Sequence | pd.Index | None):
         raise UsageError(f"columns= must be a list of column names, got {columns!r}.")
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if pd.api.types.is_list_like(value) else [value]
 
 
 def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:

@@ -21,6 +21,7 @@ CatalogRange = tuple[str, int, int]  # partition, start and stop, as the catalog
 class Extent:
     """Part of a dataset that one segment covers, with or without rows."""
 
+    keys: frozenset[str]  # update ids or object keys, empty for a range
     is_sorted: ClassVar[bool] = True  # whether the rows of a segment are written in the declared order
     has_times: ClassVar[bool] = False  # whether positions are times, in microseconds since 1970
     refetchable: ClassVar[bool] = True  # whether its rows can be fetched again
@@ -29,11 +30,6 @@ class Extent:
     def catalog_range(self) -> CatalogRange | None:
         """Partition, start and stop, or None for a set of ids."""
         return None
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Update ids or object keys, empty for a range."""
-        return frozenset()
 
     @property
     def record_times(self) -> tuple[int, int] | None:
@@ -87,6 +83,7 @@ class Extent:
 class ExtentRange(Extent):
     """A half-open range of positions in one partition, outside which it overlaps nothing."""
 
+    keys = frozenset()
     start: int
     stop: int
 
@@ -219,6 +216,7 @@ class Observation(ExtentRange):
 
     start: int
     stop: int
+    partition = ""  # the only one
     has_times: ClassVar[bool] = True
     refetchable: ClassVar[bool] = False
 
@@ -232,11 +230,6 @@ class Observation(ExtentRange):
         """Return the observation that a catalog stores."""
         assert catalog_range is not None
         return cls(*catalog_range[1:])
-
-    @property
-    def partition(self) -> str:
-        """The only partition."""
-        return ""
 
     def merge_with(self, other: Extent) -> None:
         """Return None, because observations are never merged."""
@@ -255,10 +248,25 @@ class Observation(ExtentRange):
 
 
 @dataclass(frozen=True)
-class IdSet(Extent):
+class KeySet(Extent):
+    """A set of update ids or of object keys."""
+
+    keys: frozenset[str]
+
+    def difference(self, others: Iterable[Extent]) -> list[Self]:
+        """Return the keys that are in none of the others, as one set or none."""
+        rest = self.keys.difference(*(other.keys for other in others))
+        return [replace(self, keys=rest)] if rest else []
+
+    def overlaps(self, other: Extent) -> bool:
+        """Return whether both sets have a key in common."""
+        return not self.keys.isdisjoint(other.keys)
+
+
+@dataclass(frozen=True)
+class IdSet(KeySet):
     """A set of update ids."""
 
-    update_ids: frozenset[str]
     is_sorted: ClassVar[bool] = False  # the rows of a lookup are in the order of the ids requested
 
     @classmethod
@@ -266,27 +274,13 @@ class IdSet(Extent):
         """Return the ids that a catalog stores."""
         return cls(keys)
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """The update ids."""
-        return self.update_ids
-
-    def difference(self, others: Iterable[Extent]) -> list[IdSet]:
-        """Return the ids that are in none of the others, as one set or none."""
-        rest = self.update_ids.difference(*(other.update_ids for other in others if isinstance(other, IdSet)))
-        return [IdSet(rest)] if rest else []
-
-    def overlaps(self, other: Extent) -> bool:
-        """Return whether both sets have an id in common."""
-        return isinstance(other, IdSet) and not self.update_ids.isdisjoint(other.update_ids)
-
     def merge_with(self, other: Extent) -> IdSet | None:
         """Return the union of both sets."""
-        return IdSet(self.update_ids | other.update_ids) if isinstance(other, IdSet) else None
+        return IdSet(self.keys | other.keys) if isinstance(other, IdSet) else None
 
     def filter(self) -> pc.Expression:
         """Return an Arrow expression for the rows of these ids."""
-        return pc.field("update_id").isin(pa.array(sorted(self.update_ids), pa.string()))
+        return pc.field("update_id").isin(pa.array(sorted(self.keys), pa.string()))
 
     def scan_filter(self, columns: Collection[str]) -> None:
         """Return None, because scans compare ranges, not ids."""
@@ -294,10 +288,10 @@ class IdSet(Extent):
     @property
     def label(self) -> str:
         """A short name for files."""
-        return f"ids{len(self.update_ids)}"
+        return f"ids{len(self.keys)}"
 
     def __str__(self) -> str:
-        return f"{len(self.update_ids)} ids"
+        return f"{len(self.keys)} ids"
 
 
 # -- planning -------------------------------------------------------------------------------------------------------

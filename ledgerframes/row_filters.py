@@ -165,7 +165,9 @@ class SecondVerdicts:
 
     def _find(self) -> pa.Table:
         tables, hashes = self._tables_and_hashes()
-        repeated = _repeated(np.concatenate([NO_HASHES, *hashes]))
+        ordered = np.concatenate([NO_HASHES, *hashes])
+        ordered.sort()
+        repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         if not len(repeated):
             return NO_EVENTS
         candidates = [
@@ -209,11 +211,6 @@ def _hashes(update_ids: pa.Array) -> Hashes:
     ends = np.frombuffer(offsets, np.int32)[update_ids.offset + 1 : update_ids.offset + len(update_ids) + 1]
     windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(text, np.uint8), HASH_BYTES)
     return windows[ends - HASH_BYTES].view(np.uint64).ravel()
-
-
-def _repeated(hashes: Hashes) -> Hashes:
-    hashes.sort()
-    return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
 def _without_first(events: pa.Table) -> pa.Table:

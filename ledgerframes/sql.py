@@ -183,7 +183,10 @@ class _Views:
         time_window = self._window if "record_time" in table.column_names else None
         rows, dropped = snapshot.scan(table.name), SecondVerdicts(snapshot, RowFilter(time_window)).expression(table)
         relation = self._connection.from_arrow(rows if dropped is None else rows.filter(~dropped))
-        return relation.filter(_window_condition(time_window)) if time_window else relation
+        if time_window is None:
+            return relation
+        since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))
+        return relation.filter(f"record_time >= {since} AND record_time < {until}")
 
     def run(self, query: str) -> QueryResult:
         """Run one query, and distinguish its own errors from those of a file."""
@@ -244,11 +247,6 @@ def _is_provisional(segment: Segment, resolved: ResolvedTable, time_window: Wind
     if time_window is None or not isinstance(extent, MigrationWindow):
         return True
     return extent.overlaps(MigrationWindow.of(extent.migration_id, time_window))
-
-
-def _window_condition(time_window: Window) -> str:
-    since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))
-    return f"record_time >= {since} AND record_time < {until}"
 
 
 def _declared_columns(tables: Sequence[Table]) -> dict[str, Column]:

@@ -282,7 +282,9 @@ def _sampled(spec: Table, column: Column, number: int) -> object:
         return Decimal(number + 1) / 8
     if pa.types.is_list(kind):
         return [0] if pa.types.is_integer(kind.value_type) else [f"{name}-{number}::1220aa"]
-    return f'{{"{name}":{number}}}' if column.is_json else _text(name, number)
+    if name == "event_id":
+        return f"update_id-{number:06}:0"
+    return f'{{"{name}":{number}}}' if column.is_json else f"{name}-{number:06}"
 
 
 def _integer(spec: Table, column: Column, number: int) -> int:
@@ -292,10 +294,6 @@ def _integer(spec: Table, column: Column, number: int) -> int:
     if column.type == SMALL:
         return int(column.name.endswith("_count") or column.name == "threshold")
     return 1000 + number
-
-
-def _text(name: str, number: int) -> str:
-    return f"update_id-{number:06}:0" if name == "event_id" else f"{name}-{number:06}"
 
 
 def _to_arrow(sample: SampleTable, rows: Rows) -> pa.Table:

@@ -13,8 +13,8 @@ from ledgerframes.api.operation import HealthClient, Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets.events.wire import Event, EventsPage, Update, UpdatesPage
-from ledgerframes.datasets.reference.wire import Contract, NameRulesAnswer
+from ledgerframes.datasets.events.wire import Event, EventsPage, Update
+from ledgerframes.datasets.reference.wire import Contract, NameRules
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class History(HealthClient, BulkClient):
         """
         return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
-    @operation("POST /v2/updates", returns=UpdatesPage, unwrap=lambda page: page.transactions, since="0.4.2", read_only=True)
+    @operation("POST /v2/updates", returns=list[Update], member="transactions", since="0.4.2", read_only=True)
     def updates(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
     ) -> Request:
@@ -156,7 +156,7 @@ class History(HealthClient, BulkClient):
 
     # -- reference data -----------------------------------------------------------------------------------------------
 
-    @operation("POST /v0/ans-rules", returns=NameRulesAnswer, unwrap=lambda response: response.ans_rules_update, read_only=True)
+    @operation("POST /v0/ans-rules", returns=NameRules, member="ans_rules_update", read_only=True)
     def name_rules(self, cached_contract_id: str | None = None, cached_domain_id: str | None = None) -> Request:
         """Return the rules of the name service.
 

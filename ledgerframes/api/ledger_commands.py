@@ -8,7 +8,7 @@ from typing import Any
 from ledgerframes.api.ledger_checks import require_page_size
 from ledgerframes.api.ledger_client import LedgerClient
 from ledgerframes.api.operation import Request, members, operation
-from ledgerframes.datasets.state.wire import PackageIds, PackageStatus, VettedPackages, VettedPackagesPage
+from ledgerframes.datasets.state.wire import VettedPackages, VettedPackagesPage
 from ledgerframes.errors import UsageError
 
 __all__ = ["LedgerCommands"]
@@ -90,7 +90,7 @@ class LedgerCommands(LedgerClient):
 
     # -- packages -----------------------------------------------------------------------------------------------------
 
-    @operation("GET /v2/packages", returns=PackageIds, unwrap=lambda packages: packages.package_ids)
+    @operation("GET /v2/packages", returns=list[str], member="packageIds")
     def packages(self) -> Any:
         """List the ids of all packages that the participant supports."""
 
@@ -98,7 +98,7 @@ class LedgerCommands(LedgerClient):
     def package(self, package_id: str) -> Any:
         """Download one package."""
 
-    @operation("GET /v2/packages/{package-id}/status", returns=PackageStatus, unwrap=lambda status: status.package_status)
+    @operation("GET /v2/packages/{package-id}/status", returns=str, member="packageStatus")
     def package_status(self, package_id: str) -> Any:
         """Return the status of a package, such as PACKAGE_STATUS_REGISTERED."""
 

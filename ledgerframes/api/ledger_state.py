@@ -9,12 +9,11 @@ from ledgerframes.api.ledger_checks import require_page_size
 from ledgerframes.api.ledger_client import LedgerClient
 from ledgerframes.api.operation import Request, operation
 from ledgerframes.datasets.state.wire import (
-    ConnectedSynchronizers,
     LedgerEnd,
-    ParticipantId,
     PartiesPage,
     PartyDetails,
     PrunedOffsets,
+    Synchronizer,
     UserRights,
 )
 
@@ -37,18 +36,14 @@ class LedgerState(LedgerClient):
     def latest_pruned_offsets(self) -> Any:
         """Return the offsets through which the ledger is pruned, or 0 if it never was."""
 
-    @operation("GET /v2/parties/participant-id", returns=ParticipantId, unwrap=lambda body: body.participant_id)
+    @operation("GET /v2/parties/participant-id", returns=str, member="participantId")
     def participant_id(self) -> Any:
         """Return the id of the participant.
 
-        Offsets belong to one participant (docs/facts.md#offsets-per-participant).
+        All its replicas have the same, and offsets belong to one participant (docs/facts.md#offsets-per-participant).
         """
 
-    @operation(
-        "GET /v2/state/connected-synchronizers",
-        returns=ConnectedSynchronizers,
-        unwrap=lambda body: body.connected_synchronizers,
-    )
+    @operation("GET /v2/state/connected-synchronizers", returns=list[Synchronizer], member="connectedSynchronizers")
     def connected_synchronizers(
         self, *, party: str | None = None, participant_id: str | None = None, identity_provider_id: str | None = None
     ) -> Request:

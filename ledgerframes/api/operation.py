@@ -20,6 +20,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from string import Formatter
 from typing import (
     TYPE_CHECKING,
@@ -36,9 +37,12 @@ from typing import (
 )
 from urllib.parse import quote
 
+import msgspec
+
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._structs import Wire
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -157,20 +161,30 @@ class Sends(Protocol[T_co]):
 @overload
 def operation(route: str, *, returns: type[S], unwrap: Callable[[S], T], **facts: Unpack[Facts]) -> Sends[T]: ...
 @overload
-def operation(route: str, *, returns: type[T], **facts: Unpack[Facts]) -> Sends[T]: ...
+def operation(route: str, *, returns: type[T], member: str = "", **facts: Unpack[Facts]) -> Sends[T]: ...
 @overload
 def operation(route: str, *, returns: None, **facts: Unpack[Facts]) -> Sends[None]: ...
 @overload
 def operation(route: str, **facts: Unpack[Facts]) -> Sends[Any]: ...
-def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] | None = None, **facts: Unpack[Facts]) -> Any:
+def operation(
+    route: str,
+    *,
+    returns: Any = JSON,
+    member: str = "",
+    unwrap: Callable[[Any], Any] | None = None,
+    **facts: Unpack[Facts],
+) -> Any:
     """Declare an operation, and send the request that the decorated method returns.
 
     A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
     any other is the body.
 
     The body of the response is decoded into what `returns` says, by default JSON of any shape, and `unwrap` converts that into
-    the method's result. By default, the name of the operation is the method's, and GET operations only read.
+    the method's result. With `member`, the result is the only member of the body. By default, the name of the operation is the
+    method's, and GET operations only read.
     """
+    body = msgspec.defstruct("Body", [(member, returns)], bases=(Wire,)) if member else returns
+    convert = attrgetter(member) if member else unwrap
 
     def decorate(build: Callable[..., Request | None]) -> Callable[..., Any]:
         signature = inspect.signature(build)
@@ -181,9 +195,9 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
             response = self.send(declared, request)
             with decode_boundary(declared.route):
                 content = declared.decode(response)
-                return unwrap(content) if unwrap else content
+                return convert(content) if convert else content
 
-        declare(route, returns=returns, **facts)(call)
+        declare(route, returns=body, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
         result = inspect.signature(unwrap).return_annotation if unwrap else Any if returns is JSON else returns
         call.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]

@@ -6,14 +6,7 @@ from typing import Any
 
 from ledgerframes.api.host_rates import is_retryable, retry
 from ledgerframes.api.operation import Client, Request, operation
-from ledgerframes.datasets.offers.wire import (
-    AcceptedOffer,
-    AcceptedOffersList,
-    Balance,
-    CreatedOffer,
-    OffersList,
-    OfferStatus,
-)
+from ledgerframes.datasets.offers.wire import Balance, OfferContract, OfferStatus
 
 __all__ = ["Wallet"]
 
@@ -51,15 +44,11 @@ class Wallet(Client):
         # Offers are sent to the first host, and another one may lag behind, so there is no failover.
         return Request(path={"tracking_id": tracking_id}, retry=False)
 
-    @operation("GET /v0/wallet/transfer-offers", returns=OffersList, unwrap=lambda listing: listing.offers)
+    @operation("GET /v0/wallet/transfer-offers", returns=list[OfferContract], member="offers")
     def offers(self) -> Any:
         """List the open transfer offers, both sent and received."""
 
-    @operation(
-        "GET /v0/wallet/accepted-transfer-offers",
-        returns=AcceptedOffersList,
-        unwrap=lambda listing: listing.accepted_offers,
-    )
+    @operation("GET /v0/wallet/accepted-transfer-offers", returns=list[OfferContract], member="accepted_offers")
     def accepted_offers(self) -> Any:
         """List the accepted offers whose transfer is not complete."""
 
@@ -69,11 +58,7 @@ class Wallet(Client):
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    @operation(
-        "POST /v0/wallet/transfer-offers/{contract_id}/accept",
-        returns=AcceptedOffer,
-        unwrap=lambda accepted: accepted.accepted_offer_contract_id,
-    )
+    @operation("POST /v0/wallet/transfer-offers/{contract_id}/accept", returns=str, member="accepted_offer_contract_id")
     def accept(self, contract_id: str) -> Any:
         """Accept a received offer, and return the contract id of the accepted offer."""
 
@@ -85,12 +70,7 @@ class Wallet(Client):
     def withdraw(self, contract_id: str) -> Any:
         """Withdraw a sent offer."""
 
-    @operation(
-        "POST /v0/wallet/transfer-offers",
-        name="offer_transfer",
-        returns=CreatedOffer,
-        unwrap=lambda created: created.offer_contract_id,
-    )
+    @operation("POST /v0/wallet/transfer-offers", name="offer_transfer", returns=str, member="offer_contract_id")
     def create_offer(
         self, *, receiver_party_id: str, amount: str, description: str, expires_at: int, tracking_id: str
     ) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -95,8 +96,6 @@ def _create_sandbox(settings: Settings, faults: list[str], speed: float | None) 
 
 
 def _parse_faults(texts: list[str]) -> Faults | None:
-    from dataclasses import fields
-
     from ledgerframes.sandbox import Faults
 
     types = {field.name: int if field.name == "seed" else float for field in fields(Faults)}

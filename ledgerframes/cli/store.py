@@ -91,7 +91,7 @@ def _count_objects(segments: list[Segment]) -> int:
     from ledgerframes.datasets.bulk.extent import ObjectSet
 
     extents = [segment.extent for segment in segments if isinstance(segment.extent, ObjectSet)]
-    return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
+    return len({key for extent in extents if not extent.is_folder for key in extent.keys})
 
 
 def _count_ids(segments: list[Segment]) -> dict[str, int]:
@@ -100,7 +100,7 @@ def _count_ids(segments: list[Segment]) -> dict[str, int]:
     counts = {"final": 0, "provisional": 0}
     for segment in segments:
         assert isinstance(segment.extent, IdSet)
-        counts["final" if segment.final else "provisional"] += len(segment.extent.update_ids)
+        counts["final" if segment.final else "provisional"] += len(segment.extent.keys)
     return counts
 
 

@@ -18,7 +18,6 @@ from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine,
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
-    describe_plan,
     describe_sync,
     format_observations,
     format_plan,
@@ -183,7 +182,7 @@ def _fetch(
     A dry run shows the plan and ends the command.
     """
     if plan:
-        context.print_result(describe_plan(net, load(plan=True)), format_plan)
+        context.print_result({"network": net.name, "plan": output.plain_rows(load(plan=True))}, format_plan)
         raise typer.Exit
     start = time.monotonic()
     with _open_executor(workers, dask) as executor:

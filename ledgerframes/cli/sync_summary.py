@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from ledgerframes.network import Network
 
 
-def describe_plan(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
-    """Return a loader's plan as plain values."""
-    return {"network": net.name, "plan": output.plain_rows(plan)}
-
-
 def format_plan(document: dict[str, Any]) -> str:
     """Return a plan as lines."""
     network, rows = document["network"], document["plan"]

@@ -55,7 +55,7 @@ def decode_error(error: Exception, endpoint: str, *, line: int = 0, body: bytes 
             if isinstance(error, OverflowError | pa.ArrowInvalid)
             else type(error).__name__
         )
-        message = f"Unexpected {source}: {reason} ({_one_line(error)}). {CHECK_VERSION}"
+        message = f"Unexpected {source}: {reason} ({' '.join(str(error).split())[:200]}). {CHECK_VERSION}"
     return DecodeError(message, endpoint=endpoint, json_path=json_path, update_id=update_id)
 
 
@@ -63,7 +63,3 @@ def describe_error(error: msgspec.ValidationError) -> tuple[str, str]:
     """Return what msgspec reports, and its JSON path."""
     reason, _, path = str(error).partition(" - at `")
     return reason[:1].lower() + reason[1:], path.rstrip("`") or "$"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -233,17 +233,13 @@ def flatten(lists: Sequence[Collection[Child] | None], rows: Indices) -> tuple[l
 # -- fields to arrays, arrays to columns ----------------------------------------------------------------------------
 
 
-def _to_text(values: Sequence[str | int | None]) -> pa.Array:
-    return pa.array([None if value is None else str(value) for value in values], TEXT)
-
-
 CONVERTERS: dict[Any, Callable[[Sequence[Any]], pa.Array]] = {
     str: functools.partial(pa.array, type=TEXT),
     int: functools.partial(pa.array, type=INTEGER),
     bool: functools.partial(pa.array, type=FLAG),
     list[str]: functools.partial(pa.array, type=TEXTS),
     list[int]: functools.partial(pa.array, type=SMALLS),
-    str | int: _to_text,
+    str | int: lambda values: pa.array([None if value is None else str(value) for value in values], TEXT),
     msgspec.Raw: functools.partial(encode_json, member=""),
 }
 

@@ -237,7 +237,8 @@ class Table:
 
     def sorted(self, rows: pa.Table) -> pa.Table:
         """Return rows in the declared order, with closed sets ordered as text."""
-        keys = {name: _sortable(rows[name]) for name in self.sort}
+        columns = {name: rows[name] for name in self.sort}
+        keys = {name: each.cast(TEXT) if pa.types.is_dictionary(each.type) else each for name, each in columns.items()}
         return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
 
     def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
@@ -255,10 +256,6 @@ class Table:
         return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
 
 
-def _sortable(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return values.cast(TEXT) if pa.types.is_dictionary(values.type) else values
-
-
 def _to_series(values: pa.ChunkedArray, column: Column) -> pd.Series:
     return pd.Series(_to_extension(values, column), name=column.name, copy=False)
 
@@ -271,18 +268,14 @@ def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
         return _from_arrow(pd.BooleanDtype(), values)
     if pa.types.is_integer(kind):
         if not column.nullable:
-            return _writeable(values.to_numpy())
+            integers = values.to_numpy()
+            return integers if integers.flags.writeable else integers.copy()  # a user may change them, but not Arrow's own memory
         return _from_arrow(pd.Int32Dtype() if kind.bit_width == 32 else pd.Int64Dtype(), values)
     if pa.types.is_timestamp(kind):
         return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
     if pa.types.is_string(kind):
         return _from_arrow(pd.StringDtype(na_value=np.nan), values)
     return pd.arrays.ArrowExtensionArray(values.cast(kind))  # Parquet files name the items of lists differently
-
-
-def _writeable(values: Any) -> Any:
-    """Return values that a user may change, which Arrow's own memory does not allow."""
-    return values if values.flags.writeable else values.copy()
 
 
 def _from_arrow(dtype: Any, values: pa.ChunkedArray) -> Any:

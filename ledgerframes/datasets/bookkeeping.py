@@ -10,11 +10,13 @@ from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"
 
-SINCE = Column("since", TIME, "Start of the window, inclusive.", missing="for ids and offsets")
-UNTIL = Column("until", TIME, "End of the window, exclusive.", missing="for ids and offsets")
-MIGRATION = replace(MIGRATION_ID, missing="if the extent has none or several")
-AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", missing="for windows and ids")
-THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", missing="for windows and ids")
+EXTENT_COLUMNS = (
+    replace(MIGRATION_ID, missing="if the extent has none or several"),
+    Column("since", TIME, "Start of the window, inclusive.", missing="for ids and offsets"),
+    Column("until", TIME, "End of the window, exclusive.", missing="for ids and offsets"),
+    Column("after", INTEGER, "Start of the offset range, exclusive.", missing="for windows and ids"),
+    Column("through", INTEGER, "End of the offset range, inclusive.", missing="for windows and ids"),
+)
 
 COVERAGE = Table(
     name="coverage",
@@ -24,11 +26,7 @@ COVERAGE = Table(
     key=(),
     sort=("migration_id", "since", "after"),
     columns=(
-        MIGRATION,
-        SINCE,
-        UNTIL,
-        AFTER,
-        THROUGH,
+        *EXTENT_COLUMNS,
         Column(
             "status",
             CHOICE,
@@ -56,11 +54,7 @@ PLAN = Table(
     sort=("dataset", "migration_id", "since", "after"),
     columns=(
         Column("dataset", TEXT, "Dataset of the store, or table of a state that is not stored."),
-        MIGRATION,
-        SINCE,
-        UNTIL,
-        AFTER,
-        THROUGH,
+        *EXTENT_COLUMNS,
         Column("update_id", TEXT, "Id to look up.", missing="unless ids are loaded"),
         Column("object_key", TEXT, "Key of a bulk object.", missing="unless bulk objects are loaded"),
         _estimate("requests", "HTTP requests to fetch it, estimated", "requests"),

@@ -214,7 +214,7 @@ class BulkSnapshotLoader(FolderLoader):
         newest = self._stored_folder(accept_provisional=True)
         assert newest is not None
         in_folder = [each for each in self.stored_objects(accept_provisional=True) if each.folders == newest.folders]
-        return self.frames_of_keys(key for extent in in_folder if not extent.is_folder for key in extent.object_keys)
+        return self.frames_of_keys(key for extent in in_folder if not extent.is_folder for key in extent.keys)
 
 
 class BulkKeyLoader(BulkLoader):

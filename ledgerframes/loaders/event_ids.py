@@ -75,7 +75,7 @@ class EventIdLoader(Loader[Ids]):
         """Return the missing ids."""
         ids = IdSet(frozenset(self.update_ids))
         parts = self.net.store.missing_parts(EVENTS_BY_ID, ids, accept_provisional=accept_provisional)
-        missing = {update_id for part in parts for update_id in part.update_ids}
+        missing = {update_id for part in parts for update_id in part.keys}
         return {update_id: {"update_id": update_id} for update_id in self.update_ids if update_id in missing}
 
     def count_text(self, count: int) -> str:

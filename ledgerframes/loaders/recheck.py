@@ -157,7 +157,7 @@ def _is_served(segment: Segment) -> bool:
 def _part(extent: Extent, chance: random.Random) -> Extent:
     """Return a part of an extent that takes few requests. Objects have no smaller part."""
     if isinstance(extent, IdSet):
-        return IdSet(frozenset(chance.sample(sorted(extent.update_ids), min(IDS, len(extent.update_ids)))))
+        return IdSet(frozenset(chance.sample(sorted(extent.keys), min(IDS, len(extent.keys)))))
     if isinstance(extent, ExtentRange):
         length = HOUR if extent.has_times else OFFSETS
         return chance.choice(extent.split(-((extent.start - extent.stop) // length)))
@@ -186,7 +186,7 @@ def _loaders(net: Network, segment: Segment, update_formats: Sequence[UpdateForm
     """Return the loaders that fetch the rows of a segment into an empty store."""
     if isinstance(segment.extent, ObjectSet):
         options = dataclasses.replace(object_options(segment), by_key=True)
-        return [BulkKeyLoader(net, options, segment.extent.object_keys)]
+        return [BulkKeyLoader(net, options, segment.extent.keys)]
     return recovery_loaders(net, segment, {VERDICTS}, update_formats)
 
 

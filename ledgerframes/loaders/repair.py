@@ -171,7 +171,7 @@ def _folder_marks(net: Network, segment: Segment) -> list[Segment]:
     """
     if not isinstance(segment.extent, ObjectSet):
         return []
-    return net.store.segments(DATASETS[segment.dataset], replace(segment.extent, object_keys=segment.extent.folders))
+    return net.store.segments(DATASETS[segment.dataset], replace(segment.extent, keys=segment.extent.folders))
 
 
 def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], damaged_tables: set[str]) -> Repair:
@@ -213,7 +213,7 @@ def recovery_loaders(
 def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged_tables: set[str]) -> list[Loader[Any]]:
     sources = {} if VERDICTS in damaged_tables else _id_sources(net, segment)
     by_source: dict[str, list[str]] = {}
-    for update_id in sorted(ids.update_ids):
+    for update_id in sorted(ids.keys):
         by_source.setdefault(sources.get(update_id, "user"), []).append(update_id)
     return [EventIdLoader(net, update_ids, source) for source, update_ids in sorted(by_source.items())]
 
@@ -246,15 +246,15 @@ def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLo
         raise UnrecoverableError("it was read from a file: drop it, and load the file again")
     options = object_options(segment)
     if options.by_key:
-        return BulkKeyLoader(net, options, objects.object_keys)
-    key = ObjectKey.parse(min(objects.object_keys))
+        return BulkKeyLoader(net, options, objects.keys)
+    key = ObjectKey.parse(min(objects.keys))
     loader: FolderLoader = (
         BulkWindowLoader(net, options, Window(key.since, key.until))
         if options.kind == "updates"
         else BulkSnapshotLoader(net, options, key.since)
     )
     loader.folders = loader.list_folders()  # now, because the store still covers them
-    unlisted = objects.object_keys - {task.object_key for task in loader.tasks()}
+    unlisted = objects.keys - {task.object_key for task in loader.tasks()}
     if unlisted:
         raise UnrecoverableError(f"{min(unlisted)} is not listed any more")
     return loader

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
+from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+from matplotlib.ticker import FixedLocator, ScalarFormatter
 
 MAX_SERIES = 4
 MAX_ROWS = 3
@@ -39,7 +40,8 @@ def describe_figure(figure: Figure) -> str:
 def _sentences(ax: Axes) -> Iterator[str]:
     axes = " by ".join(text for text in (ax.get_ylabel(), ax.get_xlabel()) if text)
     data = "; ".join(_rows(ax) or list(_series(ax))[:MAX_SERIES])
-    for text in (ax.get_title(loc="left"), ax.get_title(), *_notes(ax), f"{axes}: {data}" if axes and data else axes or data):
+    notes = [text.get_text() for text in ax.texts if _is_note(text)]
+    for text in (ax.get_title(loc="left"), ax.get_title(), *notes, f"{axes}: {data}" if axes and data else axes or data):
         if text.strip():
             yield f"{' '.join(text.split()).rstrip('.')}."
 
@@ -49,8 +51,6 @@ def _sentences(ax: Axes) -> Iterator[str]:
 
 def _rows(ax: Axes) -> list[str]:
     """Return the first rows of a plot with one row per name, each with its bar or its points."""
-    from matplotlib.ticker import FixedLocator
-
     texts = _bar_texts(ax)
     if not isinstance(ax.yaxis.get_major_locator(), FixedLocator) or (ax.get_ylabel() and not texts):
         return []
@@ -86,8 +86,6 @@ def _point_texts(ax: Axes) -> list[str]:
 
 def _series(ax: Axes) -> Iterator[str]:
     """Return the range of each series of bars, areas and lines."""
-    from matplotlib.patches import StepPatch
-
     for bars in bar_containers(ax):
         centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
         yield _describe(ax, bars.get_label(), centers, [bar.get_height() for bar in bars])
@@ -115,16 +113,10 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
 
 def bar_containers(ax: Axes) -> list[BarContainer]:
     """Return the series of bars of axes that are not empty."""
-    from matplotlib.container import BarContainer
-
     return [each for each in ax.containers if isinstance(each, BarContainer) and len(each)]
 
 
 # -- texts --------------------------------------------------------------------------------------------------------------
-
-
-def _notes(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts if _is_note(text)]
 
 
 def _is_note(text: Any) -> bool:
@@ -134,9 +126,6 @@ def _is_note(text: Any) -> bool:
 
 def _text(axis: Axis, value: Any) -> str:
     """Return a value as its axis prints it, a time to the minute."""
-    from matplotlib import dates
-    from matplotlib.ticker import ScalarFormatter
-
     formatter = axis.get_major_formatter()
     if _has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
@@ -144,8 +133,6 @@ def _text(axis: Axis, value: Any) -> str:
 
 
 def _has_times(axis: Axis) -> bool:
-    from matplotlib import dates
-
     return isinstance(axis.get_major_formatter(), dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter)
 
 

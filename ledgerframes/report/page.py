@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
-from ledgerframes.report.pictures import NARROW_SVG, SVG
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
 from ledgerframes.statistics import printing
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TEMPLATES = Path(__file__).parent / "templates"
+SVG = "image/svg+xml"
+NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
 MAX_ANCHOR = 60
 ALT = "A plot without a description"
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.ticker import MaxNLocator
 
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.alt_texts import bar_containers, describe_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.text import Annotation
-
-SVG = "image/svg+xml"
-NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
+from ledgerframes.report.page import NARROW_SVG, SVG
 
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
@@ -44,8 +45,6 @@ STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root
 
 def register_pictures() -> None:
     """Let each plot of this notebook show itself as two pictures with a title and a text."""
-    from IPython.core.getipython import get_ipython
-
     shell: Any = get_ipython()
     shell.run_line_magic("config", "InlineBackend.figure_formats = []")
     formatter = shell.display_formatter.mimebundle_formatter
@@ -87,15 +86,11 @@ def _take_title(figure: Figure) -> tuple[str, str]:
 
 
 def _notes(ax: Axes) -> list[Annotation]:
-    from matplotlib.text import Annotation
-
     return [text for text in ax.texts if isinstance(text, Annotation) and text.xycoords == "axes fraction"]
 
 
 def _to_svg(figure: Figure) -> str:
     """Return a figure as transparent SVG with inks that follow the color scheme of the page."""
-    from matplotlib import rc_context
-
     figure.patch.set_alpha(0)
     for ax in figure.axes:
         ax.patch.set_alpha(0)
@@ -169,9 +164,6 @@ def _shorten_line(line: str, end: int) -> str:
 
 def _reduce_ticks(ax: Axes) -> None:
     """Reduce the ticks of times and numbers, not those of categories."""
-    from matplotlib.dates import AutoDateLocator
-    from matplotlib.ticker import MaxNLocator
-
     locator = ax.xaxis.get_major_locator()
     if isinstance(locator, AutoDateLocator):
         locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, 5)

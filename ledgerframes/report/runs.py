@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
@@ -139,8 +140,6 @@ def _find_key(keys: list[str], text: str) -> str:
 
 def _items(run: dict[str, Any], directory: Path) -> list[dict[str, Value]]:
     """Return the settings, the figures and the rows of each table of a run."""
-    import pyarrow.parquet as pq
-
     headline, tables = run.get("headline", {}), sorted((directory / "tables").glob("*.parquet"))
     settings = {f"{name} {part}".strip(): value for name in SETTINGS for part, value in _parts(run[name])}
     figures = {name: headline.get(name) for name in HEADLINE}

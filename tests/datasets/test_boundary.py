@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from ledgerframes.api.history import History
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import UpdatesListing
@@ -14,15 +17,11 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
-from ledgerframes.datasets.offers.wire import OffersList
-from ledgerframes.datasets.reference.wire import NameRulesAnswer
 from ledgerframes.datasets.state.build import active_contract_table, completion_table, party_table
 from ledgerframes.datasets.state.wire import (
     ActiveContractsPage,
     Completion,
     CompletionItem,
-    ConnectedSynchronizers,
-    PackageIds,
     PartiesPage,
     PartyDetails,
     UserRights,
@@ -34,8 +33,9 @@ DEEP = b'{"a":' * 1_100 + b"1" + b"}" * 1_100
 DEEPEST = b'{"a":' * 1_000_000 + b"1" + b"}" * 1_000_000  # Python 3.14 limits the depth by the size of the stack
 TIME = "2026-11-01T00:00:00.000001Z"
 DOCUMENTS = [
-    EventsPage, ActiveContractsPage, PartiesPage, PackageIds, ConnectedSynchronizers, VettedPackagesPage, UserRights,
-    UpdatesListing, OffersList, NameRulesAnswer,
+    EventsPage, ActiveContractsPage, PartiesPage, VettedPackagesPage, UserRights, UpdatesListing,
+    *(Ledger.operations[name].returns for name in ("packages", "connected_synchronizers")),
+    Wallet.operations["offers"].returns, History.operations["name_rules"].returns,
 ]  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def test_an_object_is_a_segment_and_is_read_once(tmp_path: Path) -> None:
     net = connect(tmp_path)
     frames = lf.load_bulk(net, **DAY)
     extents = [segment.extent for segment in net.store.segments(BULK) if segment.files]
-    assert sorted(key for extent in extents if isinstance(extent, ObjectSet) for key in extent.object_keys) == sorted(
+    assert sorted(key for extent in extents if isinstance(extent, ObjectSet) for key in extent.keys) == sorted(
         frames.bulk_objects["object_key"]
     )
     asked = net.request_count

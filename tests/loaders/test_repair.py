@@ -187,7 +187,7 @@ def test_objects_that_are_not_listed_any_more_stay(
         (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).sort_key
     )
     with_rows = [segment for segment in net.store.segments(dataset) if table in segment.files]
-    path = damage(net, dataset, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
+    path = damage(net, dataset, table, [last in segment.extent.keys for segment in with_rows].index(True))
 
     def without_last(page: Any) -> Any:
         refs = [ref for ref in page.object_refs if ObjectKey.from_url(ref.url).key != last]

@@ -11,6 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ledgerframes.api.history import History
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.bulk.lines import decode_lines
@@ -19,11 +22,10 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
-from ledgerframes.datasets.offers.wire import OffersList
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
-from ledgerframes.datasets.reference.wire import Contract, NameRulesAnswer
+from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.state.build import active_contract_table, package_table, party_table, synchronizer_table
-from ledgerframes.datasets.state.wire import ConnectedSynchronizers, PackageIds, PartiesPage
+from ledgerframes.datasets.state.wire import PartiesPage
 
 DATA = Path(__file__).parents[1] / "data"
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
@@ -63,7 +65,7 @@ def price_votes(body: bytes) -> Tables:
 
 
 def name_rules(body: bytes) -> Tables:
-    rules = decode(body, NameRulesAnswer, "POST /v0/ans-rules").ans_rules_update
+    rules = decode(body, History.operations["name_rules"].returns, "POST /v0/ans-rules").ans_rules_update
     if rules.contract is None:
         return {}
     with decode_boundary("POST /v0/ans-rules"):
@@ -75,12 +77,13 @@ def parties(body: bytes) -> Tables:
 
 
 def packages(body: bytes) -> Tables:
-    return {"packages": package_table(decode(body, PackageIds, "GET /v2/packages").package_ids, [], "participant")}
+    package_ids = decode(body, Ledger.operations["packages"].returns, "GET /v2/packages").packageIds
+    return {"packages": package_table(package_ids, [], "participant")}
 
 
 def synchronizers(body: bytes) -> Tables:
-    page = decode(body, ConnectedSynchronizers, "GET /v2/state/connected-synchronizers")
-    return {"synchronizers": synchronizer_table(page.connected_synchronizers, "participant")}
+    page = decode(body, Ledger.operations["connected_synchronizers"].returns, "GET /v2/state/connected-synchronizers")
+    return {"synchronizers": synchronizer_table(page.connectedSynchronizers, "participant")}
 
 
 def structs(kind: type) -> Callable[[bytes], Tables]:
@@ -147,7 +150,9 @@ def decoders() -> dict[str, Decoder]:
             ({"connectedSynchronizers": [synchronizer]},),
             {("synchronizers", "synchronizer_id"): "connectedSynchronizers[].synchronizerId"},
         ),
-        "offers": Decoder(structs(OffersList), (of_file("made/wallet_transfer_offers.json")["list_200"],), {}),
+        "offers": Decoder(
+            structs(Wallet.operations["offers"].returns), (of_file("made/wallet_transfer_offers.json")["list_200"],), {}
+        ),
         "bulk listing": Decoder(structs(UpdatesListing), (listing,), {}),
         "bulk checksums": Decoder(structs(Checksums), (checksums,), {}),
         "bulk lines": Decoder(bulk_lines, tuple(lines), {}),

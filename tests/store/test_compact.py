@@ -74,7 +74,7 @@ def covered(store: Store, dataset: Dataset, final: bool) -> set[object]:
     for segment in store.segments(dataset):
         if segment.final == final:
             extent = segment.extent
-            points += extent.update_ids if isinstance(extent, IdSet) else range(extent.start, extent.stop)
+            points += extent.keys if isinstance(extent, IdSet) else range(extent.start, extent.stop)
     assert len(points) == len(set(points)), "covered twice"
     return set(points)
 

@@ -40,7 +40,7 @@ def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Pat
     (done,) = compact(store)
     assert (done.segments_before, done.segments_after) == (12, 1)
     assert_equal(frames(store, BULK), expected)
-    assert store.committed_keys(BULK) == frozenset().union(*(extent.object_keys for extent in objects))
+    assert store.committed_keys(BULK) == frozenset().union(*(extent.keys for extent in objects))
     put_object(store, objects[5])  # another process was slower
     assert len(store.segments(BULK)) == 1
     assert_equal(frames(store, BULK), expected)

@@ -43,4 +43,4 @@ def test_split_parts_tile_the_span(span: MigrationWindow, parts: int) -> None:
 @given(st.frozensets(st.sampled_from("abcdef")), st.lists(st.frozensets(st.sampled_from("abcdef")), max_size=3))
 def test_difference_of_ids(asked: frozenset[str], others: list[frozenset[str]]) -> None:
     rest = IdSet(asked).difference([IdSet(other) for other in others])
-    assert frozenset().union(*(part.update_ids for part in rest if isinstance(part, IdSet))) == asked.difference(*others)
+    assert frozenset().union(*(part.keys for part in rest if isinstance(part, IdSet))) == asked.difference(*others)

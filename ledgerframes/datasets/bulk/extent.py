@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.extents import CatalogRange, Extent, from_microseconds, microseconds, record_time_filter, time_label
+from ledgerframes.extents import CatalogRange, Extent, KeySet, from_microseconds, microseconds, record_time_filter, time_label
 from ledgerframes.windows import Window, uncovered
 
 ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
 
 
 @dataclass(frozen=True)
-class ObjectSet(Extent):
+class ObjectSet(KeySet):
     """Bulk objects, by key, and the range of their lines in the order of the history.
 
     Attributes
     ----------
-    object_keys : frozenset of str
+    keys : frozenset of str
+        The object keys.
     migrations : tuple of int
         Migrations of the first line and of the last.
     start, stop : int
         Record times of all lines, half-open, in microseconds since 1970.
     """
 
-    object_keys: frozenset[str]
     migrations: tuple[int, int]
     start: int
     stop: int
@@ -59,11 +59,6 @@ class ObjectSet(Extent):
         return "~".join(f"{migration_id:09}" for migration_id in self.migrations), self.start, self.stop
 
     @property
-    def keys(self) -> frozenset[str]:
-        """The object keys."""
-        return self.object_keys
-
-    @property
     def record_times(self) -> tuple[int, int]:
         """Start and stop."""
         return self.start, self.stop
@@ -71,21 +66,12 @@ class ObjectSet(Extent):
     @property
     def folders(self) -> frozenset[str]:
         """The folders of the objects."""
-        return frozenset(key.rpartition("/")[0] + "/" for key in self.object_keys)
+        return frozenset(key.rpartition("/")[0] + "/" for key in self.keys)
 
     @property
     def is_folder(self) -> bool:
         """Whether this set is the mark of a complete folder, an object with the folder's name."""
-        return self.object_keys <= self.folders
-
-    def difference(self, others: Iterable[Extent]) -> list[ObjectSet]:
-        """Return the objects that are in none of the others, as one set or none."""
-        rest = self.object_keys.difference(*(other.object_keys for other in others if isinstance(other, ObjectSet)))
-        return [replace(self, object_keys=rest)] if rest else []
-
-    def overlaps(self, other: Extent) -> bool:
-        """Return whether both sets have an object in common."""
-        return isinstance(other, ObjectSet) and not self.object_keys.isdisjoint(other.object_keys)
+        return self.keys <= self.folders
 
     def merge_with(self, other: Extent) -> ObjectSet | None:
         """Return one set for both if the other objects are the next of the same folder, or None.
@@ -94,13 +80,9 @@ class ObjectSet(Extent):
         """
         if not isinstance(other, ObjectSet) or len({*self.migrations, *other.migrations}) > 1 or not self.precedes(other):
             return None
-        if not self._is_followed_by(other):
-            return None
-        return ObjectSet(self.object_keys | other.object_keys, self.migrations, self.start, other.stop)
-
-    def _is_followed_by(self, other: ObjectSet) -> bool:
-        last, first = max(map(_sort_key, self.object_keys)), min(map(_sort_key, other.object_keys))
-        return (*last[:-1], last[-1] + 1) == first
+        last, first = max(map(_sort_key, self.keys)), min(map(_sort_key, other.keys))
+        is_next = (*last[:-1], last[-1] + 1) == first
+        return ObjectSet(self.keys | other.keys, self.migrations, self.start, other.stop) if is_next else None
 
     def precedes(self, other: Extent) -> bool:
         """Return whether every line of this set sorts before every line of the other."""
@@ -126,11 +108,11 @@ class ObjectSet(Extent):
     @property
     def label(self) -> str:
         """A short name for files."""
-        return f"objects{len(self.object_keys)}_{time_label(self.start)}_{time_label(self.stop)}"
+        return f"objects{len(self.keys)}_{time_label(self.start)}_{time_label(self.stop)}"
 
     def __str__(self) -> str:
-        others = len(self.object_keys) - 1
-        return f"{min(self.object_keys)} and {others} more" if others else min(self.object_keys)
+        others = len(self.keys) - 1
+        return f"{min(self.keys)} and {others} more" if others else min(self.keys)
 
 
 def missing_windows(window: Window, extents: Iterable[Extent]) -> list[Window]:

@@ -21,14 +21,8 @@ ACTIVE_CONTRACTS = Table(
     columns=(
         Column("snapshot_time", TIME, "Time at which the contract was active.", OBJECT),
         history.CONTRACT_ID,
-        history.TEMPLATE_ID,
-        history.PACKAGE_ID,
-        history.TEMPLATE_NAME,
-        history.PACKAGE_NAME,
-        history.CREATED_AT,
-        history.SIGNATORIES,
-        history.OBSERVERS,
-        history.CREATE_ARGUMENTS,
+        *history.TEMPLATE_COLUMNS,
+        *history.CREATED_COLUMNS,
         Column(
             "created_in_update_id",
             TEXT,

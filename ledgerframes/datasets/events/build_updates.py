@@ -148,11 +148,7 @@ def _sort_by_length(tree: dict[str, Node]) -> Collection[Node]:
 
     See docs/facts.md#event-id-order.
     """
-    return tree.values() if len(tree) <= MAX_SINGLE_DIGIT_NODES else sorted(tree.values(), key=_id_length)
-
-
-def _id_length(node: Node) -> int:
-    return len(node.event_id)
+    return tree.values() if len(tree) <= MAX_SINGLE_DIGIT_NODES else sorted(tree.values(), key=lambda node: len(node.event_id))
 
 
 def node_numbers(event_ids: pa.Array) -> Indices:

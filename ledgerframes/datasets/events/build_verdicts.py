@@ -56,10 +56,11 @@ class VerdictTableBuilder:
         self._add_verdicts(*drop_absent([item.verdict for item in items], rows))
         summaries, item_rows = drop_absent([item.traffic_summary for item in items], rows)
         summary_rows = self._traffic.add(summaries, item_rows)
-        self._envelopes.add(*flatten([_envelopes_of(summary) for summary in summaries], summary_rows))
-        lists, item_rows = drop_absent([item.app_activity_records for item in items], rows)
-        list_rows = self._record_lists.add(lists, item_rows)
-        self._records.add(*flatten([_sorted(each.records, PARTY) for each in lists], list_rows))
+        lists = [summary.envelope_traffic_summaries or summary.envelope_traffic_costs for summary in summaries]
+        self._envelopes.add(*flatten(lists, summary_rows))
+        records, item_rows = drop_absent([item.app_activity_records for item in items], rows)
+        list_rows = self._record_lists.add(records, item_rows)
+        self._records.add(*flatten([_sorted(each.records, PARTY) for each in records], list_rows))
 
     def parts(self) -> dict[str, Part]:
         """Return the rows of each table, and the function that computes columns."""
@@ -132,7 +133,3 @@ def _parent_views(item_rows: Indices, view_ids: Indices, sub_views: pa.Array) ->
 def _sorted(structs: list[S], key: Callable[[S], Any]) -> list[S]:
     """Return sorted structs, without a call for the many lists of one."""
     return structs if len(structs) < 2 else sorted(structs, key=key)
-
-
-def _envelopes_of(summary: TrafficSummary) -> list[Envelope] | None:
-    return summary.envelope_traffic_summaries or summary.envelope_traffic_costs

@@ -50,6 +50,8 @@ SIGNATORIES = Column(
     "signatories", TEXTS, "Signatories of the created contract.", UPDATE_ITEM, missing="if the row is not a create"
 )
 OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", UPDATE_ITEM, missing="if the row is not a create")
+TEMPLATE_COLUMNS = (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME, PACKAGE_NAME)
+CREATED_COLUMNS = (CREATED_AT, SIGNATORIES, OBSERVERS, CREATE_ARGUMENTS)
 
 ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
@@ -134,10 +136,7 @@ TREE_EVENTS = Table(
             values=("created_event", "exercised_event"),
         ),
         CONTRACT_ID,
-        TEMPLATE_ID,
-        PACKAGE_ID,
-        TEMPLATE_NAME,
-        PACKAGE_NAME,
+        *TEMPLATE_COLUMNS,
         Column("choice", TEXT, "Choice that was exercised.", missing="if the node is a create"),
         Column(
             "consuming",
@@ -154,10 +153,7 @@ TREE_EVENTS = Table(
             "docs/facts.md#interface-id-null",
             missing="if there was none",
         ),
-        CREATED_AT,
-        SIGNATORIES,
-        OBSERVERS,
-        CREATE_ARGUMENTS,
+        *CREATED_COLUMNS,
         Column("choice_argument", JSON, "Argument of the choice.", missing="if the node is a create", unit="JSON"),
         Column(
             "exercise_result",
@@ -200,10 +196,7 @@ REASSIGNMENTS = Table(
         CONTRACT_ID,
         *(replace(column, missing="if it is an unassignment") for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME)),
         PACKAGE_NAME,
-        CREATED_AT,
-        SIGNATORIES,
-        OBSERVERS,
-        CREATE_ARGUMENTS,
+        *CREATED_COLUMNS,
         unknown_members("reassignment"),
     ),
 )

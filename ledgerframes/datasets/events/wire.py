@@ -158,12 +158,6 @@ class EventsPage(Wire):
     events: list[Event]
 
 
-class UpdatesPage(Wire):
-    """Response of the update listing."""
-
-    transactions: list[Update]
-
-
 def header_of(event: Event) -> tuple[int, str, str]:
     """Return migration id, record time and update id of an event.
 

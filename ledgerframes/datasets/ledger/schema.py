@@ -23,11 +23,8 @@ RECORD_TIME = Column(
 )
 HEADER = (PARTICIPANT_ID, OFFSET, RECORD_TIME, history.UPDATE_ID)
 
-TEMPLATE_COLUMNS = (history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME, history.PACKAGE_NAME)
 CREATED_COLUMNS = (
-    history.CREATED_AT,
-    history.SIGNATORIES,
-    history.OBSERVERS,
+    *history.CREATED_COLUMNS[:-1],
     replace(history.CREATE_ARGUMENTS, from_field="create_argument"),
     Column("contract_key", JSON, "Key of the contract.", EVENT, missing="if its template has none", unit="JSON"),
     Column("contract_key_hash", TEXT, "Hash of the key, empty without a key.", EVENT, missing="if the row is not a create"),
@@ -135,7 +132,7 @@ LEDGER_EVENTS = Table(
         Column("depth", SMALL, "Number of visible exercises above.", missing="if the shape is acs_delta, which has no tree"),
         Column("last_descendant_node_id", SMALL, "Last node below an exercise.", missing="if the event is not an exercise"),
         history.CONTRACT_ID,
-        *TEMPLATE_COLUMNS,
+        *history.TEMPLATE_COLUMNS,
         Column("choice", TEXT, "Choice that was exercised.", missing="if the event is not an exercise"),
         Column(
             "consuming",
@@ -179,7 +176,7 @@ LEDGER_REASSIGNMENTS = Table(
         history.REASSIGNMENTS["reassignment_counter"],
         Column("node_id", SMALL, "Position of the event in the update.", missing="if it is not sent"),
         history.CONTRACT_ID,
-        *TEMPLATE_COLUMNS,
+        *history.TEMPLATE_COLUMNS,
         Column("assignment_exclusivity", TIME, "Time until which only the submitter may assign.", missing="if there is none"),
         WITNESS_PARTIES,
         *CREATED_COLUMNS,

@@ -10,12 +10,6 @@ from decimal import Decimal
 from ledgerframes.datasets._structs import Wire
 
 
-class CreatedOffer(Wire):
-    """Response to a new transfer offer (docs/facts.md#transfer-offers)."""
-
-    offer_contract_id: str
-
-
 class OfferStatus(Wire):
     """Status of the offer with a tracking id (docs/facts.md#wallet-api).
 
@@ -60,24 +54,6 @@ class OfferContract(Wire):
     payload: OfferPayload
     created_event_blob: str | None = None
     created_at: str | None = None
-
-
-class OffersList(Wire):
-    """Response of the list of offers, sent and received."""
-
-    offers: list[OfferContract]
-
-
-class AcceptedOffersList(Wire):
-    """Response of the list of accepted offers that the sender's automation has not consumed."""
-
-    accepted_offers: list[OfferContract]
-
-
-class AcceptedOffer(Wire):
-    """Response to an acceptance."""
-
-    accepted_offer_contract_id: str
 
 
 class Balance(Wire):

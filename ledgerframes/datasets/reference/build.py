@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._columns import Columns, StructColumns
+from ledgerframes.datasets._columns import StructColumns
 from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.reference.wire import Contract
@@ -35,7 +35,8 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
     rows = columns.to_table(
         PRICE_VOTES,
         {
-            **_contract_columns(columns, observed_at),
+            "observed_at": observed_at,
+            **split_template_ids(columns["template_id"]),
             "sv": _texts(payloads, "sv"),
             "dso": _texts(payloads, "dso"),
             "price": parse_amounts(_texts(payloads, f"{coin}Price"), f"{coin}Price"),
@@ -61,7 +62,8 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
     return columns.to_table(
         NAME_RULES,
         {
-            **_contract_columns(columns, observed_at),
+            "observed_at": observed_at,
+            **split_template_ids(columns["template_id"]),
             "domain_id": [domain_id],
             "cache_hit": cache_hit,
             "dso": _texts([payload], "dso"),
@@ -70,13 +72,6 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
             "entry_lifetime": [_microseconds(config, "entryLifetime")],
         },
     )
-
-
-def _contract_columns(columns: StructColumns[Contract], observed_at: datetime) -> Columns:
-    return {
-        "observed_at": observed_at,
-        **split_template_ids(columns["template_id"]),
-    }
 
 
 def _payload(contract: Contract) -> dict[str, Any]:

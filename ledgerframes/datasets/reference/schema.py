@@ -12,10 +12,13 @@ CONTRACT = "docs/facts.md#contract-object"
 VOTES_AND_RULES = "docs/facts.md#name-rules-and-price-votes"
 
 OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables")
-CREATED_EVENT_BLOB = Column("created_event_blob", TEXT, "Base64 for explicit disclosure.", CONTRACT, missing="if it is not sent")
-CREATED_AT = Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT)
-PAYLOAD = Column("payload", JSON, "Payload of the contract.", CONTRACT, unit="JSON")
-CONTRACT_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME)
+IDENTITY_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME)
+CONTENT_COLUMNS = (
+    Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT),
+    Column("payload", JSON, "Payload of the contract.", CONTRACT, unit="JSON"),
+    Column("created_event_blob", TEXT, "Base64 for explicit disclosure.", CONTRACT, missing="if it is not sent"),
+    history.unknown_members("contract"),
+)
 
 PRICE_VOTES = Table(
     name="price_votes",
@@ -25,7 +28,7 @@ PRICE_VOTES = Table(
     key=("contract_id", "observed_at"),
     sort=("observed_at", "sv", "contract_id"),
     columns=(
-        *CONTRACT_COLUMNS,
+        *IDENTITY_COLUMNS,
         Column("sv", TEXT, "Super validator that votes. Each has one contract, with a new id at each vote."),
         Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
         Column(
@@ -37,10 +40,7 @@ PRICE_VOTES = Table(
             unit="USD per coin",
         ),
         Column("last_updated_at", TIME, "Time of the vote.", missing="if the payload has none"),
-        CREATED_AT,
-        PAYLOAD,
-        CREATED_EVENT_BLOB,
-        history.unknown_members("contract"),
+        *CONTENT_COLUMNS,
     ),
 )
 
@@ -52,7 +52,7 @@ NAME_RULES = Table(
     key=("contract_id", "observed_at"),
     sort=("observed_at", "contract_id"),
     columns=(
-        *CONTRACT_COLUMNS,
+        *IDENTITY_COLUMNS,
         Column("domain_id", TEXT, "Synchronizer of the contract.", missing="if it is not sent"),
         Column("cache_hit", FLAG, "Whether the service reported no change since the observation before."),
         Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
@@ -65,9 +65,6 @@ NAME_RULES = Table(
             unit="microseconds",
         ),
         Column("entry_lifetime", INTEGER, "Lifetime of an entry.", missing="if the payload has none", unit="microseconds"),
-        CREATED_AT,
-        PAYLOAD,
-        CREATED_EVENT_BLOB,
-        history.unknown_members("contract"),
+        *CONTENT_COLUMNS,
     ),
 )

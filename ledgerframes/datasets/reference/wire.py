@@ -30,9 +30,3 @@ class NameRules(Wire):
 
     contract: Contract | None = None
     domain_id: str | None = None
-
-
-class NameRulesAnswer(Wire):
-    """Response of the name rules."""
-
-    ans_rules_update: NameRules

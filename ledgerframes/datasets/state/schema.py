@@ -41,7 +41,7 @@ LEDGER_ACTIVE_CONTRACTS = Table(
         ),
         Column("node_id", SMALL, "Position of the event in the update.", missing="if it is not sent"),
         history.CONTRACT_ID,
-        *ledger.TEMPLATE_COLUMNS,
+        *history.TEMPLATE_COLUMNS,
         ledger.WITNESS_PARTIES,
         *ledger.CREATED_COLUMNS,
         history.unknown_members("contract"),

@@ -41,24 +41,12 @@ class PrunedOffsets(LedgerStruct):
     all_divulged_contracts_pruned_up_to_inclusive: Offset = 0
 
 
-class ParticipantId(LedgerStruct):
-    """The participant's id, the same on all its replicas."""
-
-    participant_id: str
-
-
 class Synchronizer(LedgerStruct):
     """A synchronizer of the participant, with the permission of a requested party."""
 
     synchronizer_id: str
     synchronizer_alias: str | None = None
     permission: str | None = None
-
-
-class ConnectedSynchronizers(LedgerStruct):
-    """Response of the list of synchronizers."""
-
-    connected_synchronizers: list[Synchronizer]
 
 
 class PartyDetails(LedgerStruct):
@@ -75,18 +63,6 @@ class PartiesPage(LedgerStruct):
 
     party_details: list[PartyDetails]
     next_page_token: str | None = None
-
-
-class PackageIds(LedgerStruct):
-    """Response of the list of packages."""
-
-    package_ids: list[str]
-
-
-class PackageStatus(LedgerStruct):
-    """``PACKAGE_STATUS_REGISTERED`` or ``PACKAGE_STATUS_UNSPECIFIED``."""
-
-    package_status: str
 
 
 class VettedPackage(LedgerStruct):
@@ -214,12 +190,8 @@ class UserRights(LedgerStruct):
 
     def to_rights(self, endpoint: str) -> list[Right]:
         """Return the rights without their one-ofs."""
-        return [_right(item, endpoint) for item in self.rights]
-
-
-def _right(item: RightItem, endpoint: str) -> Right:
-    kind, content = one_of(item.kind, endpoint)
-    return Right(kind=kind, party=decode(content, RightContent, endpoint).party)
+        rights = [one_of(item.kind, endpoint) for item in self.rights]
+        return [Right(kind=kind, party=decode(content, RightContent, endpoint).party) for kind, content in rights]
 
 
 def release_of(version: str) -> tuple[int, int]:
