@@ -11,6 +11,7 @@ import pyarrow as pa
 from ledgerframes.analysis._groupings import group_rows, with_keys
 from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
 from ledgerframes.analysis._requests import (
+    distinct_pairs,
     distinct_per_owner,
     encode_items,
     list_items,
@@ -101,15 +102,37 @@ def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) 
     owners, view_ids = list_items(envelopes["view_ids"])
     numbers = view_numbers(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
     quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
-    quorum_numbers = view_numbers(quorums["request"], quorums["view_id"])
-    quorum_owners, codes, _ = encode_items(quorums["parties"])
-    of_views = pd.DataFrame({"view": quorum_numbers[quorum_owners], "party": codes}).drop_duplicates()
-    of_envelopes = pd.DataFrame({"envelope": owners, "view": numbers}).merge(of_views, on="view")
-    parties = of_envelopes[["envelope", "party"]].drop_duplicates().sort_values(["envelope", "party"])
-    sets = parties.groupby("envelope")["party"].agg(tuple)
-    set_numbers = pd.Series(pd.factorize(sets)[0], index=sets.index, dtype="Int64")
-    counts = sets.map(len).astype("Int64")
-    return pd.DataFrame({"confirmer_set": set_numbers.reindex(envelopes.index), "confirmers": counts.reindex(envelopes.index)})
+    quorum_owners, parties, names = encode_items(quorums["parties"])
+    quorum_numbers = view_numbers(quorums["request"], quorums["view_id"])[quorum_owners]
+    sets, sizes = set_numbers(*join(owners, numbers, quorum_numbers, parties), len(envelopes), len(names))
+    columns = pd.DataFrame({"confirmer_set": sets, "confirmers": sizes}, dtype="Int64")
+    return columns[sets > 0].reindex(columns.index)
+
+
+def join(envelopes: Integers, views: Integers, confirmed_views: Integers, parties: Integers) -> tuple[Integers, Integers]:
+    """Return each pair of an envelope and a party that share a view."""
+    order = np.argsort(confirmed_views, kind="stable")
+    first, after = (np.searchsorted(confirmed_views, views, side=side, sorter=order) for side in ("left", "right"))
+    counts = after - first
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(envelopes, counts), parties[order[np.repeat(first, counts) + offsets]]
+
+
+def set_numbers(owners: Integers, parties: Integers, owner_count: int, party_count: int) -> tuple[Integers, Integers]:
+    """Return a number for the set of parties of each owner, and its size.
+
+    Equal sets have the same number, and a set without parties has 0.
+    """
+    owners, parties = distinct_pairs(owners, parties, party_count)
+    sizes = np.bincount(owners, minlength=owner_count).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    numbers = np.zeros(owner_count, dtype=np.int64)
+    for position in range(int(sizes.max(initial=0))):
+        has_one = sizes > position
+        party = np.zeros(owner_count, dtype=np.int64)
+        party[has_one] = parties[starts[has_one] + position] + 1
+        _, numbers = np.unique(numbers * (party_count + 1) + party, return_inverse=True)
+    return np.where(sizes > 0, numbers + 1, 0), sizes
 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:

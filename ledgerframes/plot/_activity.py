@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
@@ -95,7 +96,7 @@ def activity_rounds(chart: Chart) -> None:
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
     visible, title = _largest_party(chart)
-    is_below = r.flags(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
+    is_below = is_true(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
     amounts = r.numbers(visible["amount"])
     allowances = r.numbers(visible["allowance"]) if "allowance" in visible else amounts
     heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}

@@ -28,6 +28,7 @@ STYLE = Path(__file__).parent.parent / "ledgerframes.mplstyle"
 MARK_SETTINGS = ("axes.prop_cycle", "hatch.", "legend.", "lines.", "text.usetex")
 SIZE = (9.0, 4.0)
 MARGINS = {"left": 0.07, "right": 0.98}  # about those of the layout, which a legend and a note need to know earlier
+NOTE_SIZE = 8  # of the font of notes, legends and labels of rows, in printer's points
 LETTER_WIDTH = 0.55  # of the size of the font
 HANDLE_WIDTH = 36  # of a legend, with its spaces, in printer's points
 MIN_LETTERS = 30  # of a line
@@ -96,16 +97,16 @@ def text_color(ax: Axes) -> str:
 def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label_width: float = 0) -> None:
     """Set the title, and below it in small the limitations, past labels of some size."""
     width = _width(ax) - label_width
-    note = _lines(". ".join(part for part in notes if part), width, 8)
+    note = _lines(". ".join(part for part in notes if part), width, NOTE_SIZE)
     pad = 20 + 10 * note.count("\n") if note else 8
     ax.set_title(_lines(title, width, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
     written = annotate(ax, note, (0, 1), (0, label_height + 4), "axes fraction", va="bottom")
     written.set_in_layout(False)  # the layout would narrow the axes to make room
 
 
-def text_width(text: str, font_size: float = 8) -> float:
-    """Return about the width of the longest line of a text, in printer's points."""
-    return max(map(len, text.split("\n"))) * font_size * LETTER_WIDTH
+def text_width(text: str) -> float:
+    """Return about the width of the longest line of a label, in printer's points."""
+    return max(map(len, text.split("\n"))) * NOTE_SIZE * LETTER_WIDTH
 
 
 def _width(ax: Axes) -> float:
@@ -119,7 +120,7 @@ def _lines(text: str, width: float, font_size: float) -> str:
 
 def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float, float], coordinates: Any, **style: Any) -> Text:
     """Write a text next to a point, shifted by printer's points."""
-    style = {"color": text_color(ax), "fontsize": 8, **style}
+    style = {"color": text_color(ax), "fontsize": NOTE_SIZE, **style}
     return ax.annotate(text, point, xycoords=coordinates, xytext=shift, textcoords="offset points", **style)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
 from ledgerframes.analysis._docstrings import complete_example
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -165,8 +166,8 @@ class Chart:
             self.ax.set(xlim=(edges[0] - 0.5, edges[-1] + 0.5), xticks=[], xlabel="Whole window")
             return
         self.show_times(c.time_numbers(self.frame["period_start"]).min(), c.time_numbers(self.frame["period_end"]).max())
-        partial = self.frame[r.flags(self.frame["is_partial"])].drop_duplicates("period_start")
-        self.draw_strip(partial, 0, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
+        partial = self.frame[is_true(self.frame["is_partial"])].drop_duplicates("period_start")
+        self.draw_strip(partial, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
         self.notes.append("Gray: partial periods" if len(partial) else "")
 
     def draw_round_axis(self, edges: r.Numbers) -> None:
@@ -174,11 +175,11 @@ class Chart:
         c.number_axis(self.ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
         self.ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
 
-    def draw_strip(self, periods: pd.DataFrame, bottom: float, height: float, **style: Any) -> None:
-        """Draw a horizontal strip under some periods, at a share of the height of the axes."""
+    def draw_strip(self, periods: pd.DataFrame, height: float, **style: Any) -> None:
+        """Draw a strip under some periods, up to a share of the height of the axes."""
         starts, ends = (c.time_numbers(periods[name]) for name in ("period_start", "period_end"))
         strip = list(zip(starts, ends - starts, strict=True))
-        self.ax.broken_barh(strip, (bottom, height), transform=self.ax.get_xaxis_transform(), linewidth=0, **style)
+        self.ax.broken_barh(strip, (0, height), transform=self.ax.get_xaxis_transform(), linewidth=0, **style)
 
     def show_times(self, first: float, last: float, label: str = "Record time (UTC)") -> None:
         """Show a time axis, and the eras of the main network if several are in it.

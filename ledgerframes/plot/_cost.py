@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
@@ -62,7 +63,7 @@ def cost_spend(chart: Chart) -> None:
         largest = _stack_outcomes(chart, costs)
     partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
     if len(partly):
-        chart.draw_strip(partly, 0, 0.015, color="0.45", label="cost partly known", zorder=3)
+        chart.draw_strip(partly, 0.015, color="0.45", label="cost partly known", zorder=3)
     ax.set_ylim(0, largest * (1.4 if chart.by else 1.25) or 1)
     c.legend_top(ax, 3 if chart.by else 4)
     c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
@@ -124,7 +125,7 @@ def cost_overhead(chart: Chart) -> None:
         parts = zip(("with views", "without views"), (values for _, values in ranked), styles, strict=True)
         c.bytes_axis(ax.xaxis, s.stacked_rows(chart, ranked[0][0], parts).max(), "Traffic cost")
     else:
-        visible = frame[(frame["kind"] != "unassigned") | r.flags(frame["traffic_cost"] > 0)]
+        visible = frame[(frame["kind"] != "unassigned") | is_true(frame["traffic_cost"] > 0)]
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
         labels = [kind if kind == "unassigned" else f"{kind}\n{pluralize(count, 'envelope')}" for kind, count in counts]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]))
@@ -162,7 +163,7 @@ def cost_wasted(chart: Chart) -> None:
 def _draw_control_chart(chart: Chart) -> None:
     ax, frame, times, shares, upper = chart.ax, chart.frame, chart.positions(), chart.numbers("share"), chart.numbers("upper")
     ax.plot(times, shares, color=c.color(0), marker="o", markersize=3.5, label="wasted share")
-    is_partial, is_above = (r.flags(frame[name]) for name in ("is_partial", "is_above"))
+    is_partial, is_above = (is_true(frame[name]) for name in ("is_partial", "is_above"))
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
     if not np.isnan(upper).all():
         ax.stairs(np.nan_to_num(upper), chart.edges(), fill=True, color=c.color(2), alpha=0.2, label="usual range")
@@ -247,7 +248,7 @@ def cost_compare(chart: Chart) -> None:
         return chart.show_message("No kind of request has a median before and after.")
     before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low", "high"))
     ink = c.text_color(chart.ax)
-    is_clear = r.flags(visible["is_clear_after_correction"])
+    is_clear = is_true(visible["is_clear_after_correction"])
     verdicts = visible["verdict"].astype("object").where(is_clear | (visible["verdict"] == "too few"), "no clear change")
     colors = [c.color(VERDICT_COLORS[each]) if each in VERDICT_COLORS else ink for each in verdicts]
     names = zip(chart.labels(visible), visible["relative"], verdicts, strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
@@ -112,7 +113,7 @@ def reconcile_bounds(chart: Chart) -> None:
     """
     frame = chart.frame
     after, through, gap, overlap = (chart.numbers(name) for name in ("after", "through", "gap_before", "overlap_before"))
-    status = np.where(r.flags(frame["is_pruned"]), "pruned", frame["status"].astype("str"))
+    status = np.where(is_true(frame["is_pruned"]), "pruned", frame["status"].astype("str"))
     has_gap, has_overlap = gap > 0, overlap > 0
     starts = np.concatenate([after, (after - gap)[has_gap], after[has_overlap]])
     ends = np.concatenate([through, after[has_gap], (after + overlap)[has_overlap]])

@@ -49,7 +49,6 @@ GROUP_TEXTS = {
 }
 
 Numbers = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool, bool]:
@@ -90,12 +89,6 @@ def numbers(values: pd.Series) -> Numbers:
         values = values.dt.total_seconds()
     floats: Numbers = values.to_numpy("float64", na_value=np.nan)
     return floats
-
-
-def flags(values: pd.Series) -> Flags:
-    """Return flags, a missing one as False."""
-    is_true: Flags = values.fillna(False).to_numpy(dtype=bool)
-    return is_true
 
 
 # -- labels -------------------------------------------------------------------------------------------------------------

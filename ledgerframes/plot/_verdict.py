@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._figures import TIME
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, timeouts_of, with_latency
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
@@ -306,7 +307,7 @@ def verdict_waited_for(chart: Chart) -> None:
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
-    rows, differs = np.arange(len(visible)), r.flags(visible["p_holm"] <= LEVEL)
+    rows, differs = np.arange(len(visible)), is_true(visible["p_holm"] <= LEVEL)
     kinds = ((False, "o", 0, "as the others, or too few"), (True, "D", 1, "more than chance explains"))
     for flag, marker, number, text in kinds:
         part, at = visible[differs == flag], rows[differs == flag]

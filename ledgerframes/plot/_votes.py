@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._chart import Chart, draws
@@ -59,7 +60,7 @@ def votes_stale(chart: Chart) -> None:
         return chart.show_message(NO_PRICE if with_price.empty else NO_TIME)
     omitted = len(with_price) - len(visible)
     ages, deviations = r.numbers(visible["age"]) / SECONDS_PER_DAY, r.numbers(visible["deviation"])
-    stale, outliers = (r.flags(visible[name]) for name in ("is_stale", "is_outlier"))
+    stale, outliers = (is_true(visible[name]) for name in ("is_stale", "is_outlier"))
     for is_stale, is_outlier in ((False, False), (True, False), (False, True), (True, True)):
         mask = (stale == is_stale) & (outliers == is_outlier)
         label = f"{'stale' if is_stale else 'current'}{', outlier' if is_outlier else ''} ({mask.sum():,})"

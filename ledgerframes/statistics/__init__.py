@@ -24,8 +24,7 @@ from ledgerframes.statistics.estimates import Estimate, Stratum, estimate
 from ledgerframes.statistics.percentiles import Percentile, ecdf, ecdf_band, percentile, percentile_ranks
 from ledgerframes.statistics.rates import Difference, Interval, design_effect, difference_of_rates, wilson
 from ledgerframes.statistics.runways import Runway, TopUp, balances, runway, safe_interval, silent_hours
-from ledgerframes.statistics.usual_ranges import Limits, UsualRange, usual_range, within_window
-from ledgerframes.statistics.usual_sums import usual_sum
+from ledgerframes.statistics.usual_ranges import Limits, UsualRange, usual_range, usual_sum, within_window
 
 __all__ = [
     "Concentration",

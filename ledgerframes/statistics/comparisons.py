@@ -21,8 +21,8 @@ TOO_FEW_REQUESTS = "too few requests"
 def group_against_rest(
     hits: npt.ArrayLike,
     trials: npt.ArrayLike,
-    all_hits: int,
-    all_trials: int,
+    all_hits: npt.ArrayLike,
+    all_trials: npt.ArrayLike,
     *,
     design_effect: float = 1.0,
 ) -> tuple[Numbers, Numbers]:
@@ -32,8 +32,8 @@ def group_against_rest(
     ----------
     hits, trials : int or array of int
         Hits among trials of each group.
-    all_hits, all_trials : int
-        Hits among trials of all groups.
+    all_hits, all_trials : int or array of int
+        Hits among trials of all groups, or of each group and those that it is compared with.
     design_effect : float, optional
         Factor by which clusters widen the variance (default: 1). Less than 1 counts as 1.
 
@@ -57,12 +57,13 @@ def group_against_rest(
     """
     x, n = _numbers(hits, trials)
     effect = max(1.0, design_effect)
-    rest = all_trials - n
-    p = all_hits / all_trials if all_trials else 0.0
-    has_enough = np.minimum(n, rest) * min(p, 1 - p) / effect >= LEAST_EXPECTED
+    all_x, all_n = _numbers(all_hits, all_trials)
+    rest = all_n - n
     with np.errstate(invalid="ignore", divide="ignore"):
-        score = (x / n - (all_hits - x) / rest) / np.sqrt(effect * p * (1 - p) * (1 / n + 1 / rest))
-        skewness = (1 - 2 * p) * np.sqrt(effect / (n * p * (1 - p))) * (1 - n / all_trials) ** 1.5
+        p = all_x / all_n
+        has_enough = np.minimum(n, rest) * np.minimum(p, 1 - p) / effect >= LEAST_EXPECTED
+        score = (x / n - (all_x - x) / rest) / np.sqrt(effect * p * (1 - p) * (1 / n + 1 / rest))
+        skewness = (1 - 2 * p) * np.sqrt(effect / (n * p * (1 - p))) * (1 - n / all_n) ** 1.5
         corrected = score - (score**2 - 1) * skewness / 6
     result = np.where(has_enough, corrected, np.nan)
     return result, np.where(has_enough, two_sided_p(np.where(has_enough, result, 0.0)), np.nan)
@@ -99,7 +100,7 @@ def compare_groups(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect:
     ([True, True, <NA>], ['', '', 'too few requests'])
     """
     x, n = _numbers(hits, trials)
-    score, p_value = group_against_rest(x, n, int(x.sum()), int(n.sum()), design_effect=design_effect)
+    score, p_value = group_against_rest(x, n, x.sum(), n.sum(), design_effect=design_effect)
     by_holm, by_rate = holm(p_value), benjamini_hochberg(p_value)
     is_judged = ~np.isnan(p_value)
     return pd.DataFrame(

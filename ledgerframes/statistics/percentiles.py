@@ -154,7 +154,7 @@ def _of_sorted(ordered: npt.NDArray[np.generic], share: Fraction, design_effect:
     return Percentile(value, first, last, count)
 
 
-def least_count(percent: Percent, *, confidence: float = CONFIDENCE) -> float:
+def least_count(percent: Percent) -> float:
     """Return the smallest count that supports a percentile with its interval.
 
     It is infinity for the least and the largest value.
@@ -162,7 +162,7 @@ def least_count(percent: Percent, *, confidence: float = CONFIDENCE) -> float:
     share = float(_share(percent))
     if share in (0, 1):
         return math.inf
-    count = math.ceil(math.log((1 - confidence) / 2) / math.log(max(share, 1 - share)))
+    count = math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(max(share, 1 - share)))
     return max(count, 1)
 
 

@@ -22,7 +22,7 @@ from ledgerframes.analysis._requests import (
     take_or_missing,
     with_requests,
 )
-from ledgerframes.analysis._views import VIEWS_PER_REQUEST, view_numbers
+from ledgerframes.analysis._views import VIEWS_PER_REQUEST, join, view_numbers
 from ledgerframes.analysis.state._network_state import (
     Members,
     NetworkState,
@@ -172,19 +172,9 @@ def _featured_confirmers(
     owners = views // VIEWS_PER_REQUEST
     views, parties, owners = views[is_used[owners]], parties[is_used[owners]], owners[is_used[owners]]
     is_featured = featured.lookup(segments[owners], parties) >= 0
-    views, parties = views[is_featured], parties[is_featured]
-    order = np.argsort(views, kind="stable")
-    envelopes, confirmers = join(requests.linked_envelopes, requests.linked_views, views[order], parties[order])
-    envelopes, parties = distinct_pairs(envelopes, confirmers, len(featured.names))
+    pairs = join(requests.linked_envelopes, requests.linked_views, views[is_featured], parties[is_featured])
+    envelopes, parties = distinct_pairs(*pairs, len(featured.names))
     return envelopes, parties, featured.lookup(segments[requests.owners[envelopes]], parties)
-
-
-def join(envelopes: Integers, views: Integers, sorted_views: Integers, parties: Integers) -> tuple[Integers, Integers]:
-    """Return each pair of an envelope and a party that share a view."""
-    first = np.searchsorted(sorted_views, views, side="left")
-    counts = np.searchsorted(sorted_views, views, side="right") - first
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(envelopes, counts), parties[np.repeat(first, counts) + offsets]
 
 
 def _burns(requests: Requests, envelopes: Integers, starts: Integers, shares: Integers, confirmed: Integers) -> Integers:

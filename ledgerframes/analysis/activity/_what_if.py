@@ -13,9 +13,10 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._groups import Integers, ratio, sort_largest_first
-from ledgerframes.analysis._requests import distinct_pairs, encode_texts, merge, root_templates
+from ledgerframes.analysis._requests import encode_texts, merge, root_templates
+from ledgerframes.analysis._views import join, set_numbers
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, join, read_requests
+from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, read_requests
 from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import UsageError
@@ -148,7 +149,9 @@ def _merged(frames: Frames, requests: Requests, merge_views: str | Iterable[tupl
     if isinstance(merge_views, str):
         if merge_views != SAME_CONFIRMERS:
             raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
-        labels = _confirmer_sets(requests)
+        parties, names = encode_texts(requests.confirmers)
+        pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views, parties)
+        labels, _ = set_numbers(*pairs, count, len(names))
         is_merged = has_views & (labels > 0)
     else:
         labels = np.zeros(count, dtype=np.int64)
@@ -167,21 +170,3 @@ def _has_root(frames: Frames, requests: Requests, pairs: set[tuple[str, str]]) -
     if not flags.any():
         raise UsageError(f"merge_views= must name a root template and choice of these requests, got {sorted(pairs)!r}.")
     return flags
-
-
-def _confirmer_sets(requests: Requests) -> Integers:
-    """Return a number for each envelope, the same for equal sets of confirmers and 0 for none."""
-    codes, names = encode_texts(requests.confirmers)
-    order = np.argsort(requests.confirmed_views, kind="stable")
-    pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views[order], codes[order])
-    envelopes, parties = distinct_pairs(*pairs, len(names))
-    width = len(names) + 1
-    counts = np.bincount(envelopes, minlength=len(requests.owners))
-    starts = np.cumsum(counts) - counts
-    labels = np.zeros(len(requests.owners), dtype=np.int64)
-    for position in range(int(counts.max(initial=0))):
-        has_one = counts > position
-        party = np.zeros(len(labels), dtype=np.int64)
-        party[has_one] = parties[starts[has_one] + position] + 1
-        _, labels = np.unique(labels * width + party, return_inverse=True)
-    return np.where(counts > 0, labels + 1, 0)

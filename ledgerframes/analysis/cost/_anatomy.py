@@ -171,15 +171,11 @@ def _confirmers(quorums: pd.DataFrame) -> dict[int, str]:
 
 
 def _depths(views: pd.DataFrame) -> pd.Series:
-    """Return steps from the root view, in one pass per level, so that a loop of views ends."""
+    """Return steps from the root view, at most one per view, so that a loop of views ends."""
     parents = dict(zip(views["view_id"], views["parent_view_id"], strict=True))
     depths = dict.fromkeys(parents, 0)
-    above = dict(parents)
-    for _ in range(len(parents)):
-        above = {view: parent for view, parent in above.items() if parent is not pd.NA and parent in parents}
-        if not above:
-            break
-        for view in above:
+    for view, parent in parents.items():
+        while parent in parents and depths[view] < len(parents):
             depths[view] += 1
-        above = {view: parents[parent] for view, parent in above.items()}
+            parent = parents[parent]
     return views["view_id"].map(depths)

@@ -14,7 +14,7 @@ from ledgerframes.analysis._groups import as_integers
 from ledgerframes.analysis._requests import requests
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.percentiles import least_count, nearest_rank
+from ledgerframes.statistics import percentile
 
 STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 BUDGET = declare.Figure(
@@ -138,12 +138,12 @@ def _row(rows: pd.DataFrame, template: str, choice: str, percent: int) -> dict[s
     is_choice = rows["choice"] == choice if choice else rows["choice"].isna()
     kind = rows[(rows["template_name"] == template) & is_choice]
     costs = kind["total_traffic_cost"].dropna().astype("int64")
-    ordered, worst = np.sort(costs), kind["update_id"][costs.index][costs == costs.max()]
-    has_value = len(ordered) >= (least_count(percent) if percent < 100 else 1)
+    worst = kind["update_id"][costs.index][costs == costs.max()]
+    highest = int(costs.max()) if len(costs) else None
     return {
         "requests": len(kind),
         "requests_with_cost": len(costs),
-        "value": int(ordered[nearest_rank(len(ordered), percent) - 1]) if has_value else None,
+        "value": percentile(costs, percent).value if percent < 100 else highest,
         "worst_update_id": worst.iloc[0] if len(worst) else None,
         "coverage": len(costs) / len(kind) if len(kind) else np.nan,
     }

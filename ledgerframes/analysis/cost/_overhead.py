@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -70,21 +69,28 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     assigned = facts["assigned"]
     unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
     totals = groups.total(rows["total_traffic_cost"])
-    nothing = pd.Series(pd.NA, index=range(len(groups)), dtype="Int64")
-    costs = _by_kind(groups.total(facts["with_views"]), groups.total(facts["without_views"]), groups.total(unassigned))
     (confirmers,) = groups.percentiles(facts["confirmers"], [50])
+    with_views = {
+        "envelopes": groups.total(facts["envelopes_with_views"]),
+        "traffic_cost": groups.total(facts["with_views"]),
+        "confirmers_per_view": confirmers,
+        **{name: groups.total(facts[name]) for name in ("same_confirmers_envelopes", "same_confirmers_cost")},
+    }
+    without_views = {
+        "envelopes": groups.total(facts["envelopes_without_views"]),
+        "traffic_cost": groups.total(facts["without_views"]),
+    }
+    parts = zip(KINDS, (with_views, without_views, {"traffic_cost": groups.total(unassigned)}), strict=True)
+    tables = [pd.DataFrame(columns).assign(kind=kind) for kind, columns in parts]
+    kinds = pd.concat(tables).rename_axis("group").sort_values("group", kind="stable").reset_index()
+    of_rows = kinds["group"].to_numpy()
+    coverage_bytes = ratio(groups.total(assigned).fillna(0).mask(totals.isna()), totals).clip(max=1)
     values = {
-        **_cross_kinds(groups.keys),
-        "envelopes": _by_kind(
-            *(groups.total(facts[f"envelopes_{kind}"]) for kind in ("with_views", "without_views")), nothing
-        ).fillna(0),
-        "traffic_cost": costs,
-        "share": ratio(costs, totals.repeat(len(KINDS)).array),
-        "confirmers_per_view": _by_kind(confirmers, nothing, nothing),
-        "same_confirmers_envelopes": _by_kind(groups.total(facts["same_confirmers_envelopes"]), nothing, nothing),
-        "same_confirmers_cost": _by_kind(groups.total(facts["same_confirmers_cost"]), nothing, nothing),
-        "coverage": groups.coverage(is_covered).repeat(len(KINDS)),
-        "coverage_bytes": ratio(groups.total(assigned).fillna(0).mask(totals.isna()), totals).clip(max=1).repeat(len(KINDS)),
+        **groups.keys.take(of_rows).reset_index(drop=True),
+        **kinds.fillna({"envelopes": 0}),
+        "share": ratio(kinds["traffic_cost"], totals.take(of_rows)),
+        "coverage": groups.coverage(is_covered)[of_rows],
+        "coverage_bytes": coverage_bytes[of_rows],
     }
     return OVERHEAD.build(frames, values, by, every=every)
 
@@ -117,15 +123,3 @@ def _has_confirmers_of_larger(envelopes: pd.DataFrame) -> Flags:
     largest_first = envelopes[has_confirmers].sort_values("traffic_cost", ascending=False, kind="stable")
     is_repeated = largest_first.duplicated(["request", "confirmer_set"])
     return is_true(is_repeated.reindex(envelopes.index, fill_value=False))
-
-
-def _by_kind(*columns: pd.Series) -> pd.Series:
-    """Return one column with the values of each group next to each other."""
-    row_count = len(columns[0])
-    order = np.arange(len(columns) * row_count).reshape(len(columns), row_count).T.ravel()
-    return pd.concat(columns, ignore_index=True).take(order).reset_index(drop=True)
-
-
-def _cross_kinds(keys: pd.DataFrame) -> pd.DataFrame:
-    kinds = pd.DataFrame({"kind": KINDS})
-    return keys.merge(kinds, how="cross") if len(keys.columns) else kinds

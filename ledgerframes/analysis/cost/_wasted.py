@@ -9,11 +9,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Groups, is_true, known, ratio
-from ledgerframes.analysis._requests import is_rejected, not_negative, require_rejections
+from ledgerframes.analysis._groups import Groups, known, ratio
+from ledgerframes.analysis._requests import is_rejected, require_rejections
 from ledgerframes.analysis._usual_range import period_totals, totals_of_groups, waste_limits
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, is_limit_doubtful, latencies, outcome_classes
-from ledgerframes.analysis.verdict._rejections import REJECT_KINDS
+from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS, reject_kinds
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
@@ -106,12 +105,9 @@ def wasted(
 
 def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
     """Return the kind of rejections of each group that wasted more bytes."""
-    numbers = not_negative(latencies(rows))
-    wasted_costs = rows["total_traffic_cost"].where(is_rejected(rows))
-    is_late = is_true(numbers >= LIMIT)
-    in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (known(numbers) & ~is_late, is_late))
-    is_unknown = (in_time == late) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
-    codes = np.where(is_unknown, -1, late > in_time)
+    kinds, costs = reject_kinds(rows), rows["total_traffic_cost"]
+    contention, timeout = (groups.total(costs.where(kinds == code)).fillna(0) for code in range(len(REJECT_KINDS)))
+    codes = np.where(contention == timeout, -1, timeout > contention)
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))
 
 

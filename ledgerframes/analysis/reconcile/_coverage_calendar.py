@@ -14,7 +14,7 @@ from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders, timed_segments
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Integers, Rates, from_microseconds, microseconds, ratio
+from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds, ratio
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
@@ -193,8 +193,8 @@ def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[
             reasons[day] = NOT_COMPARED
             continue
         conditions = {
-            FEWER_COSTS: known[day] < _lowest(known[before]) - MAX_SHARE_BELOW,
-            FEWER_UPDATES: visible[day] < _lowest(visible[before]) - MAX_SHARE_BELOW,
+            FEWER_COSTS: known[day] < pd.Series(known[before]).min() - MAX_SHARE_BELOW,
+            FEWER_UPDATES: visible[day] < pd.Series(visible[before]).min() - MAX_SHARE_BELOW,
             FEWER_REQUESTS: volume[day] * MAX_VOLUME_RATIO < volume[before].min(),
             MORE_REQUESTS: volume[day] > MAX_VOLUME_RATIO * volume[before].max(),
         }
@@ -205,9 +205,3 @@ def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[
 def _requests(counts: Mapping[str, pd.Series]) -> pd.Series:
     """Return the requests of each period, by updates where the verdicts are missing."""
     return pd.concat([counts["updates"], counts["verdicts"].fillna(0)], axis=1).max(axis=1)
-
-
-def _lowest(values: Rates) -> float:
-    """Return the lowest known share, missing without any."""
-    known = values[~np.isnan(values)]
-    return float(known.min()) if len(known) else float("nan")

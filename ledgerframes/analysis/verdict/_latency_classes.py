@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._groups import Flags, Groups, Integers, as_integers, durations, is_true, known, microseconds, ratio
-from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request
+from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request, not_negative
 from ledgerframes.statistics import wilson
 from ledgerframes.statistics.percentiles import group_percentiles
 
@@ -30,6 +30,7 @@ NEITHER = "unspecified"
 IMPOSSIBLE = "impossible: before its record time"
 UNKNOWN = "latency missing"
 CLASSES = (ACCEPTED_IN_TIME, LATE, REJECTED_IN_TIME, TIMEOUT, NEITHER, IMPOSSIBLE, UNKNOWN)
+REJECT_KINDS = ("contention", "timeout")
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
 
 
@@ -75,6 +76,17 @@ def is_limit_doubtful(rows: pd.DataFrame, classes: pd.Series, numbers: pd.Series
     is_first = is_first_of_request(rows)
     is_suspect = is_first & (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
     return int(is_suspect.sum()) > int((is_first & (classes == TIMEOUT)).sum())
+
+
+def reject_kinds(rows: pd.DataFrame) -> Integers:
+    """Return the kind of each rejection, as its latency suggests.
+
+    It is a position in `REJECT_KINDS`, or -1 if the latency suggests none.
+    """
+    numbers = not_negative(latencies(rows))
+    classes = outcome_classes(rows["verdict_result"], numbers)
+    kinds = np.select([classes == REJECTED_IN_TIME, classes == TIMEOUT], range(len(REJECT_KINDS)), -1)
+    return np.where(is_limit_doubtful(rows, classes, numbers), -1, kinds)
 
 
 def timeouts_of(rows: pd.DataFrame) -> Flags | None:

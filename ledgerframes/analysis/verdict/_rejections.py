@@ -7,9 +7,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import durations, is_true, known
+from ledgerframes.analysis._groups import durations, known
 from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, is_limit_doubtful, latencies, outcome_classes
+from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS, latencies, reject_kinds
 from ledgerframes.frames import Frames
 
 REJECTIONS = declare.Figure(
@@ -30,7 +30,6 @@ REJECTIONS = declare.Figure(
     ),
     unit="rejected requests",
 )
-REJECT_KINDS = ("contention", "timeout")
 
 
 @REJECTIONS.document
@@ -52,13 +51,11 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     require_rejections(frames, accept_survivorship, "rejections")
     rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
     rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
-    costs, numbers = rows["total_traffic_cost"], not_negative(latencies(rows))
-    is_unknown = ~known(numbers) | is_limit_doubtful(rows, outcome_classes(rows["verdict_result"], numbers), numbers)
-    codes = np.where(is_unknown, -1, is_true(numbers >= LIMIT))
+    costs = rows["total_traffic_cost"]
     values = {
         **rows,
-        "latency": durations(numbers),
-        "reject_kind_heuristic": pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)),
+        "latency": durations(not_negative(latencies(rows))),
+        "reject_kind_heuristic": pd.Categorical.from_codes(reject_kinds(rows), pd.Index(REJECT_KINDS)),
         "traffic_cost": costs,
         "coverage": known(costs).mean() if len(rows) else np.nan,
     }

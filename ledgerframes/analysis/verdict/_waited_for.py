@@ -12,8 +12,6 @@ from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import (
     Flags,
     Groups,
-    Integers,
-    Rates,
     durations,
     group_by,
     ratio,
@@ -125,6 +123,7 @@ def waited_for(
     rest_trials = len(rows) - every.count()
     low, high = wilson(hits, trials)
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
+    _, p_values = group_against_rest(hits, trials, hits + rest_hits, trials + rest_trials)
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
         "party": pd.NA,
@@ -139,7 +138,7 @@ def waited_for(
         "difference": difference,
         "difference_low": difference_low,
         "difference_high": difference_high,
-        "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
+        "p_holm": holm(p_values),
         "median_latency": durations(required.percentiles(latencies, [50])[0]),
         "reason": [DOUBTFUL_LIMIT if timeouts is None else None] * len(names),
         "coverage": coverage,
@@ -197,13 +196,3 @@ def _roles_of_hosts(
     needs = hosts.groupby(["row", "participant"], as_index=False)[["is_required"]].max()
     participants = group_by(needs, ["participant"])
     return participants.keys.astype("str"), needs.assign(member=participants.codes)
-
-
-def _p_values(hits: Integers, trials: Integers, rest_hits: Integers, rest_trials: Integers) -> Rates:
-    """Return the p-value of each row against the requests that do not name it."""
-    values = np.full(len(hits), np.nan)
-    for number, (x, n, rest_x, rest_n) in enumerate(zip(hits, trials, rest_hits, rest_trials, strict=True)):
-        if n and rest_n:
-            _, p_value = group_against_rest(int(x), int(n), int(x + rest_x), int(n + rest_n))
-            values[number] = float(p_value)
-    return values
