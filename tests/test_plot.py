@@ -19,6 +19,7 @@ from matplotlib import pyplot as plt
 from ledgerframes import plot
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
+from ledgerframes.plot import _canvas as c
 from ledgerframes.plot._results import percent
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
@@ -276,7 +277,7 @@ def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
     if not rows:
         assert any(text.get_text().endswith(".") for text in ax.texts)
         return
-    assert x in ax.get_xlabel()
+    assert any(x in panel.get_xlabel() for panel in ax.figure.axes)
     assert y in ax.get_ylabel()
     assert ax.get_title(loc="left")
     renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
@@ -449,7 +450,59 @@ def test_text_of_the_network_is_never_mathematics():
     labels = ax.get_yticklabels()
     assert labels[1].get_text() == r"\$x^2\$"
     assert not any(text._preprocess_math(text.get_text())[1] for text in labels)
-    assert labels[2].get_text() == "bad???text"
+    assert labels[2].get_text() == "badU+0000U+000AU+202Etext"
+
+
+def test_names_in_any_script_stay_different():
+    names = ["Müller::" + NAMESPACE, "Mäller::" + NAMESPACE, "Ωμέγα", "a\U000e0001", "a"]
+    ax = plot.cost_spend(result("cost.spend", "participant")(5).assign(submitting_participant_uid=pd.Series(names, dtype="str")))
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert [label[:6] for label in labels[:2]] == ["Müller", "Mäller"]
+    assert labels[2:] == ["Ωμέγα", "aU+E0001", "a"]
+    ax.figure.draw_without_rendering()  # warns of a letter without a picture
+
+
+def test_groups_whose_labels_are_cut_to_the_same_text_are_numbered():
+    names = ["x" * 200 + end + "x" * 200 for end in "ab"]
+    frame = result("cost.spend", "participant")(2).assign(submitting_participant_uid=pd.Series(names, dtype="str"))
+    first, second = (text.get_text() for text in plot.cost_spend(frame).get_yticklabels())
+    assert second == f"{first} #2"
+
+
+def test_a_line_shows_points_without_neighbors():
+    frame = result("verdict.latency", over_time=True)(72)
+    is_known = np.isin(np.arange(72), [3, 10, 11, 71])
+    for name in ("p50", "p95", "p99"):
+        frame[name] = frame[name].where(is_known)
+    ax = plot.verdict_latency(frame)
+    points = [len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"]
+    assert points == [2, 2, 2]  # the first and the last, of each percentile
+
+
+@pytest.mark.parametrize("draw", [plot.reconcile_contracts, plot.reconcile_bulk_totals])
+def test_bars_of_counts_start_at_zero(draw):
+    name = draw.__name__.replace("_", ".", 1)
+    ax = draw(result(name)(3))
+    assert (ax.get_xscale(), ax.get_xlim()[0]) == ("linear", 0)
+
+
+def test_contracts_of_which_there_are_none_are_drawn():
+    counts = dict.fromkeys(("only_replay", "only_snapshot", "different", "equal"), 0)
+    assert any(
+        "0 of 0 equal" in text for text in texts_of(plot.reconcile_contracts(result("reconcile.contracts")(2).assign(**counts)))
+    )
+
+
+def test_an_anatomy_without_costs_says_so():
+    frame = result("cost.anatomy")(3).assign(part="envelope", traffic_cost=pd.array([pd.NA] * 3, "Int64"))
+    assert "The cost of this transaction is unknown." in texts_of(plot.cost_anatomy(frame))
+
+
+def test_no_tick_of_a_share_is_above_the_whole():
+    ax = mpl.figure.Figure().subplots()
+    ax.set_ylim(0, 1.3)
+    c.percent_axis(ax.yaxis, "Share")
+    assert max(ax.get_yticks()) == 1
 
 
 @pytest.mark.parametrize("frame", [result("verdict.outcomes", "party"), result("verdict.outcomes", over_time=True)])
@@ -580,8 +633,8 @@ def test_one_observation_of_votes_has_the_day_around_it():
 def test_the_rest_of_the_quorums_says_of_how_many():
     ax = plot.verdict_quorums(result("verdict.quorums")(200))
     total = 9_000 * sum(range(1, 201))
-    assert any(f"Percent of {total:,} quorums, 200 of them different" in text.get_text() for text in ax.texts)
-    assert any("Not shown: 185 others with" in text.get_text() for text in ax.texts)
+    assert any(f"Percent of {total:,} quorums, 200 of them different" in text for text in texts_of(ax))
+    assert any("Not shown: 185 others with" in text for text in texts_of(ax))
     assert len(ax.patches) == 15
 
 
@@ -651,7 +704,7 @@ def test_many_rounds_are_added_up():
     assert rewards.values.tolist() == [20] * 100
     weights = ax.figure.axes[1].lines[0].get_ydata()
     assert weights.sum() == frame["weight"].sum()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["reward", "weight (right axis)"]
+    assert ax.get_legend() is None  # each panel names its quantity
 
 
 def test_rounds_without_a_weight_are_a_gap():
@@ -695,7 +748,15 @@ def test_lifetimes_of_one_party_share_a_row():
     frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
     ax = plot.state_featured(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}))
     assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000  a", "× 18,000  b"]
-    assert "2 active at the end of the history" in texts_of(ax)
+    assert any(text.startswith("2 active on") for text in texts_of(ax))
+
+
+def test_active_rights_are_drawn_up_to_the_end_of_what_frames_know():
+    end = START + pd.Timedelta(days=9)
+    frame = result("state.featured")(1).assign(until=pd.array([pd.NaT], "datetime64[us, UTC]"), known_until=end)
+    ax = plot.state_featured(frame)
+    assert ax.get_xlim()[1] == pytest.approx(end.timestamp() / 86_400)
+    assert any(text.startswith(f"1 active on {end:%Y-%m-%d}") for text in texts_of(ax))
 
 
 def test_help_of_a_plot_has_all_sections():

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from test_plot import START, one_party, per_round, result, texts_of
 
 from ledgerframes import plot
-from ledgerframes.plot._canvas import amount_axis, bytes_axis, percent_axis, plain
+from ledgerframes.plot._canvas import amount_axis, bytes_axis, plain, ratio_axis
 
 NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
 
@@ -130,7 +130,7 @@ def test_numbers_have_no_exponent(number, text):
     [
         (lambda axis: amount_axis(axis, "Coin"), 35e9, "30,000,000,000"),
         (lambda axis: bytes_axis(axis, 6e15, "Cost"), 6e15, "6,000,000"),
-        (lambda axis: percent_axis(axis, "Share"), 1_234.0, "100,000"),
+        (lambda axis: ratio_axis(axis, "Ratio"), 1_234.0, "100,000"),
         (lambda axis: amount_axis(axis, "Coin"), 5e-5, "0.00005"),
     ],
 )

@@ -90,8 +90,8 @@ def activity_rounds(chart: Chart) -> None:
     Of several parties, the one with the largest weight is shown. More than 100 rounds are added up in groups, which the title
     says.
 
-    A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and a line of the weight
-    [bytes] on an axis to the right. Without rewards: the weight alone.
+    A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of the
+    weight [bytes]. Without rewards: the weight alone.
 
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
@@ -102,7 +102,7 @@ def activity_rounds(chart: Chart) -> None:
     heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}
     bins, edges, width = s.round_bins(visible.assign(**heights), [*heights, "weight"])
     suffix = f", per {width} rounds" if width > 1 else ", per round"
-    ax, handles = chart.ax, list[Any]()
+    ax = chart.ax
     if np.isnan(amounts).all():
         chart.notes.append(WITHOUT_AMOUNTS)
     else:
@@ -113,17 +113,15 @@ def activity_rounds(chart: Chart) -> None:
         ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.35 or 1)
         c.amount_axis(ax.yaxis, "Reward")
         chart.notes.append(_rounds_text(int(np.isnan(amounts).sum()), "without a known reward"))
-        handles, _ = ax.get_legend_handles_labels()
-        ax = ax.twinx()
-        ax.grid(visible=False)
+        if is_below.any():
+            c.legend_top(ax, 2)
+        ax = chart.panel_below()
     weights, largest = bins["weight"].to_numpy(), float(bins["weight"].max())
     style: dict[str, Any] = {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
-    (line,) = ax.plot((edges[1:] + edges[:-1]) / 2, weights, label="weight (right axis)", **style)
-    if handles:
-        c.legend_top(chart.ax, 3, [*handles, line])
-    ax.set_ylim(0, largest * 1.35 or 1)
+    ax.plot((edges[1:] + edges[:-1]) / 2, weights, label="weight", **style)
+    ax.set_ylim(0, largest * 1.2 or 1)
     c.bytes_axis(ax.yaxis, largest, "Activity weight")
-    chart.draw_round_axis(edges)
+    chart.draw_round_axis(edges, ax)
     return chart.show_titles(title, suffix=suffix)
 
 
@@ -217,7 +215,7 @@ def activity_what_if(chart: Chart) -> None:
 def activity_reconcile(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
-    A bar per outcome and reason on a logarithmic axis, and the parties with the most mismatches in the note.
+    A bar per outcome and reason, and the parties with the most mismatches in the note.
 
     >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
     """
@@ -232,7 +230,7 @@ def activity_reconcile(chart: Chart) -> None:
 def activity_reconcile_summary(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
-    A bar per outcome and reason on a logarithmic axis.
+    A bar per outcome and reason.
 
     >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
     """
@@ -250,5 +248,5 @@ def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
     values, total = r.numbers(visible["records"]), counts["records"].sum() or 1
     texts = [f"{value:,.0f}  ({r.percent(value / total)})" for value in values]
     s.bars(chart, labels, values, texts, colors=[c.color(0 if outcome == "equal" else 1) for outcome in visible["outcome"]])
-    c.log_counts(chart.ax, values.max(), "Records")
+    c.counts_of_bars(chart.ax, values.max(), "Records")
     return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))

@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._cost import cost_anatomy
+from ledgerframes.plot._pyplot import pyplot
 from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def draw_anatomy(
     table: pd.DataFrame, views: pd.DataFrame, earned: pd.DataFrame, missing: Mapping[str, str], title: str
 ) -> Figure:
     """Return four pictures on one figure, each with a sentence instead if it has no rows."""
-    plt = c.pyplot()
+    plt = pyplot()
     figure: Figure
-    with plt.style.context(c.STYLE):
+    with c.style():
         figure, axes = plt.subplots(2, 2, figsize=SIZE, layout="constrained", width_ratios=(1.15, 1))
         plt.close(figure)  # a notebook shows what it gets, not what is open
         (tree_axes, view_axes), (cost_axes, earned_axes) = axes

@@ -15,11 +15,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.errors import UsageError
-from ledgerframes.extras import extra_for
+from ledgerframes.plot._fonts import families
+from ledgerframes.plot._pyplot import pyplot
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis, XAxis, YAxis
     from matplotlib.text import Text
@@ -37,13 +36,6 @@ ROUND_STEPS = (1, 2, 2.5, 5, 10)
 Numbers = npt.NDArray[np.float64]
 
 
-def pyplot() -> ModuleType:
-    """Import pyplot, late because the import takes a second and matplotlib is an extra."""
-    with extra_for("lf.plot"):
-        from matplotlib import pyplot
-    return pyplot
-
-
 @contextmanager
 def canvas(ax: Axes | None) -> Iterator[Axes]:
     """Yield axes to draw on, new ones without `ax`, in the style of these plots.
@@ -58,7 +50,7 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
         with plt.rc_context(_mark_settings()):
             yield ax
         return
-    with plt.style.context(STYLE):
+    with style():
         figure, ax = plt.subplots(figsize=SIZE, layout="constrained", gridspec_kw=MARGINS)
         try:
             yield ax
@@ -70,12 +62,20 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
             axis.get_major_ticks(len(axis.get_majorticklocs()))
 
 
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the style of these plots, with the installed fonts for other scripts."""
+    with pyplot().style.context([STYLE, {"font.family": families()}]):
+        yield
+
+
 def _mark_settings() -> dict[str, Any]:
-    """Return the settings of the style for lines, bars and the legend."""
+    """Return the settings of the style for lines, bars, the legend and the letters of names."""
     from matplotlib import rc_params_from_file
 
-    style = rc_params_from_file(STYLE, use_default_template=False)
-    return {name: value for name, value in style.items() if name.startswith(MARK_SETTINGS)}
+    settings = rc_params_from_file(STYLE, use_default_template=False)
+    marks: dict[str, Any] = {name: value for name, value in settings.items() if name.startswith(MARK_SETTINGS)}
+    return marks | {"font.family": families()}
 
 
 def color(number: int) -> str:
@@ -129,6 +129,24 @@ def draw_message(ax: Axes, text: str) -> None:
     ax.set_xticks([])
     ax.set_yticks([])
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=text_color(ax))
+
+
+def panel_below(ax: Axes) -> Axes:
+    """Return axes below others over the same time, for a quantity of another unit.
+
+    On two axes left and right of one picture, where the lines cross would depend on the scales alone.
+    """
+    spec, figure = ax.get_subplotspec(), ax.figure
+    if spec is None:  # axes that were placed by hand
+        box = ax.get_position()
+        ax.set_position((box.x0, box.y0 + box.height * 0.54, box.width, box.height * 0.46))
+        panel = figure.add_axes((box.x0, box.y0, box.width, box.height * 0.42), sharex=ax)
+    else:
+        rows = spec.subgridspec(2, 1)
+        ax.set_subplotspec(rows[0])
+        panel = figure.add_subplot(rows[1], sharex=ax)
+    ax.tick_params(axis="x", labelbottom=False)
+    return panel
 
 
 def legend_right(ax: Axes) -> None:
@@ -192,7 +210,19 @@ def amount_axis(axis: Axis, quantity: str) -> None:
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:
-    """Show shares as percent."""
+    """Show parts of a whole as percent, without ticks above 100."""
+    from matplotlib.ticker import MaxNLocator
+
+    class UpToWhole(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> list[float]:
+            return [tick for tick in super().tick_values(vmin, vmax) if tick <= 1]
+
+    ratio_axis(axis, quantity)
+    axis.set_major_locator(UpToWhole(6, min_n_ticks=1, steps=ROUND_STEPS))
+
+
+def ratio_axis(axis: Axis, quantity: str) -> None:
+    """Show quotients as percent, which can be above 100."""
     number_axis(axis, f"{quantity} (%)", lambda number: plain(number * 100), steps=ROUND_STEPS)
 
 
@@ -231,21 +261,16 @@ def latency_axis(axis: XAxis | YAxis, quantity: str) -> None:
 
 def row_labels(ax: Axes, labels: Sequence[str]) -> None:
     """Show one label per row, the first at the top."""
-    ax.set_yticks(range(len(labels)), labels=list(labels))
+    ax.set_yticks(range(len(labels)), labels=list(labels), fontfamily=families())
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
 
 
-def log_counts(ax: Axes, largest: float, quantity: str) -> None:
-    """Show counts on a logarithmic axis, with room for a text at the end of each bar."""
-    from matplotlib.ticker import NullFormatter
-
-    ax.set_xscale("log")
-    ax.set_xlim(0.5, max(largest, 1) * 8)
-    ax.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(quantity)
+def counts_of_bars(ax: Axes, largest: float, quantity: str) -> None:
+    """Show counts from 0, with room for a text at the end of each bar."""
+    ax.set_xlim(0, max(largest, 1) * 1.22)
+    count_axis(ax.xaxis, quantity)
 
 
 def time_numbers(times: pd.Series) -> Numbers:

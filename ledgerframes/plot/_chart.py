@@ -132,7 +132,8 @@ class Chart:
         table = pd.Series(values).groupby([self.positions(rows), codes]).first().unstack()[order]
         if self.has_rounds:
             table = table.reindex(np.arange(table.index.min(), table.index.max() + 1))
-        return table.rename(columns=dict(zip(codes[::-1], labels[::-1], strict=True)))
+        texts = dict(zip(codes[::-1], labels[::-1], strict=True))
+        return table.set_axis(r.number_repeated([texts[code] for code in table.columns]), axis="columns")
 
     # -- periods and rounds ---------------------------------------------------------------------------------------------
 
@@ -156,24 +157,31 @@ class Chart:
             return r.numbers(rows["round_number"])
         return (c.time_numbers(rows["period_start"]) + c.time_numbers(rows["period_end"])) / 2
 
-    def draw_time_axis(self) -> None:
+    def panel_below(self) -> Axes:
+        """Return axes below those of the chart, for a quantity of another unit."""
+        self.set_height(6.0)
+        return c.panel_below(self.ax)
+
+    def draw_time_axis(self, below: Axes | None = None) -> None:
         """Show all periods, with those that are partial in gray, or all rounds."""
         if self.has_rounds:
-            self.draw_round_axis(self.edges())
+            self.draw_round_axis(self.edges(), below)
             return
         if not self.has_periods:
             edges = self.edges()
             self.ax.set(xlim=(edges[0] - 0.5, edges[-1] + 0.5), xticks=[], xlabel="Whole window")
             return
-        self.show_times(c.time_numbers(self.frame["period_start"]).min(), c.time_numbers(self.frame["period_end"]).max())
+        first, last = c.time_numbers(self.frame["period_start"]).min(), c.time_numbers(self.frame["period_end"]).max()
+        self.show_times(first, last, below=below)
         partial = self.frame[is_true(self.frame["is_partial"])].drop_duplicates("period_start")
         self.draw_strip(partial, 1, color="0.5", alpha=0.15, zorder=OVER_AREAS)
         self.notes.append("Gray: partial periods" if len(partial) else "")
 
-    def draw_round_axis(self, edges: r.Numbers) -> None:
-        """Show the numbers of mining rounds."""
-        c.number_axis(self.ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
-        self.ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
+    def draw_round_axis(self, edges: r.Numbers, below: Axes | None = None) -> None:
+        """Show the numbers of mining rounds, at the lowest panel."""
+        ax = self.ax if below is None else below
+        c.number_axis(ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
+        ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
 
     def draw_strip(self, periods: pd.DataFrame, height: float, **style: Any) -> None:
         """Draw a strip under some periods, up to a share of the height of the axes."""
@@ -181,12 +189,12 @@ class Chart:
         strip = list(zip(starts, ends - starts, strict=True))
         self.ax.broken_barh(strip, (0, height), transform=self.ax.get_xaxis_transform(), linewidth=0, **style)
 
-    def show_times(self, first: float, last: float, label: str = "Record time (UTC)") -> None:
+    def show_times(self, first: float, last: float, label: str = "Record time (UTC)", below: Axes | None = None) -> None:
         """Show a time axis, and the eras of the main network if several are in it.
 
         A note has the names of all eras. A name stands above the axes where its era is wide enough.
         """
-        c.time_axis(self.ax.xaxis, label)
+        c.time_axis((self.ax if below is None else below).xaxis, label)
         self.ax.set_xlim(first, last)
         table = eras.table()
         starts = c.time_numbers(table["at"])
@@ -231,6 +239,7 @@ class Chart:
 
     def show_rows(self, labels: Sequence[str], height: float = 0.3) -> None:
         """Show one label per row, the first at the top, each row with the same height in inches."""
+        labels = r.number_repeated(labels)
         line_count = max((label.count("\n") + 1 for label in labels), default=1)
         self.set_height(1.6 + (height + 0.12 * (line_count - 1)) * max(len(labels), 1))
         self.label_width = max(map(c.text_width, labels), default=0) if self.is_new else 0  # the layout narrows new axes

@@ -217,8 +217,9 @@ def cost_anatomy(chart: Chart) -> None:
     envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
     texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
     labels, costs = r.group_remaining(texts, r.numbers(envelopes["traffic_cost"]), MAX_ENVELOPES)
-    if len(costs) == 0:
+    if len(costs) == 0 or np.isnan(costs).all():
         return chart.show_message("The cost of this transaction is unknown.")
+    costs = np.nan_to_num(costs)
     total = float(costs.sum())
     drawn = s.bars(chart, labels, costs, [c.size(cost) for cost in costs], np.cumsum(costs) - costs)
     for bar, text in zip(drawn, labels, strict=True):
@@ -322,7 +323,7 @@ def cost_budget(chart: Chart) -> None:
         text.xy = (max(share, 1), text.xy[1])  # to the right of the line
     ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
     ax.set_xlim(0, max(used.max(), 1) * 1.3)
-    c.percent_axis(ax.xaxis, "Cost as a share of the budget")
+    c.ratio_axis(ax.xaxis, "Cost relative to the budget")
     omitted = len(frame) - len(visible)
     notes = ("Hatched: above the budget", f"Not shown: {omitted:,} without enough requests" if omitted else "")
     return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its budget", *notes)

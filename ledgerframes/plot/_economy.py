@@ -63,7 +63,7 @@ def economy_rounds(chart: Chart) -> None:
         ("burned otherwise", other, {"color": PALE_GRAY}),
     ]
     burned = s.areas(ax, edges, parts, sign=-1)
-    ax.plot((edges[1:] + edges[:-1]) / 2, values["net"], color=c.text_color(ax), linewidth=1.2, label="net")
+    s.line(ax, (edges[1:] + edges[:-1]) / 2, values["net"].to_numpy(), color=c.text_color(ax), linewidth=1.2, label="net")
     ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
     ax.set_ylim(-burned.max() * 1.15, minted.max() * 1.45 or burned.max() * 0.6 or 1)
     c.legend_top(ax, 4)
@@ -89,7 +89,7 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
 def economy_burn_mint(chart: Chart) -> None:
     """Draw how much coin was burned for each coin minted.
 
-    The ratio over time with a line at 1, where both are equal, and behind it the coin burned. Partial periods are hollow.
+    The ratio over time with a line at 1, where both are equal, and below it the coin burned. Partial periods are hollow.
 
     >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
     """
@@ -100,18 +100,6 @@ def economy_burn_mint(chart: Chart) -> None:
         ax.set_ylabel(quantity)
         return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
     burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
-    back = ax.twinx()
-    parts: list[s.Part] = [
-        ("burned for traffic", burned * part, {"color": c.color(0), "alpha": 0.25}),
-        ("otherwise", burned * (1 - part), {"color": c.color(2), "alpha": 0.3}),
-    ]
-    highest = s.areas(back, chart.edges(), parts).max()
-    c.amount_axis(back.yaxis, "Burned")
-    back.set_ylim(0, highest * 1.5 or 1)
-    back.grid(visible=False)
-    back.legend(loc="upper right")
-    ax.set_zorder(back.get_zorder() + 1)
-    ax.patch.set_visible(False)
     x, is_partial = chart.positions(), frame["is_partial"].fillna(True).to_numpy(dtype=bool)
     ax.plot(x, ratio, color=c.color(3), marker="o", markersize=4)
     ax.plot(x[is_partial], ratio[is_partial], "o", color=c.color(3), markersize=4, markerfacecolor="white")
@@ -119,7 +107,16 @@ def economy_burn_mint(chart: Chart) -> None:
     c.annotate(ax, "1: burn equals mint", (0.01, 1), (0, 3), ("axes fraction", "data"))
     ax.set_ylim(0, max(1.3, float(np.nanmax(ratio)) * 1.3))
     ax.set_ylabel(quantity)
-    chart.draw_time_axis()
+    below = chart.panel_below()
+    parts: list[s.Part] = [
+        ("burned for traffic", burned * part, {"color": c.color(0)}),
+        ("otherwise", burned * (1 - part), {"color": c.color(2)}),
+    ]
+    highest = s.areas(below, chart.edges(), parts).max()
+    c.amount_axis(below.yaxis, "Burned")
+    below.set_ylim(0, highest * 1.35 or 1)
+    c.legend_top(below, 2)
+    chart.draw_time_axis(below)
     return chart.show_titles(title, _unexplained_note(frame))
 
 

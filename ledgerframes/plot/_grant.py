@@ -64,13 +64,13 @@ def grant_evidence(frame: pd.DataFrame, ax: Axes | None = None, *, milestone: in
             ax.axhline(milestone, color=c.color(3), linestyle="--", linewidth=1.2, label=f"milestone, {c.size(milestone)}")
         ax.set_ylim(0, largest * 1.25)
         c.bytes_axis(ax.yaxis, largest, "Bytes of outside parties")
-        right, counts = ax.twinx(), np.append(0, chart.numbers("parties_cumulative"))
-        right.step(times, counts, where="pre", color=c.color(1), label="parties")
-        right.grid(visible=False)
-        right.set_ylim(0, max(counts[-1], 1) * 1.25)
-        c.count_axis(right.yaxis, chart.axis_title("parties_cumulative"))
-        c.legend_top(ax, 3, [*ax.lines, *right.lines])
-        chart.show_times(times[0], times[-1])
+        if milestone is not None:
+            c.legend_top(ax, 2)
+        below, counts = chart.panel_below(), np.append(0, chart.numbers("parties_cumulative"))
+        below.step(times, counts, where="pre", color=c.color(1))
+        below.set_ylim(0, max(counts[-1], 1) * 1.25)
+        c.count_axis(below.yaxis, chart.axis_title("parties_cumulative"))
+        chart.show_times(times[0], times[-1], below=below)
         note = f"{pluralize(request_count, 'request')}, {c.size(total[-1])}, {pluralize(int(counts[-1]), 'party')}"
         chart.show_titles("Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))
         return ax

@@ -167,7 +167,7 @@ def reconcile_bulk_totals(chart: Chart) -> None:
     """Draw whether the listing and the bulk objects have the same updates.
 
     One row per kind of update, a cell per period in the color of its worst outcome. Without periods, the number of updates of
-    each outcome on a logarithmic axis.
+    each outcome.
 
     >>> window = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **window), lf.load_bulk(net, **window), every=None)
@@ -189,7 +189,7 @@ def reconcile_nodes(chart: Chart) -> None:
     The picture is easiest to read with ``every="1h"``.
 
     One row per aspect, a cell per period in the color of its worst outcome. Without periods, the number of updates of each
-    outcome on a logarithmic axis.
+    outcome.
 
     >>> ax = lf.plot.reconcile_nodes(lf.reconcile.nodes(day, day, every="1h"))
     """
@@ -221,8 +221,7 @@ def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str, tit
 def reconcile_contracts(chart: Chart) -> None:
     """Draw whether the history leads to the contracts of a snapshot.
 
-    One row per template, the 25 with the most contracts that are not equal, and the number of contracts of each outcome on a
-    logarithmic axis.
+    One row per template, the 25 with the most contracts that are not equal, and the number of contracts of each outcome.
 
     >>> frames, snapshot = lf.load_events(net, since="0001-01-01"), lf.load_bulk(net, kind="acs", at="2026-11-09")
     >>> ax = lf.plot.reconcile_contracts(lf.reconcile.contracts(frames, snapshot))
@@ -275,7 +274,7 @@ def reconcile_supply(chart: Chart) -> None:
 def reconcile_paid_traffic_totals(chart: Chart) -> None:
     """Draw how many updates of a ledger and a history agree, per outcome.
 
-    One bar per outcome and reason, on a logarithmic axis.
+    One bar per outcome and reason.
 
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
     >>> ax = lf.plot.reconcile_paid_traffic_totals(lf.reconcile.paid_traffic_totals(ledger, history))
@@ -285,5 +284,5 @@ def reconcile_paid_traffic_totals(chart: Chart) -> None:
     labels = [f"{outcome}\n{why}" if isinstance(why, str) else str(outcome) for outcome, why in pairs]
     colors = [c.color(1 if outcome in ("different", "only in ledger") else 0) for outcome in frame["outcome"]]
     s.bars(chart, labels, counts, [f"{count:,.0f}" for count in counts], colors=colors)
-    c.log_counts(chart.ax, counts.max(), "Updates and requests")
+    c.counts_of_bars(chart.ax, counts.max(), "Updates and requests")
     return chart.show_titles("Costs in the ledger and in the history", "Costs are compared in the time that both sources have")

@@ -1,12 +1,14 @@
 """Checks, labels and notes of results, for their plots.
 
-Text from the network is not trusted: labels cut it, replace characters that a font cannot show, and never read it as mathematics.
+Text from the network is not trusted: labels cut it, show letters without a font as code points, and never
+read it as mathematics.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import pandas as pd
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
+from ledgerframes.plot._fonts import visible_letters
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
@@ -98,7 +101,7 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     """Return a text of the network as a safe label, without the middle of long ids and names."""
     if not isinstance(text, str):
         return "unknown"
-    text = "".join(letter if " " <= letter <= "~" else "?" for letter in text)
+    text = visible_letters(text)
     party = re.fullmatch(r"(.*)::(\w{6})\w{4,}(\w{2})", text)
     if party:
         text = f"{_cut(party[1], max_length - 12)}::{party[2]}…{party[3]}"
@@ -110,6 +113,20 @@ def _cut(text: str, max_length: int) -> str:
         return text
     half = (max_length - 1) // 2
     return f"{text[:half]}…{text[-half:]}"
+
+
+def number_repeated(labels: Sequence[str]) -> list[str]:
+    """Return labels of groups, the second of two that look the same with #2.
+
+    >>> number_repeated(["pay", "vote", "pay"])
+    ['pay', 'vote', 'pay #2']
+    """
+    counts: Counter[str] = Counter()
+    numbered = []
+    for text in labels:
+        counts[text] += 1
+        numbered.append(text if counts[text] == 1 else f"{text} #{counts[text]}")
+    return numbered
 
 
 def join_parties(texts: object) -> str:

@@ -66,15 +66,15 @@ def stacked_rows(chart: Chart, labels: Sequence[str], parts: Iterable[Part]) -> 
 
 
 def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values], styles: Styles, quantity: str) -> None:
-    """Draw the counts of each row on a logarithmic axis, a bar for each outcome that occurs."""
-    ax, occurring = chart.ax, [name for name in reversed([*counts]) if counts[name].any()]
+    """Draw the counts of each row, a bar for each outcome that occurs."""
+    ax, occurring = chart.ax, [name for name in reversed([*counts]) if counts[name].any()] or [*counts][-1:]
     height = 0.8 / len(occurring)
     for number, name in enumerate(occurring):
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
         drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=0, **styles[name])
         ax.bar_label(drawn, [f"{value:,.0f}" for value in counts[name]], padding=3, fontsize=7, color=c.text_color(ax))
     chart.show_rows(labels, 0.17 + 0.13 * len(occurring))
-    c.log_counts(ax, float(max(values.max() for values in counts.values())), quantity)
+    c.counts_of_bars(ax, float(max(values.max() for values in counts.values())), quantity)
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 
@@ -87,7 +87,7 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
     visible = drawn.iloc[:, :MAX_LINES]
     style: dict[str, Any] = {"marker": "o" if len(table) <= MAX_MARKERS else "", "markersize": 3, "linewidth": 1.2}
     for number, name in enumerate(visible):
-        ax.plot(table.index, visible.iloc[:, number], color=c.color(number), label=name, **style)
+        line(ax, table.index.to_numpy(), r.numbers(visible.iloc[:, number]), color=c.color(number), label=name, **style)
     highest, line_count = float(np.nanmax(visible.to_numpy(), initial=0)), 2
     if len(table.columns) > 1 and len(visible.columns):
         line_count = c.legend_top(ax, 3)
@@ -96,6 +96,15 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_LINES, MAX_LINES))
     chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
     return highest
+
+
+def line(ax: Axes, x: Values, y: r.Numbers, **style: Any) -> None:
+    """Draw a line, and a point for each value without a neighbor, which a line does not show."""
+    (drawn,) = ax.plot(x, y, **style)
+    missing = np.concatenate([[True], np.isnan(y), [True]])
+    is_isolated = ~missing[1:-1] & missing[:-2] & missing[2:]
+    if is_isolated.any() and drawn.get_marker() in ("", "None"):
+        ax.plot(x[is_isolated], y[is_isolated], "o", color=drawn.get_color(), markersize=3)
 
 
 def areas(ax: Axes, edges: Values, parts: Iterable[Part], sign: int = 1) -> r.Numbers:

@@ -20,8 +20,7 @@ LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.PALE}}
 def state_rounds(chart: Chart) -> None:
     """Draw the prices of coin and of traffic that the rounds set.
 
-    Price of the coin [USD] over the time at which rounds open [UTC], and on an axis to the right the price of traffic [USD per
-    MB].
+    Price of the coin [USD] over the time at which rounds open [UTC], and below it the price of traffic [USD per MB].
 
     >>> ax = lf.plot.state_rounds(lf.state.rounds(frames))
     """
@@ -29,17 +28,14 @@ def state_rounds(chart: Chart) -> None:
     if known["coin_price"].isna().all():
         return chart.show_message("No round of this history has a price.")
     times, coin, traffic = c.time_numbers(known["opens_at"]), r.numbers(known["coin_price"]), r.numbers(known["traffic_price"])
-    ax.step(times, coin, where="post", color=c.color(0), label="coin (left axis)")
-    ax.set_ylim(0, np.nanmax(coin) * 1.35 or 1)
-    ax.set_ylabel("Coin price (USD)")
-    right = ax.twinx()
-    right.step(times, traffic, "--", where="post", color=c.color(1), label="traffic (right axis)")
-    right.set_ylim(0, float(np.nanmax(traffic, initial=0)) * 1.2 or 1)
-    right.set_ylabel("Traffic price (USD per MB)")
-    right.grid(visible=False)
-    c.legend_top(ax, 2, [*ax.lines, *right.lines])
+    below = chart.panel_below()
+    panels = ((ax, coin, 0, "Coin price (USD)"), (below, traffic, 1, "Traffic price (USD per MB)"))
+    for panel, prices, number, quantity in panels:
+        panel.step(times, prices, where="post", color=c.color(number))
+        panel.set_ylim(0, float(np.nanmax(prices, initial=0)) * 1.2 or 1)
+        c.number_axis(panel.yaxis, quantity, c.plain)
     margin = (times[-1] - times[0]) * 0.02 or 0.02
-    chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)")
+    chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)", below)
     numbers = known["round_number"].dropna()
     rounds = f"Rounds {numbers.min():.0f} to {numbers.max():.0f}" if len(numbers) else ""
     return chart.show_titles("Prices of coin and traffic", rounds)
@@ -85,8 +81,8 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     texts = dict(zip(codes, (f"{value}  {name}".strip() for name, value in zip(names, values, strict=True)), strict=True))
     starts = c.time_numbers(frame["from"])
     is_active = frame["until"].isna()
-    last = max(starts.max(), c.time_numbers(frame["until"].dropna()).max(initial=0), starts.min() + MIN_SPAN)
-    end = last + (last - starts.min()) * 0.03
+    events = [c.time_numbers(frame[name].dropna()).max(initial=0) for name in ("from", "until", "known_until")]
+    end = max(*events, starts.min() + MIN_SPAN)
     ends = np.where(is_active, end, c.time_numbers(frame["until"].fillna(frame["from"])))
     outcomes = np.where(is_active, "active", "ended")[is_shown].tolist()
     labels = [text for code, text in sorted(texts.items())][-r.MAX_ROWS :]
@@ -94,4 +90,6 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     chart.show_times(starts.min(), end)
     count = len(set(codes[is_active]))
     omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}" if len(parties) > r.MAX_ROWS else ""
-    return chart.show_titles(title, f"{count:,} active at the end of the history", omitted)
+    known_until = frame["known_until"].max()
+    when = "at the end of the history" if pd.isna(known_until) else f"on {known_until:%Y-%m-%d %H:%M}, up to which frames know"
+    return chart.show_titles(title, f"{count:,} active {when}", omitted)

@@ -36,9 +36,11 @@ __all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
 USD_PER_MB = "USD per MB"
 FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
 UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")
+KNOWN_UNTIL = declare.time("known_until", "Time up to which the frames know. A contract can have ended later.")
 LIFETIME = (
     FROM,
     UNTIL,
+    KNOWN_UNTIL,
     declare.time("effective_from", "Ledger effective time of the create. Missing if unknown."),
     declare.time("effective_until", "Ledger effective time of the archival. Missing if alive."),
     declare.text("contract_id", "The contract."),

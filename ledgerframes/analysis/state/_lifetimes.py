@@ -32,8 +32,8 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     """Return the contracts of four templates in the frames, and in a snapshot before them.
 
     Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
-    ``until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``, empty if it
-    counts.
+    ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``,
+    empty if it counts.
     """
     older = None if base is None else snapshot_rows(base, "base", SNAPSHOT_COLUMNS)
     created = _creates(frames) if older is None else pd.concat([_creates(frames), _from_snapshot(older)])
@@ -46,6 +46,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
     created["reason"] = _reasons(created)
     _require_start(frames, created, archived, older)
+    created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
 
 
@@ -152,12 +153,17 @@ def _start_error(frames: Frames) -> CoverageError:
     )
 
 
+def _end(frames: Frames) -> pd.Timestamp | None:
+    """Return the end of what the frames cover, or None if they have no times."""
+    ends = frames.coverage["until"].dropna()
+    if frames.window is None or ends.empty:
+        return None
+    return min(pd.Timestamp(frames.window.until), pd.Timestamp(ends.max()))
+
+
 def _holes(frames: Frames, since: pd.Timestamp) -> Iterator[str]:
     """Yield the windows after the start that the frames do not cover."""
-    coverage = frames.coverage
-    if frames.window is None or coverage.empty or coverage["since"].isna().all():
-        return
-    until = min(frames.window.until, coverage["until"].max().to_pydatetime())
-    if since.to_pydatetime() < until:
-        needed = Window(since.to_pydatetime(), until)
+    until = _end(frames)
+    if until is not None and since < until:
+        needed = Window(since.to_pydatetime(), until.to_pydatetime())
         yield from map(str, incomplete_windows(frames, needed)[0])

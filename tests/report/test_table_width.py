@@ -1,0 +1,46 @@
+"""Tables of a page in a real browser: no digit is behind an edge where there is room to break texts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ledgerframes.errors import UsageError
+from ledgerframes.report import show_table
+from ledgerframes.report.page import TEMPLATES
+from ledgerframes.report.pdf import find_chromium
+
+MEASURE = (
+    "addEventListener('load', () => {document.title = [...document.querySelectorAll('.table')]"
+    ".map(table => table.scrollWidth - table.clientWidth).join(' ')})"
+)
+LONG = "SubscriptionIdleStateWithOneMoreWord_MakePayment"
+
+
+@pytest.mark.parametrize("font", ["DejaVu Sans", "sans-serif", "monospace"])
+@pytest.mark.parametrize("width", [900, 1280])
+def test_wide_tables_fit_without_a_scroll_bar(tmp_path: Path, font: str, width: int) -> None:
+    try:
+        chromium = find_chromium()
+    except UsageError:
+        pytest.skip("Chromium is not installed")
+    texts = {name: [LONG] for name in ("kind", "template_name", "choice", "outcome")}
+    table = show_table("t", pd.DataFrame({**texts, "requests": [123_456], "change": [805_456]}))._repr_html_()
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8") + f"body {{ font-family: '{font}' }}"
+    path = tmp_path / "page.html"
+    path.write_text(
+        f"<!doctype html><style>{style}</style><script>{MEASURE}</script><main><div class=table>{table}</div></main>",
+        encoding="utf-8",
+    )
+    words = [
+        chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={width},800", "--dump-dom", path.as_uri(),
+    ]  # fmt: skip
+    document = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+    found = re.search("<title>(.*?)</title>", document)
+    assert found and found[1] == "0"
