@@ -11,8 +11,11 @@ from ledgerframes.analysis.reconcile._digests import digests
 from ledgerframes.analysis.reconcile._ledger import bounds, paid_traffic, paid_traffic_totals
 from ledgerframes.analysis.reconcile._nodes import nodes
 from ledgerframes.analysis.reconcile._replay import contracts, supply
+from ledgerframes.analysis.reconcile._reward_tree import RewardProof, RewardTree, reward_tree
 
 __all__ = [
+    "RewardProof",
+    "RewardTree",
     "bounds",
     "bulk",
     "bulk_totals",
@@ -22,5 +25,6 @@ __all__ = [
     "nodes",
     "paid_traffic",
     "paid_traffic_totals",
+    "reward_tree",
     "supply",
 ]
