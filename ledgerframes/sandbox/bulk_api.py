@@ -16,7 +16,7 @@ from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from .bulk import EMPTY_DIGEST, LEVEL, digest_of
 from .endpoints import Api, endpoint
 from .faults import DOWNLOAD
-from .history_api import PageRequest
+from .history_api import SizedRequest
 from .randomness import number
 from .responses import HttpError, Json, parse_time
 from .times import instant
@@ -25,18 +25,18 @@ BOMB_FRAME, BOMB_FRAMES = 64 * 2**20, 64  # bytes before compression, four gigab
 FOREIGN_LINES = 500
 
 
-class ListingRequest(PageRequest):
+class ListingRequest(SizedRequest, kw_only=True):
     """Body of the listing of updates."""
 
-    start_record_time: Any = None  # a bad time has its own refusal
-    end_record_time: Any = None
+    start_record_time: Any  # a bad time has its own refusal
+    end_record_time: Any
     next_page_token: str | None = None
 
 
 class ChecksumsRequest(msgspec.Struct):
     """Body of the request for checksums."""
 
-    object_keys: list[Any]
+    object_keys: list[str]
 
 
 class BulkApi(Api):
@@ -75,7 +75,7 @@ class BulkApi(Api):
 
     @endpoint("POST", "/v0/history/bulk/checksums", ChecksumsRequest)
     def _checksums(self, request: ChecksumsRequest) -> Json:
-        digests = [self._digest(str(key)) for key in request.object_keys]
+        digests = [self._digest(key) for key in request.object_keys]
         if None in digests:
             raise HttpError(404, f"No bulk object {request.object_keys[digests.index(None)]}")
         return {"checksums": [{"value": digest} for digest in digests]}

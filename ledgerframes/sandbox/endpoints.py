@@ -35,6 +35,7 @@ class Endpoint(NamedTuple):
     path: str
     request: type[msgspec.Struct] | None = None  # model of the body
     since: int = 0  # minor version of the ledger 3.x that added the route
+    until: int | None = None  # minor version of the ledger 3.x that removed the route
     public: bool = False  # whether no token is needed
     empty_body: bytes = b""  # body that an empty one stands for
 
@@ -77,7 +78,7 @@ class Api:
     def admit(self, declared: Endpoint) -> None:
         """Refuse a caller who may not use an endpoint, before the body is read."""
 
-    def malformed(self, error: msgspec.MsgspecError) -> HttpError:
+    def malformed(self, error: msgspec.MsgspecError) -> Exception:
         """Return the refusal of a body that does not fit its model."""
         return HttpError(400, f"The request content was malformed:\n{describe(error)}", plain=True)
 

@@ -17,6 +17,7 @@ import msgspec
 from .builder import NULL, Event, decode_object
 from .endpoints import Api, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
+from .requests import Int64
 from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, trimmed
@@ -39,20 +40,25 @@ NEWCOMER = "Umbra-Commons"  # an SV without a vote so far, whose contract came w
 class Cursor(msgspec.Struct):
     """Position in the history (docs/facts.md#history-paging)."""
 
-    after_migration_id: int
+    after_migration_id: Int64
     after_record_time: Any  # a bad time has its own refusal
 
 
-class PageRequest(msgspec.Struct):
-    """Body of the listings."""
+class SizedRequest(msgspec.Struct, kw_only=True):
+    """Body of a listing in pages."""
 
     page_size: int
-    after: Cursor | None = None
 
     def __post_init__(self) -> None:
         """Refuse a page size out of bounds."""
         if not 1 <= self.page_size <= MAX_PAGE:
             raise HttpError(400, f"Invalid page size: {self.page_size}; it must be between 1 and {MAX_PAGE}")
+
+
+class PageRequest(SizedRequest, kw_only=True):
+    """Body of the listings of events and updates."""
+
+    after: Cursor | None = None
 
 
 class NameRulesRequest(msgspec.Struct):

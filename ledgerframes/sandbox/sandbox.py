@@ -14,10 +14,12 @@ from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
 from .participant.contracts import Contracts
+from .participant.hashes import TransactionHashes
 from .participant.ledger import ParticipantLedger, PlantedMismatch
 from .script import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users
+from .versions import minor_of, release_of
 from .vocabulary import vocabulary_of
 from .wallet import Offer, OfferBook
 from .world import world_of
@@ -47,9 +49,11 @@ class Sandbox:
     participant
         Id of the participant whose ledger the ledger API shows; by default the one that hosts most parties.
     ledger_version
-        Version of the ledger API, with the routes and fields of 3.3, 3.4 or 3.5.
+        Version of the ledger API, with the routes and fields of 3.3, 3.4, 3.5, 3.6 or 3.7.
     require_token
         Whether the ledger and the wallet API require a bearer token.
+    token
+        The bearer token of the main user, which makes both APIs require one. Never shown.
     pruned_through
         Offset through which the ledger is pruned, or a share of the ledger if below 1.
     max_page_size
@@ -76,7 +80,7 @@ class Sandbox:
     user_parties
         The parties that the participant hosts, and that the default token may read as.
     token
-        A bearer token that may read everything, with the wallet of the first of `user_parties`.
+        The bearer token that may read everything, with the wallet of the first of `user_parties`.
     limited_token
         A bearer token that may read as one party only, the second of `user_parties`.
     expired_token
@@ -106,6 +110,7 @@ class Sandbox:
         participant: str | None = None,
         ledger_version: str = "3.5.14",
         require_token: bool = False,
+        token: str | None = None,
         pruned_through: float = 0,
         max_page_size: int = MAX_UPDATES_PAGE,
         grows: bool = False,
@@ -115,7 +120,7 @@ class Sandbox:
             raise ValueError(f"events={events} and days={days} must both be at least 1.")
         network_vocabulary = vocabulary_of(vocabulary)
         self.faults = faults or Faults()
-        self.ledger_version, self.max_page_size = ledger_version, max_page_size
+        self.ledger_version, self.max_page_size = release_of(ledger_version), max_page_size
         self.world = world_of(seed, events, days, network_vocabulary)
         begin, end = self.world.timeline.start, self.world.timeline.now
         self.start: datetime = to_datetime(begin)
@@ -130,13 +135,15 @@ class Sandbox:
         if pruned_through:
             self.prune(pruned_through)
         self.participant, self.user_parties = self.ledger.participant, self.ledger.party_names
-        self.users = users = Users(seed, self.user_parties, require_token)
+        may_act_as_any = minor_of(self.ledger_version) >= 6
+        self.users = users = Users(seed, self.user_parties, require_token, token, may_act_as_any)
         self.token, self.limited_token = users.token(users.main), users.token(users.limited)
         self.expired_token, self.token_of = users.expired_token, users.token_of
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
         self.contracts = self.world.derived(Contracts, self.participant)
+        self.hashes = self.world.derived(TransactionHashes, self.participant)
         app = make_app(self)
         self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .randomness import digest
 from .responses import SECURITY, Json, LedgerApiError
 
 BEARER = "Bearer "
+SENDABLE = re.compile(r"[\x21-\x7e]+")  # characters that a header can carry
 FAR_FUTURE, LONG_AGO = 4_102_444_800, 1_577_836_800  # expiry of valid and expired tokens, seconds since 1970
 
 
@@ -22,11 +24,13 @@ class User(NamedTuple):
     party: str  # owner of the wallet
     reads: frozenset[str]
     any_party: bool = False
+    may_act_as_any: bool = False
 
     def rights(self) -> list[Json]:
         """Return the user's rights in the form of the API."""
         rights = [("CanActAs", {"party": self.party}), *(("CanReadAs", {"party": party}) for party in sorted(self.reads))]
         rights += [("CanReadAsAnyParty", {}), ("ParticipantAdmin", {})] if self.any_party else []
+        rights += [("CanActAsAnyParty", {})] if self.may_act_as_any else []
         return [{"kind": {kind: {"value": value}}} for kind, value in rights]
 
     def details(self) -> Json:
@@ -36,13 +40,20 @@ class User(NamedTuple):
 
 
 class Users:
-    """Users of a participant."""
+    """Users of a participant.
 
-    def __init__(self, seed: int, parties: list[str], require_token: bool) -> None:
-        self._seed = seed
-        self.require_token = require_token
+    With `token`, the main user has this token instead of one of the world's own, and every caller needs a token.
+    """
+
+    def __init__(
+        self, seed: int, parties: list[str], require_token: bool, token: str | None = None, may_act_as_any: bool = False
+    ) -> None:
+        if token is not None and not SENDABLE.fullmatch(token):
+            raise ValueError("token= must be text of printable ASCII characters without spaces.")
+        self._seed, self._main_token = seed, token
+        self.require_token = require_token or token is not None
         first, second = parties[0], parties[min(1, len(parties) - 1)]
-        self.main = User(_hint(first), first, frozenset(parties), any_party=True)
+        self.main = User(_hint(first), first, frozenset(parties), True, may_act_as_any)
         self.limited = User(f"{_hint(second)}-reader", second, frozenset([second]))
         others = [User(_hint(party), party, frozenset([party])) for party in parties[1:]]
         self.all = {user.name: user for user in (self.main, self.limited, *others)}
@@ -50,7 +61,9 @@ class Users:
         self.expired_token = self.token(self.main, LONG_AGO)
 
     def token(self, user: User, expires: int = FAR_FUTURE) -> str:
-        """Return the token of a user in the form of a JWT, with a hash as its signature."""
+        """Return the token of a user, unless it is set in the form of a JWT with a hash as its signature."""
+        if user == self.main and self._main_token is not None and expires == FAR_FUTURE:
+            return self._main_token
         parts = ({"alg": "RS256", "typ": "JWT"}, {"sub": user.name, "aud": "https://ledger.invalid", "exp": expires})
         head, body = (base64.urlsafe_b64encode(msgspec.json.encode(part)).decode().rstrip("=") for part in parts)
         return f"{head}.{body}.{digest(self._seed, 'signature', user.name, expires)}"

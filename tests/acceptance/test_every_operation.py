@@ -34,7 +34,7 @@ def commands(command_id: str) -> dict[str, Any]:
 
 
 def reassignment(command_id: str) -> dict[str, Any]:
-    unassign = {"UnassignCommand": {"value": {"contractId": "00"}}}
+    unassign = {"UnassignCommand": {"value": {"contractId": "00", "source": "here", "target": "there"}}}
     return {"reassignmentCommands": {"commandId": command_id, "submitter": "me", "commands": [{"command": unassign}]}}
 
 
@@ -143,8 +143,8 @@ PROOFS: dict[str, Proof] = {
     "ledger.upload_package": lambda at: at.ledger.upload_package(DAR) is not None or at.box.writes,
     "ledger.vetted_packages_page": lambda at: at.ledger.vetted_packages_page().vetted_packages,
     "ledger.vetted_packages_page_by_get": lambda at: at.ledger.vetted_packages_page_by_get(),
-    "ledger.update_vetting": lambda at: "newVettedPackages" in at.ledger.update_vetting({"changes": []}),
-    "ledger.post_package_vetting": lambda at: at.ledger.post_package_vetting({"changes": []}) is not None,
+    "ledger.update_vetting": lambda at: "newVettedPackages" in at.ledger.update_vetting(VETTING),
+    "ledger.post_package_vetting": lambda at: at.ledger.post_package_vetting(VETTING) is not None,
     "ledger.participant_id": lambda at: at.ledger.participant_id() == at.box.participant,
     "ledger.parties_page": lambda at: at.ledger.parties_page(page_size=5).party_details,
     "ledger.party": lambda at: at.ledger.party(at.party)[0].party == at.party,
@@ -180,6 +180,7 @@ PROOFS: dict[str, Proof] = {
     "history.ready": lambda at: set(at.history.ready().values()) == {200},
     "history.live": lambda at: set(at.history.live().values()) == {200},
 }
+VETTING = {"changes": [{"operation": {"Vet": {"value": {"packages": [{"packageId": "00"}]}}}}]}
 EXTERNAL = {"synchronizer": "s", "partyHint": "outside", "publicKey": {"format": "RAW", "keyData": "AAAA" * 11, "keySpec": "EC"}}
 ALLOCATION = {"synchronizer": "s", "onboardingTransactions": [{"transaction": "AA=="}], "multiHashSignatures": []}
 # Declared, but not served by the sandbox. The requests are tested in tests/api.

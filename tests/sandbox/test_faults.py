@@ -184,7 +184,7 @@ def test_response_faults_leave_other_bodies_alone() -> None:
     client = ledger_of(Sandbox(1, EVENTS, DAYS, faults=everything))
     package = client.get("/v2/packages").json()["packageIds"][0]
     assert client.get(f"/v2/packages/{package}").is_success
-    body = {"updateFormat": update_format(), "endInclusive": 500}
+    body = {"updateFormat": update_format(), "beginExclusive": 0, "endInclusive": 500}
     assert isinstance(client.post("/v2/updates", json=body).json(), list)
 
 

@@ -27,6 +27,11 @@ def commands(box: Sandbox, command_id: str = "c-1") -> Json:
     return {"commands": [create], "commandId": command_id, "actAs": box.user_parties[:1]}
 
 
+def reassignment(command_id: str, submitter: str) -> Json:
+    unassign = {"UnassignCommand": {"value": {"contractId": "00", "source": "here", "target": "there"}}}
+    return {"reassignmentCommands": {"commandId": command_id, "submitter": submitter, "commands": [{"command": unassign}]}}
+
+
 def test_submissions(fresh: Sandbox) -> None:
     client, body = ledger_of(fresh), commands(fresh)
     waited = client.post("/v2/commands/submit-and-wait", json=body).json()
@@ -39,7 +44,7 @@ def test_submissions(fresh: Sandbox) -> None:
     tree = client.post("/v2/commands/submit-and-wait-for-transaction-tree", json=commands(fresh, "c-3")).json()["transactionTree"]
     assert set(tree["eventsById"]["0"]) == {"CreatedTreeEvent"}
     assert client.post("/v2/commands/async/submit", json=commands(fresh, "c-4")).json() == {}
-    half = {"reassignmentCommands": {"commandId": "r-1", "submitter": fresh.user_parties[0], "commands": []}}
+    half = reassignment("r-1", fresh.user_parties[0])
     assert client.post("/v2/commands/async/submit-reassignment", json=half).json() == {}
     half["reassignmentCommands"]["commandId"] = "r-2"
     moved = client.post("/v2/commands/submit-and-wait-for-reassignment", json=half).json()["reassignment"]
@@ -58,9 +63,12 @@ def test_submissions(fresh: Sandbox) -> None:
     assert len(fresh.writes) == 6
 
 
+THING = {"templateId": "#p:M:E", "contractId": "00", "choice": "Go", "createArguments": {}, "choiceArgument": {}}
+
+
 @pytest.mark.parametrize("kinds", [(), ("ArchiveCommand",), ("create",), ("CreateCommand", "ExerciseCommand")])
 def test_a_command_of_an_unknown_kind_is_refused(fresh: Sandbox, kinds: tuple[str, ...]) -> None:
-    body = {**commands(fresh), "commands": [{kind: {} for kind in kinds}]}
+    body = {**commands(fresh), "commands": [dict.fromkeys(kinds, THING)]}
     answer = ledger_of(fresh).post("/v2/commands/submit-and-wait", json=body)
     assert (answer.status_code, answer.text[:24], fresh.writes) == (400, "Invalid value for: body ", [])
 
@@ -73,7 +81,7 @@ def test_a_repeated_command_id_is_refused(fresh: Sandbox) -> None:
     assert refusal(client.post("/v2/commands/async/submit", json=body)) == (409, "DUPLICATE_COMMAND", 10)
     assert len(fresh.writes) == 1
     assert client.post("/v2/commands/submit-and-wait", json={**body, "actAs": [first, second]}).is_success
-    half = {"reassignmentCommands": {"commandId": "r-1", "submitter": first, "commands": []}}
+    half = reassignment("r-1", first)
     assert client.post(REASSIGNMENT, json=half).is_success
     assert refusal(client.post(REASSIGNMENT, json=half)) == (409, "DUPLICATE_COMMAND", 10)
     half["reassignmentCommands"]["commandId"] = ""
@@ -115,30 +123,35 @@ def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
     assert created in client.get("/v2/parties").json()["partyDetails"]
     assert client.post("/v2/parties", json={"partyIdHint": "zora"}).status_code == 400
     assert client.post("/v2/parties", json={}).is_success
-    changed = {"partyDetails": {"party": created["party"], "localMetadata": {"annotations": {"desk": "4"}}}}
+    details = {"party": created["party"], "localMetadata": {"annotations": {"desk": "4"}}}
+    changed = {"partyDetails": details, "updateMask": {"paths": ["local_metadata.annotations"]}}
     patched = client.patch(f"/v2/parties/{created['party']}", json=changed).json()["partyDetails"]
     assert patched["localMetadata"] == {"resourceVersion": "1", "annotations": {"desk": "4"}}
-    assert client.patch("/v2/parties/nobody::1220ab", json={}).status_code == 400
+    assert refusal(client.patch("/v2/parties/nobody::1220ab", json=changed))[:2] == (400, "INVALID_ARGUMENT")
     assert len(fresh.writes) == 3
 
 
 def test_external_parties(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    request_body = {"synchronizer": fresh.world.parties.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
-    topology = client.post("/v2/parties/external/generate-topology", json=request_body).json()
+    topology = client.post("/v2/parties/external/generate-topology", json=external(KEY)).json()
     assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
     assert fresh.writes == []
-    body = {"onboardingTransactions": [{"transaction": text} for text in topology["topologyTransactions"]]}
+    onboarding = [{"transaction": text} for text in topology["topologyTransactions"]]
+    body = {"synchronizer": fresh.world.parties.synchronizer, "onboardingTransactions": onboarding}
     party = client.post("/v2/parties/external/allocate", json=body).json()["partyId"]
     assert client.get(f"/v2/parties/{party}").json()["partyDetails"][0]["party"] == party
     assert refusal(client.post("/v2/parties/external/allocate", json={}))[1] == "MISSING_FIELD"
 
 
-@pytest.mark.parametrize("key_data", [None, "", "AA==", "no base64", KEY[:40], base64.b64encode(bytes(161)).decode()])
-def test_a_party_key_that_is_none_is_refused(fresh: Sandbox, key_data: str | None) -> None:
-    request_body = {"partyHint": "ext", "publicKey": {"keyData": key_data}}
-    answer = ledger_of(fresh).post("/v2/parties/external/generate-topology", json=request_body)
-    assert refusal(answer)[:2] == (400, "INVALID_ARGUMENT")
+def external(key_data: str) -> Json:
+    key = {"format": "CRYPTO_KEY_FORMAT_RAW", "keyData": key_data, "keySpec": "SIGNING_KEY_SPEC_EC_CURVE25519"}
+    return {"synchronizer": "global", "partyHint": "ext", "publicKey": key}
+
+
+@pytest.mark.parametrize("key_data", ["", "AA==", "no base64", KEY[:40], base64.b64encode(bytes(161)).decode()])
+def test_a_party_key_that_is_none_is_refused(fresh: Sandbox, key_data: str) -> None:
+    answer = ledger_of(fresh).post("/v2/parties/external/generate-topology", json=external(key_data))
+    assert refusal(answer)[:2] == (400, "INVALID_ARGUMENT" if key_data else "MISSING_FIELD")
 
 
 def test_uploads(fresh: Sandbox) -> None:

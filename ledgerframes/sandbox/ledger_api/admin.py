@@ -17,8 +17,21 @@ from ..endpoints import endpoint
 from ..identifiers import fingerprint
 from ..participant.slices import GUEST_STEPS
 from ..randomness import digest
-from ..responses import Json, LedgerApiError, missing, text_response
-from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
+from ..requests import PARTY, USER
+from ..responses import HttpError, Json, LedgerApiError, text_response
+from .requests.admin import (
+    AllocationRequest,
+    ExternalAllocationRequest,
+    Metadata,
+    PackageFilter,
+    PartyUpdateRequest,
+    PublicKey,
+    TopologyFilter,
+    TopologyRequest,
+    VettedPackagesRequest,
+    VettingRequest,
+)
+from .service import LedgerEndpoints, check_size, malformed_body, page, query_number, read_token
 
 if TYPE_CHECKING:
     from ..sandbox import Sandbox
@@ -37,80 +50,6 @@ FEATURES: Json = {
 }
 
 
-class Metadata(msgspec.Struct):
-    """Metadata of a party."""
-
-    annotations: dict[str, str] = {}
-
-
-class PartyDetails(msgspec.Struct, rename="camel"):
-    """Details of a party, with the members that can be changed."""
-
-    local_metadata: Metadata | None = None
-
-
-class PartyRequest(msgspec.Struct, rename="camel"):
-    """Body of the operations that allocate or change a party, each with some of its members."""
-
-    party_id_hint: str = ""
-    local_metadata: Metadata | None = None
-    identity_provider_id: str = ""
-    party_details: PartyDetails | None = None
-    update_mask: Json | None = None
-    synchronizer: str = ""
-    party_hint: str = ""
-    public_key: Json | None = None
-    onboarding_transactions: list[Json] = []
-
-
-class PackageFilter(msgspec.Struct, rename="camel"):
-    """Filter of vetted packages, where none at all means everything."""
-
-    package_name_prefixes: list[str] = []
-    package_ids: list[str] = []
-
-
-class TopologyFilter(msgspec.Struct, rename="camel"):
-    """Filter of who vetted and where, where none at all means everything."""
-
-    participant_ids: list[str] = []
-    synchronizer_ids: list[str] = []
-
-
-class PackageReference(msgspec.Struct, rename="camel"):
-    """A package to vet."""
-
-    package_id: str = ""
-
-
-class VettedChange(msgspec.Struct):
-    """Packages that a change is about."""
-
-    packages: list[PackageReference] = []
-
-
-class WrappedChange(msgspec.Struct):
-    """A change in the wrapper of its kind."""
-
-    value: VettedChange
-
-
-class VettingChange(msgspec.Struct):
-    """A change of the vetted packages, by its kind."""
-
-    operation: dict[str, WrappedChange] = {}
-
-
-class VettingRequest(msgspec.Struct, rename="camel"):
-    """Body of the vetting operations."""
-
-    package_metadata_filter: PackageFilter | None = None
-    topology_state_filter: TopologyFilter | None = None
-    page_token: str | None = None
-    page_size: int | None = None
-    changes: list[VettingChange] = []
-
-
 class Admin(LedgerEndpoints):
     """Endpoints of parties, packages, users and the version."""
 
@@ -127,8 +66,10 @@ class Admin(LedgerEndpoints):
     _users = endpoint("GET", "/v2/users")(
         lambda api: {"users": [user.details() for user in api.box.users.all.values()], "nextPageToken": ""}
     )
-    _user = endpoint("GET", "/v2/users/<name>")(lambda api, name: {"user": api.box.users.get(name).details()})
-    _rights = endpoint("GET", "/v2/users/<name>/rights")(lambda api, name: {"rights": api.box.users.get(name).rights()})
+    _user = endpoint("GET", "/v2/users/<name>")(lambda api, name: {"user": api.box.users.get(USER.check(name)).details()})
+    _rights = endpoint("GET", "/v2/users/<name>/rights")(
+        lambda api, name: {"rights": api.box.users.get(USER.check(name)).rights()}
+    )
     _participant_id = endpoint("GET", "/v2/parties/participant-id")(lambda api: {"participantId": api.ledger.participant})
     _package_list = endpoint("GET", "/v2/packages")(lambda api: {"packageIds": api.package_ids()})
 
@@ -142,42 +83,41 @@ class Admin(LedgerEndpoints):
     def _party_page(self) -> Json:
         query = flask.request.args
         prefix = query.get("filter-party", "")
-        size = check_size(query.get("pageSize", type=int), DEFAULT_PARTIES, MAX_PARTIES, smallest=0)
+        size = check_size(query_number("pageSize"), DEFAULT_PARTIES, MAX_PARTIES, smallest=0)
         parties = (details for name, details in self._known_parties().items() if name.startswith(prefix))
-        rows, token = page(parties, size, prefix, *read_token(query.get("pageToken"), prefix))
+        binding = [prefix, self.minor]
+        rows, token = page(parties, size, binding, *read_token(query.get("pageToken"), binding))
         return {"partyDetails": rows, "nextPageToken": token or ""}
 
     @endpoint("GET", "/v2/parties/<path:party>")
     def _party(self, party: str) -> Json:
         known = self._known_parties()
-        names = [party, *flask.request.args.getlist("parties")]
+        names = [PARTY.check(name) for name in (party, *flask.request.args.getlist("parties"))]
         return {"partyDetails": [known[name] for name in names if name in known]}
 
-    @endpoint("POST", "/v2/parties", PartyRequest)
-    def _allocate(self, request: PartyRequest) -> Json:
+    @endpoint("POST", "/v2/parties", AllocationRequest)
+    def _allocate(self, request: AllocationRequest) -> Json:
         hint = request.party_id_hint or f"party-{digest('hint', len(self._parties), size=8)}"
         party = f"{hint}::{self.ledger.participant.partition('::')[2]}"
         if party in self._known_parties():
             raise LedgerApiError("INVALID_ARGUMENT", f"Party already exists: party {party} is already allocated on this node")
         return self._saved(request, _party_details(party, request.local_metadata))
 
-    @endpoint("PATCH", "/v2/parties/<path:party>", PartyRequest)
-    def _update_party(self, party: str, request: PartyRequest) -> Json:
+    @endpoint("PATCH", "/v2/parties/<path:party>", PartyUpdateRequest)
+    def _update_party(self, party: str, request: PartyUpdateRequest) -> Json:
         known = self._known_parties().get(party)
         if known is None or not known["isLocal"]:
             raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
         version = int(known["localMetadata"]["resourceVersion"]) + 1
-        return self._saved(request, _party_details(party, (request.party_details or PartyDetails()).local_metadata, version))
+        return self._saved(request, _party_details(party, request.party_details.local_metadata, version))
 
     def _saved(self, request: msgspec.Struct, details: Json) -> Json:
         self._parties[details["party"]] = details
         self.record("ledger", request)
         return {"partyDetails": details}
 
-    @endpoint("POST", "/v2/parties/external/generate-topology", PartyRequest)
-    def _generate_topology(self, request: PartyRequest) -> Json:
-        if request.public_key is None:
-            raise missing("public_key")
+    @endpoint("POST", "/v2/parties/external/generate-topology", TopologyRequest)
+    def _generate_topology(self, request: TopologyRequest) -> Json:
         key = fingerprint("external", _key_bytes(request.public_key))
         return {
             "partyId": f"{request.party_hint}::{key}",
@@ -186,10 +126,8 @@ class Admin(LedgerEndpoints):
             "multiHash": digest("multi hash", key),
         }
 
-    @endpoint("POST", "/v2/parties/external/allocate", PartyRequest)
-    def _allocate_external(self, request: PartyRequest) -> Json:
-        if not request.onboarding_transactions:
-            raise missing("onboarding_transactions")
+    @endpoint("POST", "/v2/parties/external/allocate", ExternalAllocationRequest)
+    def _allocate_external(self, request: ExternalAllocationRequest) -> Json:
         key = fingerprint("external", msgspec.json.encode(request.onboarding_transactions))
         self._saved(request, _party_details(party := f"external-{len(self._parties) + 1}::{key}"))
         return {"partyId": party}
@@ -214,6 +152,8 @@ class Admin(LedgerEndpoints):
     @endpoint("POST", "/v2/dars")
     @endpoint("POST", "/v2/packages")
     def _upload(self) -> Json:
+        if flask.request.args.get("vetAllPackages", "true") not in ("true", "false"):
+            raise HttpError(400, "Invalid value for: query parameter vetAllPackages", plain=True)
         contents = _archive()
         self._packages[hashlib.sha256(contents).hexdigest()] = contents
         self.record("ledger", contents)
@@ -224,27 +164,28 @@ class Admin(LedgerEndpoints):
         _archive()
         return text_response()
 
-    @endpoint("GET", "/v2/package-vetting", VettingRequest, empty_body=b"{}")
-    @endpoint("POST", "/v2/package-vetting/list", VettingRequest, empty_body=b"{}")
-    def _vetting_page(self, request: VettingRequest) -> Json:
+    @endpoint("GET", "/v2/package-vetting", VettedPackagesRequest, empty_body=b"{}", until=6)
+    @endpoint("POST", "/v2/package-vetting/list", VettedPackagesRequest, empty_body=b"{}")
+    def _vetting_page(self, request: VettedPackagesRequest) -> Json:
         size = check_size(request.page_size, MAX_VETTED, MAX_VETTED, smallest=0)
-        binding = [request.package_metadata_filter, request.topology_state_filter]
+        binding = [request.package_metadata_filter, request.topology_state_filter, self.minor]
         rows, token = page(self._vetting(request), size, binding, *read_token(request.page_token, binding))
         return {"vettedPackages": rows, "nextPageToken": token or ""}
 
-    @endpoint("POST", "/v2/package-vetting", VettingRequest)
+    @endpoint("POST", "/v2/package-vetting", VettingRequest, until=6)
     @endpoint("POST", "/v2/package-vetting/update", VettingRequest)
     def _update_vetting(self, request: VettingRequest) -> Json:
-        before = self._vetting(VettingRequest())[0]
+        before = self._vetting(VettedPackagesRequest())[0]
         for change in request.changes:
-            for kind, wrapped in change.operation.items():
+            operation = change.operation
+            for wrapped in filter(None, (operation.vet, operation.unvet)):
                 names = [package.package_id for package in wrapped.value.packages]
                 others = [name for name in self._vetted if name not in names]
-                self._vetted = others + (names if kind == "Vet" else [])
+                self._vetted = others + (names if operation.vet else [])
         self.record("ledger", request)
-        return {"pastVettedPackages": before, "newVettedPackages": self._vetting(VettingRequest())[0]}
+        return {"pastVettedPackages": before, "newVettedPackages": self._vetting(VettedPackagesRequest())[0]}
 
-    def _vetting(self, request: VettingRequest) -> list[Json]:
+    def _vetting(self, request: VettedPackagesRequest) -> list[Json]:
         """Return the vetted packages of each participant and synchronizer."""
         own, parties = self.ledger.participant, self.world.parties
         topology = request.topology_state_filter or TopologyFilter()
@@ -287,10 +228,10 @@ def _party_details(party: str, metadata: Metadata | None = None, version: int = 
     return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}
 
 
-def _key_bytes(public_key: Json) -> bytes:
+def _key_bytes(public_key: PublicKey) -> bytes:
     """Return the bytes of a public key, or refuse what is none."""
     try:
-        contents = base64.b64decode(str(public_key.get("keyData", "")), validate=True)
+        contents = base64.b64decode(public_key.key_data, validate=True)
     except ValueError as error:
         raise LedgerApiError("INVALID_ARGUMENT", "the keyData of the public key is not base64") from error
     if not MIN_KEY_BYTES <= len(contents) <= MAX_KEY_BYTES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ from ..participant.rendering import EventRenderer, UpdateRenderer
 from ..responses import HttpError, Json, LedgerApiError, missing
 from ..times import SECOND, instant
 from ..users import check_rights
+from ..versions import minor_of
 
 if TYPE_CHECKING:
     from ..sandbox import Sandbox
@@ -29,6 +31,9 @@ MEMBERS_SINCE = {
     "externalTransactionHash": 4, "representativePackageId": 4, "acsDelta": 4,
     "contractKeyHash": 5, "paidTrafficCost": 5, "packageFeature": 5,
 }  # fmt: skip
+# Numbers and wrappers, which the decoder itself demands.
+DECODED = ("activeAtOffset", "beginExclusive", "offset", "value", "seconds", "nanos")
+MISSING = re.compile(r"Object missing required field `(\w+)`.*")
 MAX_LIST = 200
 MAX_UPDATES_PAGE = 2000
 TOO_MANY = f"The number of matching elements is greater than the node limit of {MAX_LIST}"
@@ -44,12 +49,12 @@ class LedgerEndpoints(Api):
     def __init__(self, box: Sandbox) -> None:
         super().__init__(box)
         self.ledger = box.ledger
-        self.minor = int(box.ledger_version.split(".")[1])  # of the version 3.x
+        self.minor = minor_of(box.ledger_version)
         self._newer_members = frozenset(name for name, minor in MEMBERS_SINCE.items() if self.minor < minor)
 
     def admit(self, declared: Endpoint) -> None:
         """Refuse an endpoint that the version does not have, and a caller without a valid token."""
-        if self.minor < declared.since:
+        if self.minor < declared.since or (declared.until is not None and self.minor >= declared.until):
             raise NotFound
         if not declared.public:
             flask.g.user = self.box.users.authenticate(flask.request.headers.get("Authorization"))
@@ -58,20 +63,23 @@ class LedgerEndpoints(Api):
         """Return a handler's result without the members that the version does not have."""
         return _without(value, self._newer_members) if self._newer_members else value
 
-    def malformed(self, error: msgspec.MsgspecError) -> HttpError:
+    def malformed(self, error: msgspec.MsgspecError) -> Exception:
         """Return the refusal of a body that does not fit its model."""
-        return malformed_body(str(error))
+        absent = MISSING.fullmatch(str(error))
+        if absent is None:
+            return malformed_body(str(error))
+        if absent[1] in DECODED:
+            return malformed_body(f"Missing required field at '{absent[1]}'")
+        return missing(re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", absent[1]))
 
-    def update_renderer(self, request: UpdateFormat | None) -> UpdateRenderer:
+    def update_renderer(self, request: UpdateFormat) -> UpdateRenderer:
         """Return the renderer of an update format that the user may read."""
-        renderer = UpdateRenderer(request, self.ledger.registry)
+        renderer = UpdateRenderer(request, self.ledger.registry, has_hash=self.minor >= 6)
         check_rights(flask.g.user, *renderer.parties())
         return renderer
 
-    def event_renderer(self, request: EventFormat | None) -> EventRenderer:
+    def event_renderer(self, request: EventFormat) -> EventRenderer:
         """Return the renderer of an event format that the user may read."""
-        if request is None:
-            raise missing("event_format")
         check_rights(flask.g.user, request.filters_by_party, request.filters_for_any_party is not None)
         return EventRenderer(request, self.ledger.registry)
 
@@ -99,13 +107,16 @@ class LedgerEndpoints(Api):
         return last if end is None else end
 
     def checkpoint(self, offset: int, time: int) -> Json:
-        """Return an offset checkpoint with the record time that each synchronizer has reached."""
+        """Return an offset checkpoint."""
+        return {"OffsetCheckpoint": {"value": {"offset": offset, "synchronizerTimes": self.synchronizer_times(time)}}}
+
+    def synchronizer_times(self, time: int) -> list[Json]:
+        """Return the record time that each synchronizer has reached at a time."""
         parties = self.world.parties
-        times = [
+        return [
             {"synchronizerId": name, "recordTime": instant(time - time % SECOND + later)}
             for name, later in ((parties.synchronizer, 0), (parties.app_synchronizer, SECOND // 4))
         ]
-        return {"OffsetCheckpoint": {"value": {"offset": offset, "synchronizerTimes": times}}}
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:
@@ -119,9 +130,20 @@ def malformed_body(reason: str) -> HttpError:
     return HttpError(400, f"Invalid value for: body ({reason})", plain=True)
 
 
+def query_number(name: str) -> int | None:
+    """Return a number of the query, or refuse what is none."""
+    text = flask.request.args.get(name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise HttpError(400, f"Invalid value for: query parameter {name}", plain=True)
+    return int(text)
+
+
 def limited(items: Iterator[Json]) -> list[Json]:
     """Return a list up to its limit, or refuse it (docs/facts.md#list-limit)."""
-    limit = flask.request.args.get("limit", type=int)
+    limit = query_number("limit")
+    query_number("stream_idle_timeout_ms")
     if limit is not None and limit < 0:
         raise LedgerApiError("INVALID_ARGUMENT", f"limit {limit} is negative")
     size = MAX_LIST if limit is None else min(limit, MAX_LIST)

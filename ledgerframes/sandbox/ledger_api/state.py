@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import flask
-import msgspec
 
 from ..endpoints import endpoint
-from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract
+from ..participant.contracts import ACTIVE, ASSIGNED, UNASSIGNED, ActiveContract
 from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
-from ..responses import Json, LedgerApiError, missing
-from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
+from ..requests import PARTY
+from ..responses import Json, LedgerApiError
+from .requests.state import ActiveFormat, ActiveListRequest, ActivePageRequest, ContractEventsRequest, ContractRequest
+from .service import LedgerEndpoints, check_size, limited, page, read_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000
 ACTIVE_PAGE = "/v2/state/active-contracts-page"
@@ -22,69 +23,44 @@ NO_EVENTS = "there are no events of this contract that the request may see"
 NO_CONTRACT = "there is no contract with this id that the request may see"
 
 
-class ActiveRequest(msgspec.Struct, rename="camel"):
-    """Body of the active contracts' operations."""
-
-    active_at_offset: int | None = None
-    event_format: EventFormat | None = None
-    filter: EventFormat | None = None  # deprecated
-    max_page_size: int | None = None
-    page_token: str | None = None
-
-
-class ContractRequest(msgspec.Struct, rename="camel"):
-    """Body of the requests for one contract."""
-
-    contract_id: str = ""
-    event_format: EventFormat | None = None
-    querying_parties: list[str] = []
-
-
 class State(LedgerEndpoints):
     """Endpoints of the ledger's state."""
 
-    @endpoint("POST", "/v2/state/active-contracts", ActiveRequest)
-    def _active_list(self, request: ActiveRequest) -> list[Json]:
-        if request.active_at_offset is None:
-            raise malformed_body("Missing required field at 'activeAtOffset'")
-        events, matches = self._active(request, request.active_at_offset)
+    @endpoint("POST", "/v2/state/active-contracts", ActiveListRequest)
+    def _active_list(self, request: ActiveListRequest) -> list[Json]:
+        events, matches = self._active(request.event_format or request.filter or ActiveFormat(), request.active_at_offset)
         return limited(_active_contract(events, *each) for each in matches)
 
-    @endpoint("GET", ACTIVE_PAGE, ActiveRequest, since=5)
-    @endpoint("POST", ACTIVE_PAGE, ActiveRequest, since=5)
-    def _active_page(self, request: ActiveRequest) -> Json:
+    @endpoint("GET", ACTIVE_PAGE, ActivePageRequest, since=5)
+    @endpoint("POST", ACTIVE_PAGE, ActivePageRequest, since=5)
+    def _active_page(self, request: ActivePageRequest) -> Json:
         size = check_size(request.max_page_size, DEFAULT_SIZE, MAX_SIZE)
-        binding = [request.active_at_offset, request.event_format, size, self.ledger.participant]
+        binding = [request.active_at_offset, request.event_format, size, self.ledger.participant, self.minor]
         position = read_token(request.page_token, binding, "INVALID_ACS_PAGE_TOKEN")
         # The first page decides the offset of all pages, and the token carries it.
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
-        events, matches = self._active(request, offset)
+        events, matches = self._active(request.event_format, offset)
         rows, token = page(matches, size, binding, start, offset)
         contracts = [_active_contract(events, *row) for row in rows]
         return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
 
-    def _active(self, request: ActiveRequest, offset: int) -> tuple[EventRenderer, Iterator[tuple[ActiveContract, Match]]]:
-        """Return the renderer of a request, and the contracts that it matches, not rendered yet."""
-        events, end = self.event_renderer(request.event_format or request.filter), self.ledger.end()
+    def _active(self, request: ActiveFormat, offset: int) -> tuple[EventRenderer, Iterator[tuple[ActiveContract, Match]]]:
+        """Return the renderer of a format, and the contracts that it matches, not rendered yet."""
+        events, end = self.event_renderer(request), self.ledger.end()
         if offset > end:
             raise LedgerApiError("OFFSET_AFTER_LEDGER_END", f"Active at offset ({offset}) is after ledger end ({end})")
         self.check_begin(offset, "Active contracts request")
+        has_halves = self.minor < 7 or request.include_incomplete_reassignments
         return events, (
             (contract, match)
             for contract in self.box.contracts.active_at(offset)
-            if (match := events.match(contract.template_id, contract.stakeholders))
+            if (has_halves or contract.state == ACTIVE) and (match := events.match(contract.template_id, contract.stakeholders))
         )
 
-    @endpoint("POST", "/v2/events/events-by-contract-id", ContractRequest)
-    def _events(self, request: ContractRequest) -> Json:
-        events = self.event_renderer(request.event_format)
-        try:
-            if not bytes.fromhex(request.contract_id):
-                raise missing("contract_id")
-        except ValueError as error:
-            raise LedgerApiError("INVALID_FIELD", f"cannot parse the contract id '{request.contract_id}'") from error
-        return self._events_of(request.contract_id, events)
+    @endpoint("POST", "/v2/events/events-by-contract-id", ContractEventsRequest)
+    def _events(self, request: ContractEventsRequest) -> Json:
+        return self._events_of(request.contract_id, self.event_renderer(request.event_format))
 
     @endpoint("POST", "/v2/contracts/contract-by-id", ContractRequest)
     def _contract(self, request: ContractRequest) -> Json:
@@ -114,7 +90,11 @@ class State(LedgerEndpoints):
             raise LedgerApiError("CONTRACT_EVENTS_NOT_FOUND", NO_EVENTS, resources=[("CONTRACT_ID", contract_id)])
         return values
 
-    _ledger_end = endpoint("GET", "/v2/state/ledger-end")(lambda api: {"offset": api.ledger.end()})
+    @endpoint("GET", "/v2/state/ledger-end")
+    def _ledger_end(self) -> Json:
+        end = {"offset": self.ledger.end()}
+        return {**end, "synchronizerTimes": self.synchronizer_times(self.clock.now())} if self.minor >= 6 else end
+
     _pruned_offsets = endpoint("GET", "/v2/state/latest-pruned-offsets")(
         lambda api: dict.fromkeys(PRUNED_OFFSETS, api.ledger.pruned_through)
     )
@@ -122,6 +102,8 @@ class State(LedgerEndpoints):
     @endpoint("GET", "/v2/state/connected-synchronizers")
     def _synchronizers(self) -> Json:
         parties, party = self.world.parties, flask.request.args.get("party")
+        if party:
+            PARTY.check(party)
         names = {"global": parties.synchronizer, "app": parties.app_synchronizer}
         connected = [
             {"synchronizerAlias": alias, "synchronizerId": name, "permission": PERMISSION} for alias, name in names.items()

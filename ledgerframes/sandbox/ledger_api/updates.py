@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import flask
 import msgspec
@@ -12,49 +12,23 @@ from ..endpoints import endpoint
 from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
-from ..responses import Json, LedgerApiError, missing
+from ..responses import HttpError, Json, LedgerApiError
+from .requests.updates import (
+    ListRequest,
+    PageRequest,
+    TransactionByIdRequest,
+    TransactionByOffsetRequest,
+    TreesRequest,
+    UpdateByHashRequest,
+    UpdateByIdRequest,
+    UpdateByOffsetRequest,
+)
 from .service import LedgerEndpoints, check_size, limited, read_token, write_token
 
 CHECKPOINT_EVERY = 50  # updates in a list
 DEFAULT_SIZE = 100
 RESTORED = "the token was made by a participant that has been restored since"
 UNKNOWN_UPDATE = "there is no such update that the request may see"
-
-
-class PageRequest(msgspec.Struct, rename="camel"):
-    """Body of get-updates-page."""
-
-    update_format: UpdateFormat | None = None
-    begin_offset_exclusive: int | None = None
-    end_offset_inclusive: int | None = None
-    max_page_size: int | None = None
-    descending_order: bool | None = False
-    page_token: str | None = None
-
-
-class ListRequest(msgspec.Struct, rename="camel"):
-    """Body of the list operations."""
-
-    begin_exclusive: int = 0
-    end_inclusive: int | None = None
-    update_format: UpdateFormat | None = None
-    descending_order: bool = False
-    filter: EventFormat | None = None  # deprecated
-
-    def legacy_format(self, shape: Shape) -> UpdateFormat:
-        """Return the deprecated filter as a format of transactions."""
-        if self.filter is None:
-            raise missing("filter")
-        return UpdateFormat(TransactionFormat(self.filter, shape))
-
-
-class LookupRequest(msgspec.Struct, rename="camel"):
-    """Body of the requests for one update."""
-
-    offset: int | None = None
-    update_id: str = ""
-    update_format: UpdateFormat | None = None
-    transaction_format: TransactionFormat | None = None
 
 
 class Updates(LedgerEndpoints):
@@ -74,7 +48,7 @@ class Updates(LedgerEndpoints):
         size = check_size(request.max_page_size, min(DEFAULT_SIZE, largest), largest)
         binding = [
             request.begin_offset_exclusive or 0, request.end_offset_inclusive, request.max_page_size, request.update_format,
-            bool(request.descending_order), self.ledger.participant,
+            bool(request.descending_order), self.ledger.participant, self.minor,
         ]  # fmt: skip
         low, high = self._bounds(request, read_token(request.page_token, binding, "INVALID_UPDATES_PAGE_TOKEN"))
         updates: list[msgspec.Raw] = []
@@ -112,26 +86,33 @@ class Updates(LedgerEndpoints):
 
     @endpoint("POST", "/v2/updates", ListRequest)
     def _list(self, request: ListRequest) -> list[Json]:
-        # Deprecated members are still understood; before 3.5 they were the only ones.
-        legacy = request.legacy_format(DELTA) if request.filter else None
-        renderer = self.update_renderer(request.update_format or legacy)
+        renderer = self._list_renderer(request, DELTA)
         if request.descending_order and request.end_inclusive is None:
             raise LedgerApiError("DESCENDING_ORDER_MISSING_END", "a descending list needs an end offset")
         return limited({"update": value} for value in self._with_checkpoints(request, renderer))
 
-    @endpoint("POST", "/v2/updates/<any(flats, trees):form>", ListRequest)
-    def _transactions(self, request: ListRequest, form: str) -> list[Json]:
+    @endpoint("POST", "/v2/updates/flats", ListRequest, until=6)
+    def _flats(self, request: ListRequest) -> list[Json]:
         # Before 3.4 the flat list showed ledger effects (docs/facts.md#versions).
-        shape = DELTA if form == "flats" and self.minor >= 4 else EFFECTS
-        renderer = self.update_renderer(request.legacy_format(shape))
-        kind, render = ("Transaction", renderer.transaction) if form == "flats" else ("TransactionTree", renderer.tree)
-        values = filter(None, map(render, self._range(request)))
-        return limited({"update": {kind: {"value": value}}} for value in values)
+        renderer = self._list_renderer(request, DELTA if self.minor >= 4 else EFFECTS)
+        return limited({"update": value} for _, value in renderer.updates(self._range(request)))
 
-    def _range(self, request: ListRequest) -> Iterator[Update]:
+    @endpoint("POST", "/v2/updates/trees", TreesRequest, until=6)
+    def _trees(self, request: TreesRequest) -> list[Json]:
+        render = self.update_renderer(_transactions(request.filter, EFFECTS)).tree
+        trees = filter(None, map(render, self._range(request)))
+        return limited({"update": {"TransactionTree": {"value": tree}}} for tree in trees)
+
+    def _list_renderer(self, request: ListRequest, shape: Shape) -> UpdateRenderer:
+        """Return the renderer of a list, whose deprecated filter stands for a format of transactions."""
+        if request.filter:
+            return self.update_renderer(_transactions(request.filter, shape))
+        return self.update_renderer(request.update_format or UpdateFormat())
+
+    def _range(self, request: ListRequest | TreesRequest) -> Iterator[Update]:
         begin = self.check_begin(request.begin_exclusive)
         end = self.check_end(request.begin_exclusive, request.end_inclusive)
-        return self.ledger.updates(begin, end, request.descending_order)
+        return self.ledger.updates(begin, end, bool(request.descending_order))
 
     def _with_checkpoints(self, request: ListRequest, renderer: UpdateRenderer) -> Iterator[Json]:
         """Iterate over a list's updates, with checkpoints between them if ascending."""
@@ -146,38 +127,51 @@ class Updates(LedgerEndpoints):
         if end and not request.descending_order:
             yield self.checkpoint(end, time)
 
-    @endpoint("POST", "/v2/updates/update-by-id", LookupRequest)
-    @endpoint("POST", "/v2/updates/update-by-offset", LookupRequest)
-    def _update(self, request: LookupRequest) -> Json:
-        return {"update": self._render_update(request, self.update_renderer(request.update_format).update)}
+    @endpoint("POST", "/v2/updates/update-by-id", UpdateByIdRequest)
+    def _update_by_id(self, request: UpdateByIdRequest) -> Json:
+        return {"update": self._by_id(request.update_id, self.update_renderer(request.update_format).update)}
 
-    @endpoint("POST", "/v2/updates/transaction-by-id", LookupRequest)
-    @endpoint("POST", "/v2/updates/transaction-by-offset", LookupRequest)
-    def _transaction(self, request: LookupRequest) -> Json:
-        if request.transaction_format is None:
-            raise missing("transaction_format")
-        renderer = self.update_renderer(UpdateFormat(request.transaction_format))
-        return {"transaction": self._render_update(request, renderer.transaction)}
+    @endpoint("POST", "/v2/updates/update-by-offset", UpdateByOffsetRequest)
+    def _update_by_offset(self, request: UpdateByOffsetRequest) -> Json:
+        return {"update": self._by_offset(request.offset, self.update_renderer(request.update_format).update)}
 
-    @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
-    @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
-    def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
-        events = EventFormat(dict.fromkeys(flask.request.args.getlist("parties"), Filters()))
-        renderer = self.update_renderer(UpdateFormat(TransactionFormat(events, EFFECTS)))
-        return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
+    @endpoint("POST", "/v2/updates/update-by-hash", UpdateByHashRequest, since=6)
+    def _update_by_hash(self, request: UpdateByHashRequest) -> Json:
+        offset = self.box.hashes.offset(request.transaction_hash, self.ledger.end())
+        update = self.ledger.at(offset) if offset else None
+        key = ("TRANSACTION_HASH", request.transaction_hash)
+        return {"update": self._rendered(update, self.update_renderer(request.update_format).update, key)}
 
-    def _render_update(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:
-        """Return a rendered update, or refuse one that is unknown, pruned or excluded."""
-        update = self.ledger.find(request.update_id) if request.offset is None else self._at(request.offset)
-        if update and self.ledger.pruned_through < update.offset <= self.ledger.end():
-            value = render(update)
-            if value:
-                return value
-        code = "UPDATE_NOT_FOUND" if self.minor >= 5 else "TRANSACTION_NOT_FOUND"
-        key = ("UPDATE_ID", request.update_id) if request.offset is None else ("OFFSET", str(request.offset))
-        raise LedgerApiError(code, UNKNOWN_UPDATE, resources=[key])
+    @endpoint("POST", "/v2/updates/transaction-by-id", TransactionByIdRequest, until=6)
+    def _transaction_by_id(self, request: TransactionByIdRequest) -> Json:
+        return {"transaction": self._by_id(request.update_id, self._transaction_renderer(request).transaction)}
 
-    def _at(self, offset: int) -> Update | None:
+    @endpoint("POST", "/v2/updates/transaction-by-offset", TransactionByOffsetRequest, until=6)
+    def _transaction_by_offset(self, request: TransactionByOffsetRequest) -> Json:
+        return {"transaction": self._by_offset(request.offset, self._transaction_renderer(request).transaction)}
+
+    def _transaction_renderer(self, request: TransactionByIdRequest | TransactionByOffsetRequest) -> UpdateRenderer:
+        if request.transaction_format:
+            return self.update_renderer(UpdateFormat(request.transaction_format))
+        return self.update_renderer(_transactions(_events_of(request.requesting_parties or ()), DELTA))
+
+    @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>", until=6)
+    def _tree_by_id(self, update_id: str) -> Json:
+        return {"transaction": self._by_id(update_id, self._tree_renderer().tree)}
+
+    @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<offset>", until=6)
+    def _tree_by_offset(self, offset: str) -> Json:
+        if not offset.isdecimal():
+            raise HttpError(400, "Invalid value for: path parameter offset", plain=True)
+        return {"transaction": self._by_offset(int(offset), self._tree_renderer().tree)}
+
+    def _tree_renderer(self) -> UpdateRenderer:
+        return self.update_renderer(_transactions(_events_of(flask.request.args.getlist("parties")), EFFECTS))
+
+    def _by_id(self, update_id: str, render: Callable[[Update], Json | None]) -> Json:
+        return self._rendered(self.ledger.find(update_id), render, ("UPDATE_ID", update_id))
+
+    def _by_offset(self, offset: int, render: Callable[[Update], Json | None]) -> Json:
         end = self.ledger.end()
         if offset <= 0:
             raise LedgerApiError("NON_POSITIVE_OFFSET", f"Offset {offset} in offset is not a positive integer")
@@ -186,4 +180,21 @@ class Updates(LedgerEndpoints):
             raise LedgerApiError("PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END", cause)
         if offset <= self.ledger.pruned_through:
             self.check_begin(max(1, offset - 1), "Look-up")
-        return self.ledger.at(offset)
+        return self._rendered(self.ledger.at(offset), render, ("OFFSET", str(offset)))
+
+    def _rendered(self, update: Update | None, render: Callable[[Update], Json | None], key: tuple[str, str]) -> Json:
+        """Return a rendered update, or refuse one that is unknown, pruned or excluded."""
+        if update and self.ledger.pruned_through < update.offset <= self.ledger.end():
+            value = render(update)
+            if value:
+                return value
+        code = "UPDATE_NOT_FOUND" if self.minor >= 5 else "TRANSACTION_NOT_FOUND"
+        raise LedgerApiError(code, UNKNOWN_UPDATE, resources=[key])
+
+
+def _transactions(events: EventFormat, shape: Shape) -> UpdateFormat:
+    return UpdateFormat(TransactionFormat(events, shape))
+
+
+def _events_of(parties: Iterable[str]) -> EventFormat:
+    return EventFormat(dict.fromkeys(parties, Filters()))

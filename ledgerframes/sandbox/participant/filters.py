@@ -1,6 +1,7 @@
 """Formats and filters of ledger requests (docs/facts.md#filters).
 
-Decoding is relaxed as the service's is: unknown members are ignored, absent ones take defaults.
+Decoding is relaxed as the service's is: unknown members are ignored, absent ones take defaults, unless the model
+demands them.
 """
 
 from __future__ import annotations
@@ -12,71 +13,92 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ..ledger import Template
-from ..responses import LedgerApiError
+from ..requests import OneOf, PartyId, Request, TemplateId, Wrapped
+from ..responses import Json, LedgerApiError
 from ..transactions.declarations import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
 EFFECTS: Shape = "TRANSACTION_SHAPE_LEDGER_EFFECTS"
-IDENTIFIER_PARTS = 3  # package, module, entity
 NEVER_UPLOADED = "not among the vetted packages of this participant"
 
 
-class IdentifierFilter(msgspec.Struct, rename="camel"):
-    """Members of the filters of all kinds."""
+class WildcardFilter(Request):
+    """Filter of every template."""
 
-    template_id: str = ""
-    interface_id: str = ""
     include_created_event_blob: bool = False
+
+
+class WrappedWildcard(msgspec.Struct):
+    """Filter of every template below the member value, whose absence means its defaults."""
+
+    value: WildcardFilter | None = None
+
+
+class TemplateFilter(Request):
+    """Filter of one template."""
+
+    template_id: TemplateId
+    include_created_event_blob: bool = False
+
+
+class InterfaceFilter(Request):
+    """Filter of the templates that implement an interface."""
+
+    interface_id: TemplateId
     include_interface_view: bool = False
+    include_created_event_blob: bool = False
 
 
-class WrappedFilter(IdentifierFilter):
-    """A filter, whose members may be in a member value."""
+class IdentifierFilter(OneOf):
+    """Filter by its kind."""
 
-    value: IdentifierFilter | None = None
+    empty: Json | None = None
+    interface_filter: Wrapped[InterfaceFilter] | None = None
+    template_filter: Wrapped[TemplateFilter] | None = None
+    wildcard_filter: WrappedWildcard | None = None
 
 
-class CumulativeFilter(msgspec.Struct, rename="camel"):
+class CumulativeFilter(Request):
     """One filter of several that add up."""
 
-    identifier_filter: dict[str, WrappedFilter] = {}
+    identifier_filter: IdentifierFilter | None = None
 
 
-class Filters(msgspec.Struct, rename="camel"):
+class Filters(Request):
     """Filters of a party, where none at all means everything."""
 
-    cumulative: list[CumulativeFilter] = []
+    cumulative: list[CumulativeFilter] = msgspec.field(default_factory=list)
 
 
-class EventFormat(msgspec.Struct, rename="camel"):
+class EventFormat(Request):
     """Events of some parties."""
 
-    filters_by_party: dict[str, Filters] = {}
+    filters_by_party: dict[PartyId, Filters] = msgspec.field(default_factory=dict)
     filters_for_any_party: Filters | None = None
     verbose: bool = False
 
 
-class TransactionFormat(msgspec.Struct, rename="camel"):
+class TransactionFormat(Request):
     """Events of transactions and their shape."""
 
-    event_format: EventFormat | None = None
+    event_format: EventFormat
     transaction_shape: Shape = "TRANSACTION_SHAPE_UNSPECIFIED"
 
 
-class AuthorizationFormat(msgspec.Struct, rename="camel"):
+class AuthorizationFormat(Request):
     """Parties whose topology events are shown."""
 
-    parties: list[str] = []
+    parties: list[PartyId] = msgspec.field(default_factory=list)
 
 
-class TopologyFormat(msgspec.Struct, rename="camel"):
+class TopologyFormat(Request):
     """Topology events."""
 
     include_participant_authorization_events: AuthorizationFormat | None = None
 
 
-class UpdateFormat(msgspec.Struct, rename="camel"):
+class UpdateFormat(Request):
     """Kinds of updates and their formats."""
 
     include_transactions: TransactionFormat | None = None
@@ -117,9 +139,6 @@ class Registry:
     def resolve(self, name: str, interface: bool = False) -> str:
         """Return the id of a template or interface that a filter names."""
         package, _, entity = name.partition(":")
-        parts = name.split(":")
-        if len(parts) != IDENTIFIER_PARTS or not all(part.strip("#") for part in parts):
-            raise LedgerApiError("INVALID_FIELD", f"cannot read the identifier '{name}': package:module:entity")
         if package.startswith("#"):
             if package[1:] not in self._packages:
                 cause = f"package names {NEVER_UPLOADED}: {package[1:]}"
@@ -155,8 +174,6 @@ class EventFilter:
     def __init__(self, request: EventFormat, registry: Registry) -> None:
         if not request.filters_by_party and request.filters_for_any_party is None:
             raise LedgerApiError("INVALID_ARGUMENT", "filtersByParty and filtersForAnyParty cannot both be empty")
-        if not all(request.filters_by_party):
-            raise LedgerApiError("INVALID_FIELD", "a party in filtersByParty is an empty text")
         self._registry = registry
         self.parties = frozenset(request.filters_by_party)
         self.any_party = request.filters_for_any_party is not None
@@ -168,15 +185,19 @@ class EventFilter:
         if not filters.cumulative:
             yield _Filter(party, None)
         for cumulative in filters.cumulative:
-            for kind, wrapped in cumulative.identifier_filter.items():
-                value = wrapped.value or wrapped
-                blob, view = value.include_created_event_blob, value.include_interface_view
-                if kind in ("WildcardFilter", "Empty"):
-                    yield _Filter(party, None, blob)
-                elif kind == "TemplateFilter":
-                    yield _Filter(party, self._registry.resolve(value.template_id), blob)
-                elif kind == "InterfaceFilter":
-                    yield _Filter(party, self._registry.resolve(value.interface_id, interface=True), blob, view)
+            yield self._filter(party, cumulative.identifier_filter)
+
+    def _filter(self, party: str | None, chosen: IdentifierFilter | None) -> _Filter:
+        content = chosen.content() if chosen else None
+        value = content.value if isinstance(content, Wrapped | WrappedWildcard) else None
+        if value is None:
+            return _Filter(party, None)
+        if isinstance(value, TemplateFilter):
+            return _Filter(party, self._registry.resolve(value.template_id), value.include_created_event_blob)
+        if isinstance(value, InterfaceFilter):
+            identifier = self._registry.resolve(value.interface_id, interface=True)
+            return _Filter(party, identifier, value.include_created_event_blob, value.include_interface_view)
+        return _Filter(party, None, value.include_created_event_blob)
 
     def witnesses(self, parties: Iterable[str]) -> list[str]:
         """Return those of some parties that the request is about, sorted."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ..identifiers import blob_of
 from ..randomness import digest, number
-from ..responses import Json, LedgerApiError, missing
+from ..responses import Json, LedgerApiError
 from ..times import MINUTE, instant, micros
 from .filters import DELTA, EFFECTS, EventFilter, Match, Registry, UpdateFormat
 from .projection import Node, Update, command_id_of
@@ -108,14 +108,10 @@ class EventRenderer(EventFilter):
 class UpdateRenderer:
     """Updates in one update format."""
 
-    def __init__(self, request: UpdateFormat | None, registry: Registry) -> None:
-        if request is None:
-            raise missing("update_format")
-        self._shape = DELTA
+    def __init__(self, request: UpdateFormat, registry: Registry, has_hash: bool = False) -> None:
+        self._shape, self._has_hash = DELTA, has_hash
         self._transactions = self._reassignments = None
         if transactions := request.include_transactions:
-            if transactions.event_format is None:
-                raise missing("event_format")
             self._shape = transactions.transaction_shape
             if self._shape not in (DELTA, EFFECTS):
                 raise LedgerApiError("INVALID_ARGUMENT", "transaction_shape must be given")
@@ -156,7 +152,10 @@ class UpdateRenderer:
         if not rendered:
             return None
         external_hash = update.body.get("external_transaction_hash")
-        return {**_transaction(update), **events.submission(update), "externalTransactionHash": external_hash, "events": rendered}
+        hashes = {"externalTransactionHash": external_hash}
+        if self._has_hash:
+            hashes["transactionHash"] = external_hash
+        return {**_transaction(update), **events.submission(update), **hashes, "events": rendered}
 
     def tree(self, update: Update) -> Json | None:
         """Return a transaction in the deprecated shape, without the members of newer versions."""
