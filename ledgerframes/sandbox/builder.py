@@ -128,6 +128,9 @@ def _add_verdict(event: Event, draft: DraftTransaction, kind: Kind) -> None:
     if draft.state.draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
         return
     event.traffic_summary = encode(traffic)
+    if first_of(draft.event) is draft.event:  # a second verdict is about the same request
+        request = (draft.event.time, verdict["submitting_participant_uid"], traffic["total_traffic_cost"])
+        draft.state.totals.requests.append(request)
     if round_state and round_state.is_complete:
         records = activity_records(verdict, traffic, round_state.number, round_state.featured, round_state.sv_participants)
         if constants.encoding is not LEDGER:  # the ledger API has no activity

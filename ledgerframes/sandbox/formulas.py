@@ -98,11 +98,12 @@ class RoundTerms(NamedTuple):
 
 @dataclass
 class RoundTotals:
-    """Activity of some rounds, by round number."""
+    """Activity of some rounds, by round number, and the requests of a slice."""
 
     weights: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # bytes by party
     coupons: Counter[int] = field(default_factory=Counter)  # weight of app coupons, in units of 10**-10
     faucets: Counter[int] = field(default_factory=Counter)  # liveness records
+    requests: list[tuple[int, str, int]] = field(default_factory=list)  # record time, participant and bytes
 
     def add(self, other: RoundTotals, number: int) -> None:
         """Add what another part of the history has of a round."""

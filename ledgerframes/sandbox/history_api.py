@@ -5,6 +5,7 @@ It serves single events and updates, pages of them, reference data and probes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -21,6 +22,7 @@ from .requests import Int64
 from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, trimmed
+from .traffic import LIMIT_DELAY, Traffic
 from .values import ENCODINGS
 from .world import World
 
@@ -32,6 +34,8 @@ MAX_CACHED_CONTRACTS = 100
 # Delay of the service's own copy of each stream, in microseconds.
 UPDATES_DELAY, VERDICTS_DELAY = 45 * SECOND, 90 * SECOND
 VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
+SERIAL = 0  # counts the logical upgrades of a synchronizer, of which no world has one: a new migration starts at 0
+MEMBER = re.compile(r"(PAR|MED)::([A-Za-z0-9_-]+::[0-9a-f]+)")
 STATUS = {"uptime": "PT190H12M4.118S", "ports": {"admin": 5012}, "extra": None, "active": True}
 NAME_RULES_STEP, VOTES_STEP = 1, 5  # transactions of the start that create them
 NEWCOMER = "Umbra-Commons"  # an SV without a vote so far, whose contract came with the second migration
@@ -180,6 +184,22 @@ class HistoryApi(Api):
             votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
         return {f"{constants.vocabulary.coin}_price_votes": votes}
 
+    @endpoint("GET", "/v0/domains/<domain_id>/members/<member_id>/traffic-status")
+    def _traffic_status(self, domain_id: str, member_id: str) -> Json:
+        match = MEMBER.fullmatch(member_id)
+        if match is None:
+            raise HttpError(400, f"'{member_id}' is not a member id of the form code::id::fingerprint")
+        traffic, now, participant = self.world.derived(Traffic), self.clock.now(), match[2]
+        is_member = match[1] == "PAR" and traffic.is_member(participant)
+        if domain_id != self.world.parties.synchronizer or not is_member:
+            raise HttpError(404, f"No traffic state of member {member_id} on synchronizer {domain_id}")
+        actual = {
+            "total_consumed": traffic.consumed(participant, now),
+            "total_limit": traffic.purchased(participant, now - LIMIT_DELAY),
+        }
+        return {"traffic_status": {"actual": actual, "target": {"total_purchased": traffic.purchased(participant, now)}}}
+
+    _serial = endpoint("GET", "/v0/active-synchronizer-serial")(lambda api: {"serial": SERIAL})
     _ready = endpoint("GET", "/readyz")(lambda api: text_response())
     _live = endpoint("GET", "/livez")(lambda api: text_response())
     _version = endpoint("GET", "/version")(lambda api: VERSION)

@@ -110,6 +110,16 @@ class World:
             totals.add(built if number == building else self._slice_totals(number), round_number)
         return totals
 
+    def requests(self) -> Iterator[tuple[int, str, int]]:
+        """Iterate over record time, participant and bytes of the requests whose cost the history shows.
+
+        Each slice that was not built yet is built now.
+        """
+        for number in range(self.timeline.count):
+            with self._lock:
+                requests = self._slice_totals(number).requests
+            yield from requests
+
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:
             state = SliceState(self._constants[MAIN_ENCODING], number)

@@ -7,7 +7,9 @@ from typing import Any
 
 from ..formulas import EXACT, MEGABYTE, units
 from ..ledger import Contract, Node
+from ..parties import VALIDATORS
 from ..randomness import number
+from ..schedule import Schedule
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
 from .payments import mint, mint_missing, take_coins, total_of, transfer, transfer_names
@@ -30,19 +32,35 @@ DUST = 123_456  # units
 # Traffic. The purchases of a validator are known by their occurrence, so that a merge knows what it merges.
 
 
-def _how(draft: DraftTransaction, occurrence: int) -> str:
+def _how(member: int, occurrence: int) -> str:
     """Return the turn of a validator, which has nothing to merge at first."""
-    turn = PURCHASES[(occurrence + draft.event.member) % len(PURCHASES)]
+    turn = PURCHASES[(occurrence + member) % len(PURCHASES)]
     return OWN if turn == MERGE and not occurrence else turn
+
+
+def _purchase(seed: int, member: int, occurrence: int) -> tuple[int, int]:
+    """Return for which validator an occurrence buys, and how many bytes."""
+    is_other = _how(member, occurrence) == FOR_OTHER
+    blocks = 1 + number(seed, "purchase", member, occurrence) % 9
+    return (member + 3) % VALIDATORS if is_other else member, blocks * BLOCK
 
 
 def _bought(draft: DraftTransaction, occurrence: int) -> dict[str, Any]:
     """Return what is the same for a purchase and its contract."""
-    validators, member = draft.parties.validators, draft.event.member
-    is_other = _how(draft, occurrence) == FOR_OTHER
-    blocks = 1 + number(draft.constants.seed, "purchase", member, occurrence) % 9
-    buyer = validators[(member + 3) % len(validators) if is_other else member]
-    return {"member_id": f"PAR::{buyer.participant}", "bytes": blocks * BLOCK, "purchases": 1}
+    buyer, byte_count = _purchase(draft.constants.seed, draft.event.member, occurrence)
+    participant = draft.parties.validators[buyer].participant
+    return {"member_id": f"PAR::{participant}", "bytes": byte_count, "purchases": 1}
+
+
+def purchases_of(schedule: Schedule, seed: int, validator: int) -> list[tuple[int, int]]:
+    """Return record time and bytes of each purchase for a validator, by time."""
+    purchases = []
+    for member, recurring in enumerate(schedule.purchases):
+        for occurrence in range(recurring.count_before(schedule.timeline.now)):
+            buyer, byte_count = _purchase(seed, member, occurrence)
+            if buyer == validator and _how(member, occurrence) != MERGE:
+                purchases.append((recurring.time(occurrence), byte_count))
+    return sorted(purchases)
 
 
 def _paid(draft: DraftTransaction, byte_count: int, round_number: int) -> dict[str, int]:
@@ -59,7 +77,7 @@ def _traffic(draft: DraftTransaction, occurrence: int, **names: Any) -> Contract
 def buy_traffic(draft: DraftTransaction) -> list[Node]:
     """Buy traffic for the validator or another, or merge what was bought."""
     occurrence, buyer, dso = draft.event.occurrence, draft.names["buyer"], draft.constants.dso
-    how = _how(draft, occurrence)
+    how = _how(draft.event.member, occurrence)
     if how == MERGE:
         return _merge(draft, occurrence)
     bought = _bought(draft, occurrence)
@@ -81,7 +99,7 @@ def buy_traffic(draft: DraftTransaction) -> list[Node]:
 def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
     """Merge the validator's own purchases since the last merge."""
     rounds, since = draft.constants.rounds, max(0, occurrence - len(PURCHASES) + 1)
-    earlier = [number_ for number_ in range(since, occurrence) if _how(draft, number_) != FOR_OTHER]
+    earlier = [number_ for number_ in range(since, occurrence) if _how(draft.event.member, number_) != FOR_OTHER]
     bought = [_bought(draft, number_) for number_ in earlier]
     merged = [_traffic(draft, n, **each, usd=0, spent=0) for n, each in zip(earlier, bought, strict=True)]
     times = map(rounds.schedule.purchases[draft.event.member].time, earlier)
