@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from dataclasses import fields
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from ledgerframes.sandbox import Faults, Sandbox
     from ledgerframes.settings import Settings
 
-# Any token is accepted.
 NEXT_STEPS = """
 
 Add this profile to ledgerframes.toml:
@@ -26,7 +27,7 @@ Add this profile to ledgerframes.toml:
     history_url = "{history_url}"
     ledger_url = "{ledger_url}"
     wallet_url = "{wallet_url}"
-    token = "sandbox-token"
+    {token_line}
     vocabulary = {vocabulary_toml}
     requests_per_second = 0  # no limit
 
@@ -35,6 +36,8 @@ Then run, in another shell:
     ledgerframes --profile local sync events --during {last_day}
 
 Press Ctrl-C to stop."""
+UNCHECKED = 'token = "sandbox-token"'  # of a profile; any is accepted
+CHECKED = 'token_env = "SANDBOX_TOKEN"  # the variable with the text of --token'
 
 
 def sandbox(
@@ -54,10 +57,20 @@ def sandbox(
     speed: Annotated[
         float | None, option("--speed FACTOR", "Extend the history at this multiple of real time (default: do not).")
     ] = None,
+    token: Annotated[
+        str | None, option("--token TEXT", "Bearer token that the ledger and the wallet API require (default: none).")
+    ] = None,
+    token_file: Annotated[
+        Path | None, option("--token-file FILE", "File with that token, which other users of this machine cannot see.")
+    ] = None,
+    ledger_version: Annotated[
+        str | None, option("--ledger-version VERSION", "Version of the ledger API, 3.3 to 3.7 (default: 3.5.14).")
+    ] = None,
 ) -> None:
     """Serve a simulated network on a local port.
 
-    All three APIs respond as those of a live network until Ctrl-C. Use it to try a profile, a script or a report.
+    All three APIs respond as those of a live network until Ctrl-C. Use it to try a profile, a script or a report. With a
+    token, the ledger and the wallet API refuse a missing or a wrong one with 401, which rehearses authentication.
 
     Faults with a probability: too_many_requests, retry_after, unavailable_html, dropped_connections, truncated_bodies,
     html_instead_of_json, not_an_event, unknown_members, string_integers, old_service, not_ready, overload_409,
@@ -69,7 +82,8 @@ def sandbox(
     from ledgerframes.settings import SANDBOX, load_settings
 
     settings = load_settings(SANDBOX, {"seed": seed, "events": events, "days": days, "vocabulary": vocabulary})
-    box = _create_sandbox(settings, fault or [], speed)
+    required = _read_token(token, token_file)
+    box = _create_sandbox(settings, fault or [], speed=speed, token=required, ledger_version=ledger_version)
     _require_free_port(host, port)
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
     document = {
@@ -78,19 +92,37 @@ def sandbox(
         "since": box.start,
         "until": box.now,
         "vocabulary": settings.vocabulary.setting,
+        "ledger_version": box.ledger_version,
+        "token_required": required is not None,
+        "token_file": str(token_file.absolute()) if token_file else None,
     }
     context.print_summary(document, _format)
     serve(box, port, host)
 
 
-def _create_sandbox(settings: Settings, faults: list[str], speed: float | None) -> Sandbox:
+def _read_token(token: str | None, token_file: Path | None) -> str | None:
+    """Return the token of the options, of which messages show only where it is from."""
+    if token is not None and token_file is not None:
+        raise UsageError("--token cannot be combined with --token-file. Pass one of them.")
+    if token_file is None:
+        return token
+    try:
+        return token_file.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise UsageError(f"Cannot read {token_file}: not a text file. Write only the token into it.") from None
+    except OSError as error:
+        raise UsageError(f"Cannot read {token_file}: {error.strerror or error}. Check --token-file.") from None
+
+
+def _create_sandbox(settings: Settings, faults: list[str], *, speed: float | None, **options: str | None) -> Sandbox:
     from ledgerframes.sandbox import Sandbox
 
-    vocabulary = settings.vocabulary.setting
-    growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
-    parsed_faults = _parse_faults(faults)
+    arguments: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if speed is not None:
+        arguments |= {"grows": True, "speed": speed}
+    arguments |= {**settings.sandbox.model_dump(), "vocabulary": settings.vocabulary.setting, "faults": _parse_faults(faults)}
     try:
-        return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=parsed_faults, **growth)
+        return Sandbox(**arguments)
     except ValueError as error:
         raise UsageError(f"Cannot create the sandbox: {error} Run `ledgerframes sandbox --help` for the options.") from None
 
@@ -133,12 +165,16 @@ def _format(document: dict[str, Any]) -> str:
     ]
     # A date, because words such as yesterday follow this machine's clock.
     last_day = (document["until"] - timedelta(days=1)).date()
-    steps = NEXT_STEPS.format(last_day=last_day, vocabulary_toml=_to_toml(document["vocabulary"]), **document)
+    token_line = CHECKED if document["token_required"] else UNCHECKED
+    if document["token_file"]:
+        token_line = f"token_file = {_to_toml(document['token_file'])}"
+    vocabulary = _to_toml(document["vocabulary"])
+    steps = NEXT_STEPS.format(last_day=last_day, vocabulary_toml=vocabulary, token_line=token_line, **document)
     return output.format_pairs(pairs) + steps
 
 
 def _to_toml(vocabulary: str | dict[str, str]) -> str:
     if isinstance(vocabulary, str):
-        return f'"{vocabulary}"'
+        return json.dumps(vocabulary)
     pairs = ", ".join(f'{key} = "{word}"' for key, word in vocabulary.items())
     return f"{{ {pairs} }}"

@@ -63,11 +63,11 @@ class Request(msgspec.Struct, rename="camel"):
         for name, syntax in _syntaxes(type(self)).items():
             for text in _texts(getattr(self, name)):
                 syntax.check(text)
-        given = [name for name in self.EXACTLY_ONE if getattr(self, name)]
-        if self.EXACTLY_ONE and not given:
+        names = [name for name in self.EXACTLY_ONE if getattr(self, name)]
+        if self.EXACTLY_ONE and not names:
             raise missing(self.EXACTLY_ONE[-1])
-        if len(given) > 1:
-            raise LedgerApiError("INVALID_ARGUMENT", f"{' and '.join(given)} cannot both be set")
+        if len(names) > 1:
+            raise LedgerApiError("INVALID_ARGUMENT", f"{' and '.join(names)} cannot both be set")
 
 
 class OneOf(msgspec.Struct, rename="pascal", forbid_unknown_fields=True):
@@ -104,7 +104,7 @@ def _syntaxes(model: type[Request]) -> dict[str, Syntax]:
 
 
 def _syntax_in(hint: object) -> Syntax | None:
-    """Return the syntax that a type is annotated with, also that of the items of a list or the keys of an object."""
+    """Return the syntax in a type, which may be that of list items or of keys."""
     parts = (part if isinstance(part, Syntax) else _syntax_in(part) for part in get_args(hint))
     return next(filter(None, parts), None)
 

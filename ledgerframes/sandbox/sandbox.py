@@ -49,7 +49,7 @@ class Sandbox:
     participant
         Id of the participant whose ledger the ledger API shows; by default the one that hosts most parties.
     ledger_version
-        Version of the ledger API, with the routes and fields of 3.3, 3.4, 3.5, 3.6 or 3.7.
+        Version of the ledger API, 3.3 to 3.7 or a release such as 3.6.2, with its routes, members and page tokens.
     require_token
         Whether the ledger and the wallet API require a bearer token.
     token

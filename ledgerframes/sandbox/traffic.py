@@ -1,4 +1,4 @@
-"""Traffic of the members of a synchronizer: what they bought, and what their requests used beyond the free base rate.
+"""Traffic of members, bought and used beyond the free base rate.
 
 See docs/facts.md#free-base-rate.
 """

@@ -61,7 +61,7 @@ class Users:
         self.expired_token = self.token(self.main, LONG_AGO)
 
     def token(self, user: User, expires: int = FAR_FUTURE) -> str:
-        """Return the token of a user, unless it is set in the form of a JWT with a hash as its signature."""
+        """Return the token of a user, by default a JWT with a hash as its signature."""
         if user == self.main and self._main_token is not None and expires == FAR_FUTURE:
             return self._main_token
         parts = ({"alg": "RS256", "typ": "JWT"}, {"sub": user.name, "aud": "https://ledger.invalid", "exp": expires})

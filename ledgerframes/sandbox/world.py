@@ -111,7 +111,7 @@ class World:
         return totals
 
     def requests(self) -> Iterator[tuple[int, str, int]]:
-        """Iterate over record time, participant and bytes of the requests whose cost the history shows.
+        """Iterate over (record time, participant, bytes) of all requests with a known cost.
 
         Each slice that was not built yet is built now.
         """

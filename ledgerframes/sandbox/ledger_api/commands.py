@@ -159,7 +159,7 @@ class Commands(LedgerEndpoints):
 
     @endpoint("POST", "/v2/commands/completion-by-hash", CompletionByHashRequest, since=6)
     def _completion_by_hash(self, request: CompletionByHashRequest) -> Json:
-        """Return the accepted completion; none of the world's rejected requests is known by a hash."""
+        """Return the accepted completion with a hash, which no rejected request of the world has."""
         offset = self.box.hashes.offset(request.transaction_hash, self.ledger.end()) or 0
         completions = self._completions_within(offset - 1, offset, flask.g.user.reads)
         accepted = next(completions, None) if offset > self.ledger.pruned_through else None

@@ -104,7 +104,7 @@ class Updates(LedgerEndpoints):
         return limited({"update": {"TransactionTree": {"value": tree}}} for tree in trees)
 
     def _list_renderer(self, request: ListRequest, shape: Shape) -> UpdateRenderer:
-        """Return the renderer of a list, whose deprecated filter stands for a format of transactions."""
+        """Return the renderer of a list, whose filter stands for a format of transactions."""
         if request.filter:
             return self.update_renderer(_transactions(request.filter, shape))
         return self.update_renderer(request.update_format or UpdateFormat())

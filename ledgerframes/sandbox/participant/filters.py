@@ -187,8 +187,8 @@ class EventFilter:
         for cumulative in filters.cumulative:
             yield self._filter(party, cumulative.identifier_filter)
 
-    def _filter(self, party: str | None, chosen: IdentifierFilter | None) -> _Filter:
-        content = chosen.content() if chosen else None
+    def _filter(self, party: str | None, kind: IdentifierFilter | None) -> _Filter:
+        content = kind.content() if kind else None
         value = content.value if isinstance(content, Wrapped | WrappedWildcard) else None
         if value is None:
             return _Filter(party, None)

@@ -9,13 +9,16 @@ from ...requests import ContractId, Int32, Int64, PartyId, Request
 
 
 class ActiveFormat(EventFormat):
-    """Events of active contracts, since 3.7 without incomplete reassignments unless they are included."""
+    """Events of active contracts.
+
+    Since 3.7, incomplete reassignments are left out unless they are included.
+    """
 
     include_incomplete_reassignments: bool = False
 
 
 class ActiveListRequest(Request, kw_only=True):
-    """Body of the list of active contracts; the filter is deprecated."""
+    """Body of the list of active contracts, with a deprecated filter."""
 
     EXACTLY_ONE = ("filter", "event_format")
     active_at_offset: Int64

@@ -25,7 +25,7 @@ class _RangeRequest(Request, kw_only=True):
 
 
 class ListRequest(_RangeRequest, kw_only=True):
-    """Body of the lists of updates; the filter is deprecated."""
+    """Body of the lists of updates, with a deprecated filter."""
 
     EXACTLY_ONE = ("filter", "update_format")
     filter: EventFormat | None = None
