@@ -48,7 +48,7 @@ class Users:
     def __init__(
         self, seed: int, parties: list[str], require_token: bool, token: str | None = None, may_act_as_any: bool = False
     ) -> None:
-        if token is not None and not SENDABLE.fullmatch(token):
+        if token is not None and not (isinstance(token, str) and SENDABLE.fullmatch(token)):
             raise ValueError("token= must be text of printable ASCII characters without spaces.")
         self._seed, self._main_token = seed, token
         self.require_token = require_token or token is not None

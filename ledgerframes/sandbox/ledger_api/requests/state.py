@@ -11,7 +11,7 @@ from ...requests import ContractId, Int32, Int64, PartyId, Request
 class ActiveFormat(EventFormat):
     """Events of active contracts.
 
-    Since 3.7, incomplete reassignments are left out unless they are included.
+    Since 3.7, incomplete reassignments are omitted unless they are included.
     """
 
     include_incomplete_reassignments: bool = False
