@@ -14,7 +14,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
-from ledgerframes.datasets.reference.wire import Contract, NameRules
+from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -190,6 +190,39 @@ class History(HealthClient, BulkClient):
     @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response)
     def _price_votes(self) -> Request:
         return Request(path={"coin": self._coin})
+
+    # -- state of the network ------------------------------------------------------------------------------------------
+
+    @operation("GET /v0/domains/{domain_id}/members/{member_id}/traffic-status", returns=TrafficStatus, member="traffic_status")
+    def traffic_status(self, domain_id: str, member_id: str) -> Request:
+        """Return how much traffic a member of a synchronizer has bought and used so far.
+
+        Parameters
+        ----------
+        domain_id : str
+            Synchronizer id.
+        member_id : str
+            Participant or mediator as ``PAR::id::fingerprint`` or ``MED::id::fingerprint``. Ids in tables omit the prefix
+            (docs/facts.md#identifiers).
+
+        Returns
+        -------
+        TrafficStatus
+            In bytes (docs/facts.md#traffic-balance).
+
+        Raises
+        ------
+        NotFoundError
+            If the synchronizer has no such member.
+        """
+        return Request(path={"domain_id": domain_id, "member_id": member_id})
+
+    @operation("GET /v0/active-synchronizer-serial", returns=int, member="serial")
+    def synchronizer_serial(self) -> Any:
+        """Return the serial of the synchronizer, which counts its upgrades.
+
+        The operation is internal to the network and may change (docs/facts.md#record-times-per-migration).
+        """
 
     # -- requests -----------------------------------------------------------------------------------------------------
 

@@ -68,6 +68,11 @@ class LedgerClient(HealthClient):
                 f"{label} requires ledger API {operation.since}, but {error.host} runs {actual}. "
                 "Ask the operator for an upgrade, or choose another operation from ledgerframes.operations()."
             )
+        elif operation.until and release_of(actual) >= release_of(operation.until):
+            message = (
+                f"{label} was removed in ledger API {operation.until}, and {error.host} runs {actual}. "
+                f"Use {operation.deprecated} instead."
+            )
         else:
             message = (
                 f"{error.host} runs {actual}, which supports {label}, but the route was not found. "
@@ -77,7 +82,17 @@ class LedgerClient(HealthClient):
             message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail
         )
         unsupported.required_version, unsupported.actual_version = operation.since, actual
+        unsupported.removed_version = operation.until
         return unsupported
+
+    def supports(self, name: str) -> bool:
+        """Return whether this participant's version has an operation, or may have it if the version is unknown."""
+        operation, version = self.operations[name], self._cached_version()
+        release = version.release if version else (0, 0)
+        if release == (0, 0):
+            return True
+        is_removed = bool(operation.until) and release >= release_of(operation.until)
+        return release >= release_of(operation.since) and not is_removed
 
     def newer_version(self) -> str:
         """Return the participant's version if it is newer than this release, or ""."""

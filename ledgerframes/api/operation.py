@@ -54,6 +54,7 @@ Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 JSON: Any = object()  # the response is decoded as JSON of any shape
+FACT_WORDS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -72,8 +73,9 @@ class Operation:
     purpose: str  # first line of the method's docstring
     api: Api = "ledger"
     since: str = ""  # first version of the API with the operation
+    until: str = ""  # first version of the API without the operation
     changed: str = ""  # versions that changed it
-    deprecated: str = ""  # successor of a deprecated operation
+    deprecated: str = ""  # successor of a deprecated or removed operation
     read_only: bool = False  # without an effect, so that it may be sent again
     returns: Any = JSON  # what the body is decoded into: a struct, Response, bytes, None for an empty body, or any JSON
 
@@ -126,6 +128,7 @@ class Facts(TypedDict, total=False):
 
     name: str
     since: str
+    until: str
     changed: str
     deprecated: str
     read_only: bool
@@ -144,8 +147,9 @@ def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Calla
         declared = Operation(method=method, path=path, purpose=_first_line(function), returns=returns, **facts)
         function.operation = declared  # type: ignore[attr-defined]
         # The help shows the route, so that no docstring repeats it.
-        notes = [f"``{route}``", facts.get("since") and f"since {facts['since']}", facts.get("deprecated") and "deprecated"]
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(filter(None, notes))}."
+        versions = [f"{word} {facts[fact]}" for fact, word in FACT_WORDS.items() if facts.get(fact)]
+        notes = [f"``{route}``", *versions, *(["deprecated"] if facts.get("deprecated") else [])]
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(notes)}."
         return function
 
     return decorate
@@ -260,7 +264,8 @@ class Client:
         if operation.deprecated and operation.name not in self._warned:
             self._warned.add(operation.name)
             subject = f"{self.api.capitalize()} operation {operation.name} ({operation.route})"
-            warn_caller(f"{subject} is deprecated. Use {operation.deprecated} instead.", DeprecationWarning)
+            fate = f"is removed in {self.api} API {operation.until}" if operation.until else "is deprecated"
+            warn_caller(f"{subject} {fate}. Use {operation.deprecated} instead.", DeprecationWarning)
 
 
 class HealthClient(Client):

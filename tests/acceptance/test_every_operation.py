@@ -202,6 +202,10 @@ ONLY_SENT = {
     "ledger.execute_and_wait_for_transaction",
     "ledger.preferred_packages",
     "ledger.preferred_package_version",
+    "ledger.update_by_hash",
+    "ledger.completion_by_hash",
+    "history.traffic_status",
+    "history.synchronizer_serial",
 }
 
 
