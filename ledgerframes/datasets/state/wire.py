@@ -15,7 +15,6 @@ from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
-
 Members = dict[str, msgspec.Raw]
 
 
