@@ -13,6 +13,7 @@ from ledgerframes.api.operation import HealthClient, Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, UsageError
@@ -103,7 +104,9 @@ class History(HealthClient, BulkClient):
             1 to 1000 events.
         value_encoding : {"compact_json", "protobuf_json"}
         """
-        return self.decode_events(self.events_page(after, page_size=page_size, value_encoding=value_encoding))
+        page = self.events_page(after, page_size=page_size, value_encoding=value_encoding).decode(EventsPage)
+        self.note_around("POST /v0/events", unknown_members(page))
+        return page.events
 
     @operation("POST /v0/events", name="events", returns=Response, since="0.4.21", read_only=True)
     def events_page(
@@ -178,6 +181,7 @@ class History(HealthClient, BulkClient):
         response = self._price_votes()
         key = f"{self._coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])
+        self.note_around(response.endpoint, members.keys() - {key})
         if key not in members:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: {key} is missing, got {', '.join(members) or 'no members'}. "

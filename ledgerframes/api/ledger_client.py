@@ -14,6 +14,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.api.versions import is_newer
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
 from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
 
@@ -49,6 +50,7 @@ class LedgerClient(HealthClient):
         chain, token = PageChain(self.operations[operation].route), None
         while True:
             page = getattr(self, operation)(page_token=token, **arguments)
+            self.note_around(self.operations[operation].route, unknown_members(page))
             items = getattr(page, field)
             token = chain.next_token(page.next_page_token, msgspec.json.encode(items))
             yield from items

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from string import Formatter
@@ -41,7 +42,9 @@ import msgspec
 
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.response import Response
+from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.errors import UsageError
 
@@ -53,6 +56,7 @@ __all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "dec
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
+logger = logging.getLogger("ledgerframes")
 JSON: Any = object()  # the response is decoded as JSON of any shape
 FACT_WORDS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
@@ -199,7 +203,10 @@ def operation(
             response = self.send(declared, request)
             with decode_boundary(declared.route):
                 content = declared.decode(response)
-                return convert(content) if convert else content
+                if convert is None:
+                    return content
+                self.note_around(declared.route, unknown_members(content))
+                return convert(content)
 
         declare(route, returns=body, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
@@ -244,6 +251,7 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._warned: set[str] = set()
+        self._noted: set[str] = set()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, with retries if the operation only reads."""
@@ -259,6 +267,13 @@ class Client:
             endpoint=operation.route,
             is_json=operation.returns is not bytes,
         )
+
+    def note_around(self, endpoint: str, names: Iterable[str]) -> None:
+        """Log the names of unknown members of a response that the result of its operation lacks, once each."""
+        new = {f"{endpoint}.{name}" for name in names} - self._noted
+        if new:
+            self._noted |= new
+            logger.warning("responses_have_new_members members=%s", escape_control(",".join(sorted(new))))
 
     def _warn_once(self, operation: Operation) -> None:
         if operation.deprecated and operation.name not in self._warned:

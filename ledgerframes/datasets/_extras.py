@@ -30,12 +30,12 @@ def encode_extras(rows: Sequence[Wire], **around: Sequence[Around]) -> pa.Array:
     return pa.array(extras, TEXT)
 
 
-def unknown_members(struct: Wire) -> set[str]:
-    """Return the names of the unknown members of an object and of its parts."""
-    if not struct.is_extended:
+def unknown_members(content: object) -> set[str]:
+    """Return the names of the unknown members of an object and of its parts, without those in lists."""
+    if not isinstance(content, Wire) or not content.is_extended:
         return set()
-    parts = [part for field in msgspec.structs.fields(struct) if isinstance(part := getattr(struct, field.name), Wire)]
-    return set(_own_members(struct)).union(*map(unknown_members, parts))
+    parts = [getattr(content, field.name) for field in msgspec.structs.fields(content)]
+    return set(_own_members(content)).union(*map(unknown_members, parts))
 
 
 def _structs(objects: Iterable[Around]) -> Iterator[Wire]:

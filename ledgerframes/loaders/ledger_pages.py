@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
+from ledgerframes.datasets.ledger.build import members_without_row
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
@@ -121,6 +122,7 @@ class OffsetReader:
         while token is not None:
             response = self.net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
             page, tables, bad_items = decode_updates(response, self.ledger_filter)
+            self.net.ledger.note_around(PAGE, members_without_row(page))
             yield response, page, tables, bad_items
             token = chain.next_token(page.next_page_token, _page_bounds(page))
 
@@ -214,6 +216,7 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
                 break
             raise
         page, tables, bad_items = decode_updates(response, ledger_filter)
+        net.ledger.note_around(PAGE, members_without_row(page))
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:
             _commit(net, buffer.flush())

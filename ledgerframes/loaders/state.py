@@ -15,6 +15,7 @@ from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     active_contract_table,
@@ -140,6 +141,7 @@ def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offs
             yield from response.decode(list[ActiveContractItem])
             return
         page = ledger.decode_active_contracts(response)
+        ledger.note_around(CONTRACTS, unknown_members(page))
         yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
         token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
         if token is None:
@@ -196,6 +198,9 @@ def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: i
         contents = ledger.completions(parties, after=after, limit=size)
         _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
+        for checkpoint in contents:
+            if isinstance(checkpoint, OffsetCheckpoint):
+                ledger.note_around(COMPLETION_LIST, unknown_members(checkpoint))
         yield from completions
         count += len(completions)
         # A list may be short because the participant was slow (docs/facts.md#ledger-operations), so only an empty one is the end.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ledgerframes.datasets._arrays import index_in_group, split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns, flatten
-from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._extras import encode_extras, unknown_members
 from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets._structs import Wire, is_empty, kind_of
 from ledgerframes.datasets.ledger import schema
@@ -29,6 +29,7 @@ from ledgerframes.datasets.ledger.wire import (
     TraceContext,
     Unassigned,
     UpdateItem,
+    UpdatesPage,
 )
 from ledgerframes.errors import DecodeError
 
@@ -65,6 +66,12 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
         "ledger_reassignments": _reassignment_table(reassignments),
         "ledger_topology": _topology_table(topology),
     }
+
+
+def members_without_row(page: UpdatesPage) -> set[str]:
+    """Return the names of the unknown members of a page, and of its items that contain no update."""
+    items = (item for item in page.updates or () if item.is_extended and _update_of(item) is None)
+    return unknown_members(page).union(*map(unknown_members, items))
 
 
 def _update_of(item: UpdateItem) -> Update | None:
