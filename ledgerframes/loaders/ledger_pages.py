@@ -31,6 +31,7 @@ from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
 from ledgerframes.loaders.bad_updates import decode_updates
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_through
 from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
+from ledgerframes.loaders.update_lists import page_fetcher
 from ledgerframes.network import Network
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
@@ -117,10 +118,10 @@ class OffsetReader:
     def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
-        chain = PageChain(PAGE)
+        chain, fetch = PageChain(PAGE), page_fetcher(self.net.ledger)
         token: str | None = ""
         while token is not None:
-            response = self.net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+            response = fetch({**request, "pageToken": token} if token else request)
             page, tables, bad_items = decode_updates(response, self.ledger_filter)
             self.net.ledger.note_around(PAGE, members_without_row(page))
             yield response, page, tables, bad_items
@@ -193,12 +194,12 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
     """
     net, ledger_filter, page_size, additions = reader.net, reader.ledger_filter, reader.page_size, Additions()
     buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))
-    token: str | None = None
+    fetch, token = page_fetcher(net.ledger), None
     while not stop.is_set():
         if not token:
             request = ledger_filter.request(buffer.known.stop, page_size)
         try:
-            response = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+            response = fetch({**request, "pageToken": token} if token else request)
         except InvalidPageTokenError:
             token = None  # it has expired
             stop.wait(poll_seconds)
