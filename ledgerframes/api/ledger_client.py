@@ -89,17 +89,23 @@ class LedgerClient(HealthClient):
 
     def supports(self, name: str) -> bool:
         """Return whether this participant's version has an operation, or may have it if the version is unknown."""
-        operation, version = self.operations[name], self._cached_version()
-        release = version.release if version else (0, 0)
-        if release == (0, 0):
-            return True
+        operation, release = self.operations[name], self._release()
         is_removed = bool(operation.until) and release >= release_of(operation.until)
-        return release >= release_of(operation.since) and not is_removed
+        return not is_removed and not self.is_before(operation.since)
+
+    def is_before(self, version: str) -> bool:
+        """Return whether this participant's version is known, and before another such as 3.7."""
+        return (0, 0) < self._release() < release_of(version)
 
     def newer_version(self) -> str:
         """Return the participant's version if it is newer than this release, or ""."""
         version = self._cached_version()
         return version.version if version and is_newer(self.api, version.version) else ""
+
+    def _release(self) -> tuple[int, int]:
+        """Return major and minor number of the participant's version, or ``(0, 0)`` if it is unknown."""
+        version = self._cached_version()
+        return version.release if version else (0, 0)
 
     def _cached_version(self) -> LedgerVersion | None:
         """Return the participant's version, fetched once, or None if it cannot be fetched."""
