@@ -470,12 +470,12 @@ def test_a_member_that_a_newer_participant_may_know_is_sent_with_a_warning() -> 
 
     def newer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/v2/version"):
-            return httpx.Response(200, json={"version": "3.7.0"})
+            return httpx.Response(200, json={"version": "3.8.0"})
         bodies.append(json.loads(request.content))
         return httpx.Response(200, json={})
 
     with pytest.warns(
-        UserWarning, match=r"includeIncompleteReassignments of updateFormat is unknown to .* runs 3\.7\.0"
+        UserWarning, match=r"includeIncompleteReassignments of updateFormat is unknown to .* runs 3\.8\.0"
     ) as caught:
         ledger(newer).get_updates_page({"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4})
     assert bodies == [{"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4}]
