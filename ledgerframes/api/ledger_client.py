@@ -88,7 +88,7 @@ class LedgerClient(HealthClient):
         return unsupported
 
     def supports(self, name: str) -> bool:
-        """Return whether this participant's version has an operation, or may have it if the version is unknown."""
+        """Return whether this participant's version has an operation, or is unknown."""
         operation, release = self.operations[name], self._release()
         is_removed = bool(operation.until) and release >= release_of(operation.until)
         return not is_removed and not self.is_before(operation.since)
@@ -103,7 +103,7 @@ class LedgerClient(HealthClient):
         return version.version if version and is_newer(self.api, version.version) else ""
 
     def _release(self) -> tuple[int, int]:
-        """Return major and minor number of the participant's version, or ``(0, 0)`` if it is unknown."""
+        """Return major and minor number of the version, or ``(0, 0)`` if it is unknown."""
         version = self._cached_version()
         return version.release if version else (0, 0)
 

@@ -33,7 +33,7 @@ class LedgerState(LedgerClient):
         """Return the offset of the ledger's end, or 0 on an empty ledger."""
 
     def ledger_end_times(self) -> LedgerEnd:
-        """Return the ledger's end with the record time that each synchronizer has reached, since ledger API 3.6."""
+        """Return the ledger's end with the record time of each synchronizer, since 3.6."""
         return self.send(self.operations["ledger_end"], Request()).decode(LedgerEnd)
 
     @operation("GET /v2/state/latest-pruned-offsets", returns=PrunedOffsets)

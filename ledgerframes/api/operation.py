@@ -58,7 +58,7 @@ Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 logger = logging.getLogger("ledgerframes")
 JSON: Any = object()  # the response is decoded as JSON of any shape
-FACT_WORDS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
+VERSION_LABELS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -151,7 +151,7 @@ def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Calla
         declared = Operation(method=method, path=path, purpose=_first_line(function), returns=returns, **facts)
         function.operation = declared  # type: ignore[attr-defined]
         # The help shows the route, so that no docstring repeats it.
-        versions = [f"{word} {facts[fact]}" for fact, word in FACT_WORDS.items() if facts.get(fact)]
+        versions = [f"{word} {facts[fact]}" for fact, word in VERSION_LABELS.items() if facts.get(fact)]
         notes = [f"``{route}``", *versions, *(["deprecated"] if facts.get("deprecated") else [])]
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(notes)}."
         return function
@@ -269,7 +269,7 @@ class Client:
         )
 
     def note_around(self, endpoint: str, names: Iterable[str]) -> None:
-        """Log the names of unknown members of a response that the result of its operation lacks, once each."""
+        """Log names of unknown members of a response that no result has, once each."""
         new = {f"{endpoint}.{name}" for name in names} - self._noted
         if new:
             self._noted |= new

@@ -64,8 +64,8 @@ def parse_amounts(texts: Texts, member: str) -> Values:
 def _value_error(values: Values, kind: pa.DataType, member: str, constraint: str) -> DecodeError:
     """Return the error for the first text that is no value of a type."""
     value = next((text for text in values.unique().to_pylist() if not _is_value(text, kind)), None)
-    shown = repr(value if value is None else value[:MAX_SHOWN])
-    return DecodeError(f"{member} is not a {constraint}, got {shown}.", json_path=f"$..{member}", column=member)
+    text = repr(value if value is None else value[:MAX_SHOWN])
+    return DecodeError(f"{member} is not a {constraint}, got {text}.", json_path=f"$..{member}", column=member)
 
 
 def _is_value(text: str | None, kind: pa.DataType) -> bool:

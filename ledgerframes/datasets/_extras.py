@@ -31,7 +31,7 @@ def encode_extras(rows: Sequence[Wire], **around: Sequence[Around]) -> pa.Array:
 
 
 def unknown_members(content: object) -> set[str]:
-    """Return the names of the unknown members of an object and of its parts, without those in lists."""
+    """Return the names of unknown members of an object and its parts, but not in lists."""
     if not isinstance(content, Wire) or not content.is_extended:
         return set()
     parts = [getattr(content, field.name) for field in msgspec.structs.fields(content)]

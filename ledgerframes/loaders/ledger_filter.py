@@ -66,7 +66,7 @@ class LedgerFilter:
         return tables
 
     def _require_shape(self, events: pa.Table) -> None:
-        """Refuse ledger effects that were not requested, which some older participants return (docs/facts.md#versions)."""
+        """Refuse ledger effects that were not requested (docs/facts.md#updates-before-3-5)."""
         exercised = pc.index(events["event_type"].cast(TEXT), "exercised_event").as_py()
         if self.update_format.shape == "acs_delta" and exercised >= 0:
             update_id = events["update_id"][exercised].as_py()

@@ -146,7 +146,7 @@ def load_active_contracts(
     try:
         return load()
     except InvalidPageTokenError:
-        # A participant that is upgraded meanwhile refuses the tokens of its older version. The contracts at an offset stay.
+        # After an upgrade, a participant refuses tokens of its older version. The contracts at an offset stay the same.
         logger.info("page_token_rejected network=%s", net.name)
         return load()
 
@@ -154,15 +154,15 @@ def load_active_contracts(
 def _iter_contracts(
     ledger: ParticipantLists, contract_format: EventFormat, offset: int, include_incomplete: bool
 ) -> Iterator[ActiveContractItem]:
-    """Iterate over the contracts, and ask for those in transit a participant that leaves them out without being asked."""
+    """Iterate over the contracts, including those in transit only on request."""
     if not include_incomplete:
         yield from (item for item in _iter_contract_pages(ledger, contract_format, offset) if not _is_incomplete(item))
         return
-    asking = replace(contract_format, incomplete=not ledger.is_before(INCOMPLETE_SINCE))
+    complete_format = replace(contract_format, incomplete=not ledger.is_before(INCOMPLETE_SINCE))
     try:
-        yield from _iter_contract_pages(ledger, asking, offset)
+        yield from _iter_contract_pages(ledger, complete_format, offset)
     except BadRequestError as error:
-        if not asking.incomplete or INCOMPLETE not in error.detail:
+        if not complete_format.incomplete or INCOMPLETE not in error.detail:
             raise
         warn_caller(
             f"{error.host} refuses {INCOMPLETE}, so contracts in transit between synchronizers may be missing. "

@@ -1,4 +1,7 @@
-"""Pages of updates from lists, for a participant that has no pages (docs/facts.md#updates-before-3-5)."""
+"""Pages of updates made of lists, for participants without pages.
+
+See docs/facts.md#updates-before-3-5.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class UpdateLists:
         return _page(*self._list(request, after, through), after, through)
 
     def _list(self, request: Mapping[str, Any], after: int, through: int) -> tuple[Response, Sequence[msgspec.Raw], int]:
-        """Return a list, its updates, and the offset that they reach, with half the size if the participant refuses it."""
+        """Return a list, its updates, and the offset that they reach.
+
+        A size that the participant refuses is halved.
+        """
         size = min(self._size, request["maxPageSize"])
         try:
             response = self._ledger.updates(
@@ -82,7 +88,7 @@ def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, afte
 
 
 def _complete_part(items: Sequence[msgspec.Raw]) -> Page | None:
-    """Return the updates of a list up to the last offset that can be read, or None if there is none.
+    """Return the updates of a list up to its last offset, or None if it has none.
 
     Any list may be short, so only one without an offset is the last. What comes after the offset is in the next list again.
     """

@@ -47,7 +47,10 @@ def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
 
 
 def _extra_of(item: Event) -> msgspec.Raw:
-    """Return the unknown members of an item, with those of a list of activity records without a record, which has no row."""
+    """Return the unknown members of an item.
+
+    Those of a list of activity records are among them if it is empty, because it has no row then.
+    """
     records = item.app_activity_records
     if not item.is_extended or records is None or records.records or not records.extra:
         return item.extra

@@ -331,12 +331,15 @@ def _topology_as_documented(kind: str, change: Any) -> Any:
 
 
 def _kinds_changed(one_of: dict[str, Any], change: Callable[[str, Any], Any]) -> dict[str, Any]:
-    """Return a one-of with the content of its kinds changed, which have a capital letter, and other members as they are."""
+    """Return a one-of with the content of its kinds changed.
+
+    Kinds have a capital letter. Other members stay as they are.
+    """
     return {name: change(name, content) if name[:1].isupper() else content for name, content in one_of.items()}
 
 
 def _unwrapped(content: Any) -> Any:
-    """Return the content of ``value``, with the members beside it."""
+    """Return the content of ``value``, with the other members."""
     if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
         return content
     return {name: member for name, member in content.items() if name != "value"} | content["value"]

@@ -33,14 +33,17 @@ class NameRules(Wire):
 
 
 class UsedTraffic(Wire):
-    """Bytes of extra traffic that a member has used, and the limit that the synchronizer enforces now."""
+    """Bytes of extra traffic that a member has used, and up to which it may use now."""
 
     total_consumed: int
     total_limit: int
 
 
 class BoughtTraffic(Wire):
-    """Bytes of extra traffic that were bought for a member, of which the latest may not count yet."""
+    """Bytes of extra traffic that were bought for a member.
+
+    The latest may not be in the limit yet.
+    """
 
     total_purchased: int
 

@@ -31,7 +31,7 @@ class LedgerVersion(LedgerStruct):
 
 
 class LedgerEnd(LedgerStruct):
-    """Offset of the last update, 0 on an empty ledger, and the latest record time of each synchronizer."""
+    """Offset of the last update, or 0, and the latest record time of each synchronizer."""
 
     offset: Offset
     synchronizer_times: list[SynchronizerTime] | None = None
@@ -132,8 +132,8 @@ class CompletionItem(LedgerStruct):
 
         Unknown members around the content are in its ``extra``.
         """
-        kind, content, beside = one_of(self.completion_response, endpoint)
-        content = _with_members(content, completionResponse=beside, item=_members(self.extra))
+        kind, content, others = one_of(self.completion_response, endpoint)
+        content = _with_members(content, completionResponse=others, item=_members(self.extra))
         if kind == "Completion":
             return decode(content, Completion, endpoint)
         if kind == "OffsetCheckpoint":
@@ -150,7 +150,7 @@ class CompletionItem(LedgerStruct):
 
 
 class CompletionsByHash(LedgerStruct):
-    """The completions of the transaction with a hash: the accepted one, and the latest that were rejected.
+    """The accepted completion of a transaction, and the latest that were rejected.
 
     See docs/facts.md#lookups-by-hash.
     """
@@ -201,14 +201,13 @@ class UserRights(LedgerStruct):
     rights: list[RightItem]
 
     def to_rights(self, endpoint: str) -> list[Right]:
-        """Return the rights without their one-ofs, with the unknown members in and around each in its ``extra``."""
+        """Return the rights without their one-ofs, but with all unknown members."""
         return [_right(item, endpoint) for item in self.rights]
 
 
 def _right(item: RightItem, endpoint: str) -> Right:
-    kind, content, beside = one_of(item.kind, endpoint)
-    named = _with_members(content, kind=kind, right=beside, item=_members(item.extra))
-    return decode(named, Right, endpoint)
+    kind, content, others = one_of(item.kind, endpoint)
+    return decode(_with_members(content, kind=kind, right=others, item=_members(item.extra)), Right, endpoint)
 
 
 def release_of(version: str) -> tuple[int, int]:
@@ -218,7 +217,7 @@ def release_of(version: str) -> tuple[int, int]:
 
 
 def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw, Members]:
-    """Return kind and content of a one-of, and the unknown members beside its key.
+    """Return kind and content of a one-of, and its other members, which are unknown.
 
     A key is the name of a kind, with a capital letter (docs/facts.md#unknown-kinds).
 
@@ -237,16 +236,16 @@ def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw, Membe
 
 
 def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
-    """Return the content of ``value`` if that is an object, with the members beside it.
+    """Return the content of ``value`` if that is an object, with the other members.
 
     See docs/facts.md#one-of-encodings.
     """
     try:
-        beside = _members(content)
-        inner = _members(beside.pop("value"))
+        others = _members(content)
+        inner = _members(others.pop("value"))
     except DATA_ERRORS:
         return content
-    return msgspec.Raw(msgspec.json.encode({**beside, **inner}))
+    return msgspec.Raw(msgspec.json.encode({**others, **inner}))
 
 
 def _with_members(content: msgspec.Raw, **members: object) -> msgspec.Raw:
