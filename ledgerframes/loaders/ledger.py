@@ -92,8 +92,7 @@ class LedgerLoader(Loader[OffsetRange]):
     @property
     def reader(self) -> OffsetReader:
         """Function that reads the pages of one chunk."""
-        descending = self.descending and self.net.ledger.supports("get_updates_page")  # lists are ascending
-        return OffsetReader(self.net, self.ledger_filter, self.page_size, descending, self.on_bad_item)
+        return OffsetReader(self.net, self.ledger_filter, self.page_size, self.descending, self.on_bad_item)
 
     def frames(self) -> Frames:
         """Return frames of the offsets."""

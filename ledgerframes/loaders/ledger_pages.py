@@ -22,6 +22,7 @@ from ledgerframes.errors import (
     PrunedOffsetError,
     ServiceError,
     TransportError,
+    UnsupportedOperationError,
     UsageError,
 )
 from ledgerframes.extents import ExtentRange, OffsetRange
@@ -31,7 +32,7 @@ from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
 from ledgerframes.loaders.bad_updates import decode_updates
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_through
 from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
-from ledgerframes.loaders.update_lists import page_fetcher
+from ledgerframes.loaders.update_lists import FetchPage, UpdateLists, lists_instead
 from ledgerframes.network import Network
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
@@ -57,15 +58,17 @@ class OffsetReader:
 
     def __call__(self, chunk: OffsetRange, context: ChunkContext) -> Iterator[Batch]:
         """Yield batches of updates, and gaps for offsets that are pruned during the sync."""
-        rest, page_size = [chunk], self.page_size
+        rest, page_size, lists = [chunk], self.page_size, None
         while rest and not context.is_stopped:
             before = rest
             try:
-                for batch in self._read_pages(rest[0], page_size, context):
+                for batch in self._read_pages(rest[0], page_size, context, lists):
                     rest = rest[0].difference([batch.extent])
                     yield batch
                 if rest == before and not context.is_stopped:
                     raise DecodeError(f"{self.net.name} returned no page for {rest[0]}.", json_path="$.nextPageToken")
+            except UnsupportedOperationError as error:
+                lists = lists_instead(self.net.ledger, error)
             except InvalidPageTokenError:
                 logger.info("page_token_rejected network=%s", self.net.name)
                 if rest == before:
@@ -98,10 +101,11 @@ class OffsetReader:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
         return replace(rest, stop=min(rest.stop, pruned))
 
-    def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
-        buffer = _UpdateBuffer(rest, self.descending)
+    def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext, lists: UpdateLists | None) -> Iterator[Batch]:
+        descending = self.descending and lists is None  # lists are ascending
+        buffer = _UpdateBuffer(rest, descending)
         try:
-            for response, page, tables, bad_items in self._iter_pages(rest, page_size):
+            for response, page, tables, bad_items in self._iter_pages(rest, page_size, lists):
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
@@ -115,10 +119,11 @@ class OffsetReader:
             raise
         yield from buffer.flush()
 
-    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
+    def _iter_pages(self, offsets: OffsetRange, page_size: int, lists: UpdateLists | None = None) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
-        chain, fetch = PageChain(PAGE), page_fetcher(self.net.ledger)
+        fetch: FetchPage = lists or self.net.ledger.get_updates_page
+        chain = PageChain(PAGE)
         token: str | None = ""
         while token is not None:
             response = fetch({**request, "pageToken": token} if token else request)
@@ -194,12 +199,16 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
     """
     net, ledger_filter, page_size, additions = reader.net, reader.ledger_filter, reader.page_size, Additions()
     buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))
-    fetch, token = page_fetcher(net.ledger), None
+    token: str | None = None
+    fetch: FetchPage = net.ledger.get_updates_page
     while not stop.is_set():
         if not token:
             request = ledger_filter.request(buffer.known.stop, page_size)
         try:
             response = fetch({**request, "pageToken": token} if token else request)
+        except UnsupportedOperationError as error:
+            fetch = lists_instead(net.ledger, error)
+            continue
         except InvalidPageTokenError:
             token = None  # it has expired
             stop.wait(poll_seconds)

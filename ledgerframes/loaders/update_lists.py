@@ -15,20 +15,24 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.operation import Request
 from ledgerframes.api.response import Response
 from ledgerframes.datasets.state.wire import LedgerEnd
-from ledgerframes.errors import DecodeError, TooManyElementsError
+from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
 from ledgerframes.loaders.bad_updates import identity_of
 
 LIST = "POST /v2/updates"
 LIST_SIZE = 200  # updates and checkpoints, the list limit unless the operator changed it (docs/facts.md#list-limit)
 IDLE_SECONDS = 20.0  # without an element, after which a list may end; one with an offset to end at should not
 
-FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, and the page
 Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset through which these are all
 
 
-def page_fetcher(ledger: Ledger) -> FetchPage:
-    """Return the function that fetches pages from this participant."""
-    return ledger.get_updates_page if ledger.supports("get_updates_page") else UpdateLists(ledger)
+FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, and the page
+
+
+def lists_instead(ledger: Ledger, error: UnsupportedOperationError) -> UpdateLists:
+    """Return the lists of a participant that has no pages, or raise its error if it should have some."""
+    if ledger.supports("get_updates_page"):
+        raise error
+    return UpdateLists(ledger)
 
 
 class UpdateLists:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,12 @@ from ledger_items import update
 import ledgerframes as lf
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.transport import in_process
+from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.errors import DecodeError, TooManyElementsError
-from ledgerframes.loaders import buffering, update_lists
+from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
+from ledgerframes.loaders import buffering
+from ledgerframes.loaders.ledger_filter import open_ledger
+from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.loaders.update_lists import UpdateLists
 from ledgerframes.sandbox import Sandbox
 
@@ -96,6 +101,8 @@ def test_effects_that_were_not_requested_are_refused(tmp_path: Path) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         answers = {"version": {"version": "3.3.0"}, "ledger-end": {"offset": 3}, "participant-id": {"participantId": "p"}}
         name = request.url.path.rpartition("/")[2]
+        if name == "get-updates-page":
+            return httpx.Response(404, text="The requested resource could not be found.")
         return httpx.Response(200, json=answers.get(name, [item] if name == "updates" else {}))
 
     options = {"ledger_url": "http://one.invalid", "transport": httpx.MockTransport(handler), "requests_per_second": 0}
@@ -200,7 +207,32 @@ def test_a_list_that_leads_nowhere_is_an_error(items: list[Any], tmp_path: Path)
         UpdateLists(ledger(tmp_path, lambda body, query: items))(request(size=3))
 
 
-def test_a_participant_with_pages_is_asked_for_pages(tmp_path: Path) -> None:
-    old, new = connect(tmp_path / "old", "3.4.11"), connect(tmp_path / "new", "3.5.14")
-    assert isinstance(update_lists.page_fetcher(old.ledger), UpdateLists)
-    assert update_lists.page_fetcher(new.ledger) == new.ledger.get_updates_page
+def test_a_participant_that_should_have_pages_is_not_read_by_lists(tmp_path: Path) -> None:
+    """Its route may be blocked, and lists are slower."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        answers = {"version": {"version": "3.5.14"}, "ledger-end": {"offset": 3}, "participant-id": {"participantId": "p"}}
+        name = request.url.path.rpartition("/")[2]
+        assert name != "updates"
+        if name == "get-updates-page":
+            return httpx.Response(404, text="The requested resource could not be found.")
+        return httpx.Response(200, json=answers.get(name, {}))
+
+    options = {"ledger_url": "http://one.invalid", "transport": httpx.MockTransport(handler), "requests_per_second": 0}
+    with pytest.raises(UnsupportedOperationError, match="a proxy blocks it"):
+        lf.load_updates(lf.connect("sandbox", store=tmp_path, **options))
+
+
+def test_a_participant_without_pages_is_followed(tmp_path: Path, pages: dict[str, dict[str, pd.DataFrame]]) -> None:
+    net = connect(tmp_path, "3.4.11")
+    ledger_filter = open_ledger(net, update_format(), bind=True)
+    stop, end = threading.Event(), net.ledger.ledger_end()
+    net.store.create()
+    reader = OffsetReader(net, ledger_filter, 50, descending=False)
+    with ThreadPoolExecutor(1) as pool:
+        reached = pool.submit(follow, reader, 0, 0.01, stop)
+        while net.store.max_position(LEDGER, ledger_filter.partition) < end - 1:
+            assert not reached.done()
+        stop.set()
+        assert reached.result() == end
+    assert_equal(known_in_all(lf.load_updates(net)), pages["acs_delta"])
