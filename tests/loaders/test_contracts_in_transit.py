@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import event_format
 from ledgerframes.errors import BadRequestError, InvalidPageTokenError
+from ledgerframes.sandbox import Sandbox
 
 MEMBER = "includeIncompleteReassignments"
 BODY = {"templateId": "p:M:E", "offset": 3, "nodeId": 0, "createArgument": {}, "createdAt": "2026-11-01T00:00:00Z"}
@@ -153,3 +156,20 @@ def test_a_token_that_is_always_refused_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidPageTokenError):
         lf.load_active_contracts(participant(tmp_path, "3.7.4", answer))
+
+
+# -- on the sandbox ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["3.5.14", "3.6.2", "3.7.4"])
+def test_all_versions_of_the_sandbox_give_the_same_contracts(version: str, tmp_path: Path) -> None:
+    def contracts(ledger_version: str, **options: Any) -> pd.DataFrame:
+        box = Sandbox(events=700, days=1, ledger_version=ledger_version)
+        urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+        net = lf.connect("sandbox", transport=in_process(box.app), requests_per_second=0, store=tmp_path, **urls)
+        return lf.load_active_contracts(net, **options)
+
+    frame = contracts(version)
+    pd.testing.assert_frame_equal(frame, contracts("3.5.14"))
+    assert set(frame["contract_state"]) > {"active"}, "some are in transit"
+    assert set(contracts(version, include_incomplete=False)["contract_state"]) == {"active"}
