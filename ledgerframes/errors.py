@@ -189,8 +189,8 @@ class LedgerError(ServiceError):
     ----------
     code, category, cause : str, int, str
         The ledger's code, category (1 to 14) and text of the error; ``NA`` and -1 if the ledger hides them.
-    context, resources, retry_info
-        Further facts, kind and name of the objects concerned, and when to retry, as text.
+    grpc_code_value, context, resources, retry_info
+        Code in gRPC, further facts, kind and name of the objects concerned, and when to retry, as text.
     correlation_id, trace_id : str or None
         Ids of the request in the participant's log.
     definite_answer : bool or None
@@ -205,6 +205,7 @@ class LedgerError(ServiceError):
     correlation_id: str | None = None
     trace_id: str | None = None
     retry_info: str | None = None
+    grpc_code_value: int | None = None
     definite_answer: bool | None = None
 
 
@@ -262,13 +263,12 @@ class UnknownTemplateError(LedgerNotFoundError):
 class UnsupportedOperationError(LedgerError, NotFoundError):
     """The participant does not have this operation.
 
-    Attributes
-    ----------
-    required_version, actual_version : str
-        Version of the ledger API that the operation needs, and the participant's. Empty if unknown.
+    `required_version` is the first version of the ledger API with the operation, `removed_version` the first without it again,
+    and `actual_version` the participant's. Each is empty if unknown.
     """
 
     required_version: str = ""
+    removed_version: str = ""
     actual_version: str = ""
 
 

@@ -148,7 +148,7 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     return make
 
 
-def _error_class(code: str, category: int, grpc: object, status: int) -> type[LedgerError]:
+def _error_class(code: str, category: int, grpc: int | None, status: int) -> type[LedgerError]:
     if code in BY_CODE:
         return BY_CODE[code]
     if category in BY_CATEGORY:
@@ -164,7 +164,8 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
     details = content.get("context")
     context = {str(name): str(value) for name, value in details.items()} if isinstance(details, dict) else {}
-    kind = _error_class(code, category, content.get("grpcCodeValue"), status)
+    grpc = content["grpcCodeValue"] if isinstance(content.get("grpcCodeValue"), int) else None
+    kind = _error_class(code, category, grpc, status)
     reasons = ["details withheld (code NA)" if code == "NA" else f"{code}: {cause}"]
     if issubclass(kind, LedgerAuthenticationError) and (reason := context.get("ledger_api_error", "")):
         reasons.append(reason.rstrip("."))
@@ -174,7 +175,7 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     step = token_problem or _next_step(kind, context)
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
-    error.code, error.category, error.context = code, category, context
+    error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context
     error.cause = str(content.get("cause") or "")
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
         error.earliest_offset = int(earliest)

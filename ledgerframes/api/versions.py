@@ -16,7 +16,7 @@ __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 
 # Versions by API in ascending order, whose shapes and rules the tests know (docs/facts.md#versions).
 TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
-    {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14"), "wallet": ("0.6.10", "0.7.4")}
+    {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14", "3.6", "3.7"), "wallet": ("0.6.10", "0.7.4")}
 )
 PATHS: Mapping[Api, str] = MappingProxyType({"history": "/version", "ledger": "/v2/version", "wallet": "/version"})
 

@@ -196,8 +196,9 @@ def load_updates(
 
     Notes
     -----
-    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages. Ledger pages contain committed updates only, so they
-    never show a rejection (docs/facts.md#survivorship).
+    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages; before ledger API 3.5 the list operation
+    (docs/facts.md#updates-before-3-5). Both contain committed updates only, so they never show a rejection
+    (docs/facts.md#survivorship).
 
     Examples
     --------
