@@ -38,16 +38,19 @@ LedgerframesError
 ├─ ReportError                       a report's notebook that failed
 └─ UsageError                        a call that cannot work, such as a wrong type or an unknown name
 
-Facts are attributes, and the message ends with the next step. No message, attribute or repr contains a token.
+Facts are attributes, and the message ends with the next step. No message, attribute or repr contains a token, and no error
+that one of these comes from does.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from ledgerframes.control_characters import escape_control
+from ledgerframes.hidden_tokens import hide_in_chain, hide_in_value, hide_tokens
 
 __all__ = [
     "AlreadyExistsError", "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "ContractNotFoundError",
@@ -65,7 +68,11 @@ class LedgerframesError(Exception):
     """Base of all errors that ledgerframes raises."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(escape_control(message))  # which quotes text of a network
+        super().__init__(escape_control(hide_tokens(message)))  # which quotes text of a network
+        hide_in_chain(sys.exception())  # from which this error is raised
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, hide_in_value(value))
 
 
 class TransportError(LedgerframesError):

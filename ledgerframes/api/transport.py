@@ -18,7 +18,6 @@ from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
-from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -28,6 +27,7 @@ from ledgerframes.errors import (
     TransportError,
     UsageError,
 )
+from ledgerframes.hidden_tokens import hide_in_record, remember_token
 from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
+# Of these, also those of the HTTP library write what a service sent.
+LOGGERS = ("ledgerframes", "ledgerframes.retries", "httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
@@ -84,6 +86,8 @@ class Transport:
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport, certificates or CertificateFiles())
+        for name in LOGGERS:
+            logging.getLogger(name).addFilter(hide_in_record)
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()  # that sent a response
@@ -123,7 +127,7 @@ class Transport:
         def send(url: str) -> Response:
             response = self._send_once(url, method, path, options)
             if response.status // 100 != 2:
-                raise self._status_error(response)
+                raise self._error_factory(response)
             response = replace(response, endpoint=endpoint or response.endpoint)
             if is_json:
                 response.require_api()
@@ -143,7 +147,7 @@ class Transport:
         """
         with self._open(url, "GET", path, headers=headers) as response:
             if not response.is_success:
-                raise self._status_error(self._read(response, f"GET {path}", url))
+                raise self._error_factory(self._read(response, f"GET {path}", url))
             yield response
 
     def status(self, url: str, path: str) -> Response:
@@ -239,11 +243,16 @@ class Transport:
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
             self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
-            token = self._token() if self._token else None
-            authorization = {"Authorization": f"Bearer {token}"} if token else {}
-            request = self._build(method, url, path, headers={**authorization, **headers}, **content)
+            request = self._build(method, url, path, headers=headers, **content)
+            self._authorize(request)
             with closing(self._client.send(request, stream=True)) as response:
                 yield response
+
+    def _authorize(self, request: httpx.Request) -> None:
+        """Add the token to a request. It is in no variable of a frame that a traceback of its response has."""
+        if self._token and (token := self._token()):
+            remember_token(token)
+            request.headers["Authorization"] = f"Bearer {token}"
 
     def _build(self, method: str, url: str, path: str, **content: Any) -> httpx.Request:
         """Return a request, or refuse arguments that it cannot contain."""
@@ -276,12 +285,6 @@ class Transport:
                 endpoint=endpoint,
                 host=host,
             ) from error
-
-    def _status_error(self, response: Response) -> ServiceError:
-        text = hide_tokens(response.text)
-        token = self._token() if self._token else None  # services quote the token they refuse
-        text = text.replace(token, "[token]") if token else text
-        return self._error_factory(replace(response, body=text.encode()))
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
