@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
+from ledgerframes.api.deadlines import BoundedBackend, enforce
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
@@ -140,15 +141,16 @@ class Transport:
         return self.with_failover(lambda url, is_last: self.retry_on_host(url, lambda: send(url), is_last=is_last))
 
     @contextmanager
-    def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def stream(self, url: str, path: str, headers: Mapping[str, str], limits: BodyLimits) -> Iterator[httpx.Response]:
         """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
-        An error of the connection is also raised while the body is read.
+        An error of the connection is also raised while the body is read, which has limits of its own.
         """
-        with self._open(url, "GET", path, headers=headers) as response:
+        with self._open(url, "GET", path, headers=headers) as (response, response_limits):
             if not response.is_success:
-                raise self._error_factory(self._read(response, f"GET {path}", url))
-            yield response
+                raise self._error_factory(self._read(response, f"GET {path}", url, response_limits))
+            with enforce(limits):
+                yield response
 
     def status(self, url: str, path: str) -> Response:
         """Send one GET to one host, and return the response with a good or a bad status."""
@@ -228,25 +230,26 @@ class Transport:
         return self._rates.of(host_of(url), self.limits.requests_per_second)
 
     def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> Response:
-        with self._open(url, method, path, **options) as response:
-            return self._read(response, f"{method} {path}", url)
+        with self._open(url, method, path, **options) as (response, limits):
+            return self._read(response, f"{method} {path}", url, limits)
 
-    def _read(self, response: httpx.Response, endpoint: str, url: str) -> Response:
-        body = read_body(response, BodyLimits(self.limits, endpoint, host_of(url)))
+    def _read(self, response: httpx.Response, endpoint: str, url: str, limits: BodyLimits) -> Response:
+        body = read_body(response, limits)
         return Response(body, host_of(url), endpoint, response.status_code, response.headers)
 
     @contextmanager
     def _open(
         self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
-    ) -> Iterator[httpx.Response]:
-        """Send one request, whose response body the caller reads."""
+    ) -> Iterator[tuple[httpx.Response, BodyLimits]]:
+        """Send one request, whose response body the caller reads within the limits."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
             self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
             request = self._build(method, url, path, headers=headers, **content)
             self._authorize(request)
-            with closing(self._client.send(request, stream=True)) as response:
-                yield response
+            limits = BodyLimits(self.limits, f"{method} {path}", host_of(url))  # from the connection on
+            with enforce(limits), closing(self._client.send(request, stream=True)) as response:
+                yield response, limits
 
     def _authorize(self, request: httpx.Request) -> None:
         """Add the token to a request. It is in no variable of a frame that a traceback of its response has."""
@@ -293,7 +296,7 @@ def _client(limits: Limits, transport: BaseTransport | None, certificates: Certi
 
     verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)
     try:
-        return httpx.Client(
+        client = httpx.Client(
             transport=transport,
             verify=verify,
             timeout=httpx.Timeout(limits.timeout),
@@ -305,11 +308,16 @@ def _client(limits: Limits, transport: BaseTransport | None, certificates: Certi
             limits=httpx.Limits(max_connections=limits.max_concurrency, max_keepalive_connections=limits.max_concurrency),
             follow_redirects=False,
         )
+        # The connection pool takes a network backend, for which the client has no argument.
+        for each in {client._transport, *client._mounts.values()}:
+            if isinstance(each, httpx.HTTPTransport):
+                each._pool._network_backend = BoundedBackend(each._pool._network_backend)  # type: ignore[assignment]
     except (ValueError, httpx.InvalidURL):
         # The message of httpx is omitted, because it quotes parts of the address, which may be the password.
         raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
         raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
+    return client
 
 
 def host_of(url: str) -> str:
