@@ -16,7 +16,7 @@ from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.deadlines import BoundedBackend, enforce
-from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, end_of_retries, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.errors import (
@@ -184,20 +184,22 @@ class Transport:
         which `also` is true, are retried a number of times. If no other host is left, the call waits longer.
         """
         failures = refusals = 0
-        refused_since = math.inf
+        failed_since = math.inf
         while True:
             try:
                 return self._noting_refusals(url, call)
             except (TransportError, ServiceError) as error:
-                refused_since = min(refused_since, host_rates.clock.now())
-                if is_pushback(error) and self._is_waited_for(url, refusals, refused_since, is_last):
+                failed_since = min(failed_since, host_rates.clock.now())
+                if is_pushback(error) and self._is_waited_for(url, refusals, failed_since, is_last):
                     refusals += 1
-                    pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
+                    seconds = max(0.0, self._rate(url).open_at - host_rates.clock.now())
+                    pause(seconds, error, self.waits, failed_since, failed_since + self._max_wait)
                     continue
                 failures += 1
                 if is_pushback(error) or failures > self.limits.retries or not (is_retryable(error) or also(error)):
                     raise
-                pause(retry_delay(error, failures), error, self.waits)
+                last_until = end_of_retries(self.limits.retries - failures)
+                pause(retry_delay(error, failures), error, self.waits, failed_since, last_until)
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""

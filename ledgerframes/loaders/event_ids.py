@@ -131,7 +131,7 @@ def _fetch_ids(
 ) -> Iterator[ChunkResult]:
     """Yield the events with these ids, then raise the first error of an event or a lookup."""
     history, stop = net.history, threading.Event()  # one client, which several threads would each create
-    with net.waits.session(lambda text: None, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
+    with net.waits.session(lambda text: False, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         try:
             lookups = {update_id: pool.submit(_fetch_event, history, update_id) for update_id in chunk}
             for _ in as_completed(lookups.values(), NO_TIMEOUT):

@@ -206,7 +206,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     with (
         Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
-        nullcontext() if here else _showing_waits_of_workers(loader.net, bar),
+        nullcontext() if here else _showing_waits_of_workers(loader.net),
         (ThreadPoolExecutor(loader.threads) if loader.threads else Inline()) if here else nullcontext(executor) as pool,
     ):
         commit = functools.partial(_commit, loader, bar)
@@ -228,16 +228,17 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
 
 
 @contextmanager
-def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
+def _showing_waits_of_workers(net: Network) -> Iterator[None]:
     """Show what the processes of this machine wait for."""
     stop = threading.Event()
 
     def watch() -> None:
-        before = ""
+        before = None
         while not stop.wait(WATCH_SECONDS):
-            if (text := net.wait_text) != before:
-                bar.show_wait(text)
-                before = text
+            wait = net.wait
+            if wait or before:
+                net.waits.show(wait)
+            before = wait
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

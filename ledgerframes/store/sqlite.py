@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
+from ledgerframes.long_waits import MIN_SECONDS, tell
 from ledgerframes.store.location import inaccessible_error, not_writable_error
 
 BUSY_SECONDS = 120.0
@@ -93,7 +94,7 @@ class Database:
         with self._store_errors(), ExitStack() as stack:
             connection = self._open_file_or_memory(stack)
             if self._version(connection) < self.schema.version:
-                connection.execute("BEGIN IMMEDIATE")
+                self._run_when_free(connection, "BEGIN IMMEDIATE")
                 self._upgrade(connection)
                 connection.execute("COMMIT")
             connection.execute("PRAGMA query_only = ON")
@@ -117,12 +118,25 @@ class Database:
         except OSError as error:
             raise not_writable_error(self.path.parent, error) from error
         with self._store_errors(), closing(self._connect("rwc")) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            self._run_when_free(connection, "BEGIN IMMEDIATE")
             self._upgrade(connection)
             self._require_intact_seal(connection)  # so that no damage is sealed
             yield connection
             self.schema.seal(connection)
             connection.execute("COMMIT")
+
+    def _run_when_free(self, connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+        """Run a statement once no other process prevents it, and tell of a long wait."""
+        left = BUSY_SECONDS - MIN_SECONDS
+        connection.execute(f"PRAGMA busy_timeout = {min(BUSY_SECONDS, MIN_SECONDS) * 1000:.0f}")
+        try:
+            return connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) not in LOCK_CODES or left <= 0:
+                raise
+            tell(left, f"another process uses the {self.noun} {self.name}, perhaps for less")
+            connection.execute(f"PRAGMA busy_timeout = {left * 1000:.0f}")
+            return connection.execute(statement)
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
         """Create the tables, or bring them to the version of the schema."""
@@ -182,7 +196,7 @@ class Database:
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+            self._run_when_free(connection, f"PRAGMA synchronous = {self.synchronous}")  # the first that reads the file
         except BaseException:
             connection.close()
             raise
