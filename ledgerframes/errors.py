@@ -38,8 +38,7 @@ LedgerframesError
 ├─ ReportError                       a report's notebook that failed
 └─ UsageError                        a call that cannot work, such as a wrong type or an unknown name
 
-Facts are attributes, and the message ends with the next step. No message, attribute or repr contains a token, and no error
-that one of these comes from does.
+Facts are attributes, and the message ends with the next step. No message, attribute, repr or cause contains a token.
 """
 
 from __future__ import annotations
@@ -90,8 +89,7 @@ class TransportError(LedgerframesError):
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "") -> None:
         super().__init__(message)
-        self.endpoint = endpoint
-        self.host = host
+        self.endpoint, self.host = endpoint, host
 
 
 class RequestTimeoutError(TransportError):
@@ -143,10 +141,7 @@ class ServiceError(LedgerframesError):
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "", status: int = 0, detail: str = "") -> None:
         super().__init__(message)
-        self.endpoint = endpoint
-        self.host = host
-        self.status = status
-        self.detail = detail
+        self.endpoint, self.host, self.status, self.detail = endpoint, host, status, detail
 
 
 class BadRequestError(ServiceError):
@@ -322,8 +317,7 @@ class DecodeError(LedgerframesError):
         self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "", kind: str = ""
     ) -> None:
         super().__init__(message)
-        self.endpoint, self.json_path = endpoint, json_path
-        self.column, self.update_id, self.kind = column, update_id, kind
+        self.endpoint, self.json_path, self.column, self.update_id, self.kind = endpoint, json_path, column, update_id, kind
 
 
 class StoreError(LedgerframesError):

@@ -1,4 +1,4 @@
-"""Bearer tokens, hidden in every text of errors and logs, because services quote what they were sent."""
+"""Bearer tokens, hidden in errors and logs because services quote what they were sent."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def remember_token(token: str) -> None:
 
 
 def hide_tokens(text: str) -> str:
-    """Return a text without any JWT and without the tokens that were sent, in any usual encoding.
+    """Return a text without any JWT and without the tokens that were sent.
 
-    Of a token that is cut, a part of `FRAGMENT` characters is hidden. A shorter token is hidden where it is a word.
+    They are found in any usual encoding. Of a token that is cut, a part of `FRAGMENT` characters is hidden. A shorter token is
+    hidden where it is a word.
     """
     for size, spellings in _spellings(_tokens).items():
         text = _hide(text[:MAX_LENGTH], size, spellings)
@@ -81,7 +82,7 @@ def hide_in_record(record: logging.LogRecord) -> bool:
 
 
 def _hide_in_arguments(arguments: Any) -> Any:
-    """Return the arguments of a log record, of which numbers and other objects stay as they are without a token."""
+    """Return the arguments of a log record, in which objects without a token stay the same."""
     if isinstance(arguments, Mapping):
         return {name: _hide_in_arguments((value,))[0] for name, value in arguments.items()}
     texts = [(each, str(each)) for each in arguments or ()]
@@ -107,7 +108,10 @@ def _hide(text: str, size: int, spellings: str) -> str:
 
 
 def _visible_characters(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the characters of a text that a token can have, without escapes and in lower case, and where each stands."""
+    """Return the characters of a text that a token can have, and where each stands.
+
+    They are without escapes and in lower case.
+    """
     characters, spans = [], []
     for match in CHARACTER.finditer(text):
         hexadecimal, decimal, plain = match.groups()
@@ -120,7 +124,7 @@ def _visible_characters(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 @functools.lru_cache(maxsize=4)
 def _spellings(tokens: tuple[str, ...]) -> Mapping[int, str]:
-    """Return how tokens can be written, one below the other, by the length of a part that gives them away."""
+    """Return how tokens can be written, by the length of a part that gives them away."""
     by_size: dict[int, list[str]] = {}
     for token in tokens:
         for spelling in (token, *_encodings(token.encode())):

@@ -26,7 +26,10 @@ def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
 
 
 def _show_to_people(text: str) -> None:
-    """Write a line below the cell of a notebook, or to a terminal. Workers leave it to the process that started them."""
+    """Write a line below the cell of a notebook, or to a terminal.
+
+    Workers leave it to the process that started them.
+    """
     if is_notebook():
         NotebookLine().write(text)
     elif multiprocessing.parent_process() is None and sys.stderr is not None and sys.stderr.isatty():
@@ -38,7 +41,7 @@ _show: Callable[[str], None] = _show_to_people
 
 @contextmanager
 def shown_by(show: Callable[[str], None]) -> Iterator[None]:
-    """Show long waits by a function, as a command line does, which also writes where nobody looks."""
+    """Show long waits by a function, such as one that also writes where nobody looks."""
     global _show
     before, _show = _show, show
     try:

@@ -162,11 +162,17 @@ class Network:
 
     @property
     def wait(self) -> Wait | None:
-        """What senders of all processes of this machine wait for at a host of this network, or None."""
+        """The wait of all processes of this machine for a host of this network, or None."""
         settings = self.settings
         hosts = dict.fromkeys(map(host_of, (*settings.history_url, *settings.ledger_url, *settings.wallet_url)))
         waits = (self._rates.of(host, settings.limits.requests_per_second).wait for host in hosts)
         return next(filter(None, waits), None)
+
+    @property
+    def wait_text(self) -> str:
+        """Length and reason of the wait for a host of this network, or ""."""
+        wait = self.wait
+        return wait.text if wait else ""
 
     def mean_interval(self, url: str) -> float:
         """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.

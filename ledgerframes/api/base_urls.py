@@ -13,7 +13,7 @@ __all__ = ["wrong_base_error"]
 
 
 def wrong_base_error(history: History, error: ServiceError) -> UsageError | None:
-    """Return the error for a URL below which nothing of the API is found, or None if only this route is missing."""
+    """Return the error for a wrong base URL, or None if only the route is missing."""
     url = next((url for url in history.transport.urls if host_of(url) == error.host), "")
     if not url or error.status != 404 or _is_base(history, url):
         return None
@@ -25,7 +25,10 @@ def wrong_base_error(history: History, error: ServiceError) -> UsageError | None
 
 
 def _is_base(history: History, url: str) -> bool:
-    """Return whether a host has a version or the price votes below a URL, which it had before it listed events."""
+    """Return whether a version or the price votes are below a URL.
+
+    Hosts had both before they listed events.
+    """
     path = history.operations["price_votes"].fill_path({"coin": history.coin})
     try:
         return bool(service_info(history.transport, url, "history")) or history.transport.status(url, path).status != 404

@@ -45,7 +45,7 @@ class BodyLimits:
             raise self._error("sent bytes that expand to more than {:g} times their size", "max_decompression_ratio")
 
     def seconds_left(self) -> float:
-        """Return the seconds that the response may still take, or raise ResponseLimitError if there are none."""
+        """Return the seconds that the response may still take, or raise ResponseLimitError."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
             raise self._error("did not complete its response within {:g} minutes", self._minutes_setting)

@@ -33,7 +33,7 @@ def enforce(limits: BodyLimits) -> Iterator[None]:
 
 
 def _call(call: Callable[[float | None], T], timeout: float | None) -> T:
-    """Call a function with the time that it may take, or raise ResponseLimitError if none is left."""
+    """Call a function with the seconds that it may take, or raise ResponseLimitError."""
     limits: BodyLimits | None = getattr(_current, "limits", None)
     if limits is None:
         return call(timeout)
@@ -71,7 +71,7 @@ class BoundedStream:
         return _call(lambda left: bytes(self._stream.read(max_bytes, left)), timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send bytes, in pieces because the deadline of each piece is for every part of it that the host accepts."""
+        """Send bytes in pieces, because a time is for each part that the host accepts at once."""
         for start in range(0, len(buffer), WRITE_BYTES):
             piece = buffer[start : start + WRITE_BYTES]
             _call(lambda left, piece=piece: self._stream.write(piece, left), timeout)  # type: ignore[misc]
@@ -85,5 +85,5 @@ class BoundedStream:
         self._stream.close()
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the HTTP library asks about the connection."""
+        """Return a fact about the connection, by its name in the HTTP library."""
         return self._stream.get_extra_info(info)

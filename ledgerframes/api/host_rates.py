@@ -26,7 +26,7 @@ RECOVERY = 0.98  # of the interval after each success, so that a rate doubles wi
 SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
 FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word in a progress bar
-TELL_AGAIN_AFTER = 60.0  # seconds after the waits of which the user was told
+SILENCE = 60.0  # seconds after a wait that was told, in which another one is not worth a line
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
 MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
 MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that a state that is cleared keeps them
@@ -59,6 +59,11 @@ class Wait:
     subject: str = ""  # of which the user is told once
     since: float = math.inf  # the start of the first of the waits that this one continues
     last_until: float = 0.0  # the end of the last of the waits that may follow
+
+    @property
+    def text(self) -> str:
+        """The remaining length of the wait and its reason."""
+        return f"waits {self.until - clock.now():,.0f} s: {self.reason}"
 
 
 class Waits:
@@ -99,17 +104,17 @@ class Waits:
             self._show("")
             return
         now = clock.now()
-        is_shown = wait.until - now > MIN_TOLD_WAIT and self._show(f"waits {wait.until - now:,.0f} s: {wait.reason}")
+        is_shown = wait.until - now > MIN_TOLD_WAIT and self._show(wait.text)
         if wait.until - min(wait.since, now) > long_waits.MIN_SECONDS and self._is_news(wait):
             more = f", for up to {_span(wait.last_until - now)} in all" if wait.until < wait.last_until < math.inf else ""
             long_waits.tell(wait.until - now, f"{wait.reason}{more}", is_shown=is_shown)
 
     def _is_news(self, wait: Wait) -> bool:
-        """Return whether the user was not told of a wait or of those that it continues, and note that this changes."""
+        """Return whether a wait is news to the user, to whom it is none from now on."""
         with self._lock:
             if wait.until <= self._told_until.get(wait.subject, -math.inf):
                 return False
-            self._told_until[wait.subject] = max(wait.until, wait.last_until) + TELL_AGAIN_AFTER
+            self._told_until[wait.subject] = max(wait.until, wait.last_until) + SILENCE
             return True
 
     def _show(self, text: str) -> bool:
@@ -323,7 +328,10 @@ def retry_delay(error: Exception, failures: int) -> float:
 
 
 def end_of_retries(count: int) -> float:
-    """Return the time at which the waits before a number of further attempts end, unless the service sets longer ones."""
+    """Return the time at which the waits before further attempts end.
+
+    The service may set longer ones.
+    """
     return clock.now() + count * (MAX_DELAY + FIRST_DELAY)
 
 

@@ -144,7 +144,7 @@ class Transport:
     def stream(self, url: str, path: str, headers: Mapping[str, str], limits: BodyLimits) -> Iterator[httpx.Response]:
         """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
-        An error of the connection is also raised while the body is read, which has limits of its own.
+        The limits are those of the body. An error of the connection is also raised while the body is read.
         """
         with self._open(url, "GET", path, headers=headers) as (response, response_limits):
             if not response.is_success:
@@ -254,7 +254,10 @@ class Transport:
                 yield response, limits
 
     def _authorize(self, request: httpx.Request) -> None:
-        """Add the token to a request. It is in no variable of a frame that a traceback of its response has."""
+        """Add the token to a request.
+
+        No frame that a traceback of the response has keeps it in a variable.
+        """
         if self._token and (token := self._token()):
             remember_token(token)
             request.headers["Authorization"] = f"Bearer {token}"

@@ -84,7 +84,7 @@ class CommandContext:
         return net
 
     def show_wait(self, text: str) -> None:
-        """Write a line about a long wait to stderr, unless a log line does or the command is quiet."""
+        """Write a line about a long wait to stderr, unless a log line does."""
         if not (self.quiet or self.verbose or self.log_json):
             output.write_error(text)
 
