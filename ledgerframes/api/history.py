@@ -56,7 +56,7 @@ class History(HealthClient, BulkClient):
     def __init__(self, transport: Transport, vocabulary: Vocabulary) -> None:
         super().__init__(transport)
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
-        self._coin = vocabulary.coin
+        self.coin = vocabulary.coin
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class History(HealthClient, BulkClient):
     def price_votes(self) -> list[Contract]:
         """List the latest votes on the coin price, one contract per voter."""
         response = self._price_votes()
-        key = f"{self._coin}_price_votes"
+        key = f"{self.coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])
         self.note_around(response.endpoint, members.keys() - {key})
         if key not in members:
@@ -193,7 +193,7 @@ class History(HealthClient, BulkClient):
 
     @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response)
     def _price_votes(self) -> Request:
-        return Request(path={"coin": self._coin})
+        return Request(path={"coin": self.coin})
 
     # -- state of the network ------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import retry_after, service_error
+from ledgerframes.api.status_errors import PERMANENT, retry_after, service_error
 from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
@@ -176,7 +176,7 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
     error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context
-    error.cause = str(content.get("cause") or "")
+    error.cause = " ".join(str(content.get("cause") or "").split())
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
         error.earliest_offset = int(earliest)
     error.resources = _pairs(content.get("resources"))
@@ -188,6 +188,8 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
         error.retry_after = _seconds(error.retry_info)
     if category != -1:
         error.retryable = category in RETRYABLE and not issubclass(kind, NEVER_RETRYABLE)
+    elif status in PERMANENT:
+        error.retryable = False
     return error
 
 
@@ -207,7 +209,7 @@ def _text_error(response: Response) -> InvalidRequestError:
     reason = f": {detail[:500]}" if detail else ""
     message = f"{host} returned 400 for {endpoint}{reason}. Check the arguments of the call and the members of the body."
     error = InvalidRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
-    error.cause = response.text.strip()
+    error.cause = " ".join(response.text.split())
     return error
 
 

@@ -11,6 +11,7 @@ from ledgerframes.api.operation import Api
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import TransportError
+from ledgerframes.hidden_tokens import hide_tokens
 
 __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 
@@ -31,7 +32,7 @@ def service_info(transport: Transport, url: str, api: Api) -> dict[str, Any]:
     response = transport.status(url, PATHS[api])
     try:
         content = json.loads(response.body) if response.status == 200 else {}
-        return {**content, "version": str(content["version"])[:100]}
+        return {**content, "version": hide_tokens(str(content["version"])[:100])}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 

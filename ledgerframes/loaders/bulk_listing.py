@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.paging import PageChain
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.keys import ObjectKey
@@ -71,7 +72,7 @@ def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
     except ServiceError as error:
         if not (isinstance(error, NotFoundError | BadRequestError) or error.status == 501):
             raise
-        raise UsageError(
+        raise wrong_base_error(net.history, error) or UsageError(
             f"{net.name} lists no {noun} ({error.detail or error.status}). {step}, or pass paths= of objects on this machine."
         ) from error
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
@@ -98,7 +99,7 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
     try:
         return history.events(after, page_size=1)
     except NotFoundError as error:
-        raise UsageError(
+        raise wrong_base_error(history, error) or UsageError(
             "This network does not list events by range, so rejections are not visible. "
             "Pass update_ids= from load_updates for costs of committed updates."
         ) from error

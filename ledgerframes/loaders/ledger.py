@@ -262,7 +262,7 @@ def _whole_number(name: str, offset: object) -> int | None:
 def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
-    with ledger.net.waits.session(lambda text: None, stop), ThreadPoolExecutor(1) as pool:
+    with ledger.net.waits.session(lambda text: False, stop), ThreadPoolExecutor(1) as pool:
         try:
             reached = pool.submit(follow, ledger.reader, ledger.offsets.stop, poll_seconds, stop)
             with suppress(KeyboardInterrupt):
