@@ -374,6 +374,10 @@ class Frames:
         needed = len(update_ids) if columns is None else 1  # one id of a ledger is enough, but a predicate may not have read ids
         return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
 
+    def _of_window(self) -> Frames:
+        """Return the frames with all that was loaded of their window, also what ``where`` left out."""
+        return self._filtered(replace(self._filter, update_ids=None))
+
     def _filtered(self, row_filter: RowFilter) -> Frames:
         frames = copy.copy(self)
         frames._filter, frames._read = row_filter, {}
