@@ -26,9 +26,10 @@ SPEND = declare.Figure(
             grouping.PARTY,
             extra=(
                 declare.count("single_party_requests", "Requests that the party submitted alone."),
-                declare.cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+                declare.cost("single_party_traffic_cost", "Cost of its requests of one party. Missing if unknown."),
                 declare.cost(
-                    "shared_traffic_cost", "Cost of requests of several parties, each counted once, for the first by name."
+                    "shared_traffic_cost",
+                    "Cost of its requests of several, each counted once, for the first by name. Missing if unknown.",
                 ),
             ),
         ),
@@ -132,8 +133,8 @@ def spend(
     if by == "party":
         is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
-        values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(costs, is_first & ~is_single & known(rows["party"]))
+        values["single_party_traffic_cost"] = groups.masked_total(costs, is_single)
+        values["shared_traffic_cost"] = groups.masked_total(costs, is_first & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
         values["confirmers"], values["informees"] = (
