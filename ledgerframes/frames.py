@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.population import Population, narrow_population
+from ledgerframes.population import COST_TABLES, Population, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
@@ -309,13 +310,12 @@ class Frames:
         Raises
         ------
         UsageError
-            If the window is empty or outside these frames.
+            If the window is empty, or not wholly inside that of these frames.
         """
         window = Window(instant(since, "since"), instant(until, "until"))
-        overlap = window.intersect(self.window) if self.window else window
-        if overlap is None:
-            raise UsageError(f"since= and until= must overlap {self.window}, the window of these frames, got {window}.")
-        return self._filtered(replace(self._filter, window=overlap))
+        if self.window and window.intersect(self.window) != window:
+            raise UsageError(f"since= and until= must lie in {self.window}, the window of these frames, got {window}.")
+        return self._filtered(replace(self._filter, window=window))
 
     def where(
         self, table: str, predicate: Predicate | None = None, *, columns: Sequence[str] | None = None, **equal: Any
@@ -368,11 +368,18 @@ class Frames:
     def _narrowed_population(self, condition: Condition, update_ids: pa.Array) -> Population:
         columns = condition.deciding_columns
         population = narrow_population(self._population, condition.table.name, columns)
+        if population == "all" and condition.table.name in COST_TABLES and self._has_unknown_costs():
+            return "chosen"  # requests without a cost, which can be above and below any limit
         has_chosen_ids = columns is None or "update_id" in columns
         if population != "chosen" or not has_chosen_ids or self._committed_ids is None:
             return population
         needed = len(update_ids) if columns is None else 1  # one id of a ledger is enough, but a predicate may not have read ids
         return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
+
+    def _has_unknown_costs(self) -> bool:
+        """Return whether a request has no traffic summary."""
+        ids = [self._rows(table_spec(name), ["update_id"])["update_id"] for name in ("verdicts", "updates", "traffic")]
+        return not all(pc.all(pc.is_in(each, value_set=ids[2])).as_py() in (True, None) for each in ids[:2])
 
     def _of_window(self) -> Frames:
         """Return the frames with all that was loaded of their window, also what ``where`` left out."""

@@ -18,7 +18,7 @@ POPULATION_DESCRIPTIONS: dict[Population, str] = {
     "committed": "committed updates only: no rejected requests",
 }
 
-# Every request has these values, rejected or not. Other tables have rows of committed updates only.
+# Every request has these values, rejected or not, unless its cost is unknown. Other tables have rows of committed updates only.
 NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
     "verdicts": frozenset(
         {
@@ -39,6 +39,10 @@ NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
     "traffic": frozenset({"migration_id", "record_time", "total_traffic_cost", "envelope_count"}),
     "envelopes": frozenset({"migration_id", "record_time", "envelope_index", "traffic_cost", "view_ids"}),
 }
+
+
+# Of these tables, a request without a traffic summary has no row.
+COST_TABLES = frozenset({"traffic", "envelopes"})
 
 
 def narrow_population(population: Population, table: str, columns: Collection[str] | None) -> Population:

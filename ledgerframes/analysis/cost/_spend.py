@@ -65,6 +65,7 @@ SPEND = declare.Figure(
         declare.cost("median", "Median cost per request.", "Median traffic cost"),
         declare.cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
         declare.cost("max", "Highest cost of a request.", "Highest traffic cost"),
+        declare.text("breaks", "Eras that begin within the time of the row, so that it mixes their costs. Missing without any."),
     ),
     has_periods=True,
 )
@@ -127,6 +128,7 @@ def spend(
         "median": median,
         "p95": p95,
         "max": largest,
+        "breaks": None if by == "era" else grouping.breaks(frames, rows, groups, eras),
         "coverage": coverage,
         "coverage_bytes": groups.coverage_bytes(costs, is_known),
     }

@@ -89,6 +89,7 @@ def wasted(
     wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)
     values = {
         **groups.keys,
+        **grouping.covered_hours(frames, keys, every),
         "requests": groups.count(),
         "rejected": groups.count(rejected),
         "wasted_traffic_cost": wasted_cost,

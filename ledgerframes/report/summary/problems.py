@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._requests import requests
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
@@ -22,9 +22,9 @@ def describe_problems(periods: Periods) -> Statement:
 
 
 def _problems(frames: Frames) -> Iterator[str]:
-    final = window_share(frames)
+    final = period_share(frames)
     if final < 1:
-        yield f"Only {printing.share(final)} of the window is final."
+        yield f"Only {printing.share(final)} of the window is final and in the history."
     unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
     if unknown:
         yield f"The cost of {pluralize(unknown, 'request')} is unknown."
