@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.population import COST_TABLES, Population, narrow_population
+from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
@@ -277,6 +276,9 @@ class Frames:
             raise UsageError(f"These frames have no table {table!r}. Choose from {', '.join(self._tables)}.")
         return table_spec(table)
 
+    def _ids(self, table: str) -> pa.ChunkedArray:
+        return self._rows(table_spec(table), ["update_id"])["update_id"]
+
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         # Rows of no columns have no number, so that one is always read.
         is_sorted = self._source.is_sorted and spec.is_presorted
@@ -342,8 +344,9 @@ class Frames:
 
         Notes
         -----
-        All requests remain all requests if columns decide that every request has, such as party, time and cost. Otherwise
-        :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all columns.
+        All requests remain all requests if columns decide that every request has, such as party and time, or the cost if all
+        costs are known. Otherwise :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all
+        columns.
 
         Examples
         --------
@@ -352,7 +355,7 @@ class Frames:
         >>> cost = "total_traffic_cost"
         >>> large = frames.where("traffic", lambda traffic: traffic[cost] > 10_000, columns=[cost])
         >>> bool((large.traffic["total_traffic_cost"] > 10_000).all()), large.population
-        (True, 'all')
+        (True, 'chosen')
         >>> frames.where("tree_events", event_type="created_event").population
         'committed'
         """
@@ -368,22 +371,13 @@ class Frames:
     def _narrowed_population(self, condition: Condition, update_ids: pa.Array) -> Population:
         columns = condition.deciding_columns
         population = narrow_population(self._population, condition.table.name, columns)
-        if population == "all" and condition.table.name in COST_TABLES and self._has_unknown_costs():
-            return "chosen"  # requests without a cost, which can be above and below any limit
+        if population == "all" and not keeps_all_requests(condition.table.name, self._ids):
+            return "chosen"
         has_chosen_ids = columns is None or "update_id" in columns
         if population != "chosen" or not has_chosen_ids or self._committed_ids is None:
             return population
         needed = len(update_ids) if columns is None else 1  # one id of a ledger is enough, but a predicate may not have read ids
         return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
-
-    def _has_unknown_costs(self) -> bool:
-        """Return whether a request has no traffic summary."""
-        ids = [self._rows(table_spec(name), ["update_id"])["update_id"] for name in ("verdicts", "updates", "traffic")]
-        return not all(pc.all(pc.is_in(each, value_set=ids[2])).as_py() in (True, None) for each in ids[:2])
-
-    def _of_window(self) -> Frames:
-        """Return the frames with all that was loaded of their window, also what ``where`` left out."""
-        return self._filtered(replace(self._filter, update_ids=None))
 
     def _filtered(self, row_filter: RowFilter) -> Frames:
         frames = copy.copy(self)

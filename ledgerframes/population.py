@@ -6,8 +6,11 @@ meaningless for committed updates, and for chosen requests a statement about the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 Population = Literal["all", "chosen", "committed"]
 
@@ -51,3 +54,14 @@ def narrow_population(population: Population, table: str, columns: Collection[st
     if neutral is None or population == "committed":
         return "committed"
     return population if columns is not None and neutral.issuperset(columns) else "chosen"
+
+
+def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> bool:
+    """Return whether each request has a row in a table, so that a filter of its columns drops none for lack of a value.
+
+    A request whose cost is unknown can be above and below any limit.
+    """
+    if table not in COST_TABLES:
+        return True
+    with_cost = ids_of("traffic")
+    return all(pc.all(pc.is_in(ids_of(name), value_set=with_cost)).as_py() is not False for name in ("verdicts", "updates"))

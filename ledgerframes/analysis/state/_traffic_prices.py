@@ -6,6 +6,7 @@ The rounds of a window are enough, as each has its price. The price of a round c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -68,7 +69,8 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
     if "tree_events" not in frames.tables or frames.window is None:
         return []
     is_round = (pc.field("event_type") == "created_event") & (pc.field("template_name") == OPEN_ROUND)
-    created = read_where(frames._of_window(), "tree_events", is_round, COLUMNS)
+    everything = frames._filtered(replace(frames._filter, update_ids=None))  # also what `where` left out
+    created = read_where(everything, "tree_events", is_round, COLUMNS)
     payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
     if len({payload["dso"] for payload in payloads}) != 1:
         return []
