@@ -205,7 +205,7 @@ def require_traffic_prices(price: TrafficPrice | Sequence[TrafficPrice] | None) 
         raise UsageError("price= must have at least one TrafficPrice, got none.")
     if len({each.currency for each in prices}) > 1:
         raise UsageError(f"price= must have prices of one currency, got {', '.join(map(str, prices))}.")
-    if len(prices) > 1 and len({each.as_of for each in prices} - {None}) < len(prices):
+    if len({each.as_of for each in prices}) < len(prices):
         raise UsageError(f"price= must have prices of different times as_of=, got {', '.join(map(str, prices))}.")
     return tuple(sorted(prices, key=lambda each: each.as_of or FIRST_TIME))
 

@@ -85,7 +85,8 @@ def journal(
     has more.
 
     >>> price = lf.TrafficPrice("50", "USD/MB")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
+    >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
+    >>> bill = lf.cost.statement(evening, by="participant", every="1d", price=price, min_coverage=0)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
     >>> bool(lf.decimals.total(entries["debit"]) == lf.decimals.total(bill["currency"]))
     True

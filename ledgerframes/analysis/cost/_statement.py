@@ -119,8 +119,9 @@ def statement(
     (docs/facts.md#two-prices).
 
     >>> price, rate = lf.TrafficPrice("50", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
-    >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
+    >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
+    >>> bill = lf.cost.statement(evening, by="participant", every="1h", price=price, rate=rate, min_coverage=0)
+    >>> bool(bill["bytes"].sum() == lf.cost.spend(evening)["total_traffic_cost"].sum())
     True
     """
     keys = STATEMENT.check(frames, by).key_names
