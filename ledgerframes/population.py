@@ -57,9 +57,9 @@ def narrow_population(population: Population, table: str, columns: Collection[st
 
 
 def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> bool:
-    """Return whether each request has a row in a table, so that a filter of its columns drops none for lack of a value.
+    """Return whether each request has a row in a table.
 
-    A request whose cost is unknown can be above and below any limit.
+    A filter on cost drops the requests whose cost is unknown, which can be above and below any limit.
     """
     if table not in COST_TABLES:
         return True

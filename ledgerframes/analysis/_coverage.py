@@ -115,7 +115,10 @@ def _share_since(frames: Frames, since: int, accept_provisional: bool) -> float:
 
 
 def _history_begin(frames: Frames) -> int:
-    """Return the start of the first segment in the window, or of the history in it. Without segments, all time counts."""
+    """Return the time at which the history begins in the window.
+
+    Without segments, all time counts.
+    """
     rows = timed_segments(frames)
     if rows.empty:
         return NO_LIMIT

@@ -141,7 +141,10 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
 
 
 def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFrame | None) -> list[str | None] | None:
-    """Return the eras that begin within the period of each group, or within the window, after its first request."""
+    """Return the eras that begin within the period of each group, or within the window.
+
+    An era before the first request breaks nothing.
+    """
     if rows.empty:
         return None
     since, until = from_microseconds(bounds_of(frames, rows["record_time"]))
@@ -156,7 +159,7 @@ def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFram
 
 
 def covered_hours(frames: Frames, keys: Sequence[str], every: str | None) -> dict[str, Any]:
-    """Return the column of hours that an hour of the day or week has in the window, none for other keys.
+    """Return the covered time of each hour of the day or week as a column, none for other keys.
 
     A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
     """

@@ -92,7 +92,10 @@ def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 
 
 def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the envelopes of the requests with a known cost, with the position of the request as ``request``."""
+    """Return the envelopes of requests with a known cost.
+
+    The position of the request is ``request``.
+    """
     envelopes = with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
     return envelopes[known(rows["total_traffic_cost"])[envelopes["request"]]].reset_index(drop=True)
 

@@ -94,7 +94,7 @@ def _has_member(rows: pd.DataFrame, member: str) -> Flags:
 def _costs_of_members(
     costs: pd.Series, periods: Groups, period_codes: Integers, member_codes: Integers
 ) -> list[list[int | None]]:
-    """Return the known cost of each member of each period, in no particular order, None without one."""
+    """Return the cost of each member of each period in no order, None if it is unknown."""
     names = pd.DataFrame({"period": period_codes, "member": member_codes})
     members = group_by(names, ["period", "member"])
     totals = members.total(costs.reset_index(drop=True)) if len(names) else pd.Series(dtype="Int64")

@@ -230,7 +230,10 @@ def _paid(frames: Frames, update_ids: pd.Series, ledger: Frames | None) -> pd.Se
 def _exact_amounts(
     groups: Groups, costs: pd.Series, prices: Sequence[TrafficPrice], numbers: Integers
 ) -> tuple[pd.Series, pd.Series]:
-    """Return the exact amount of each line with each part at its own price, and the price of lines that have only one."""
+    """Return the exact amount of each line, with each part at its own price.
+
+    The second column is the price of the lines that have only one.
+    """
     parts = [price.of_bytes(groups.total(costs.where(numbers == number))) for number, price in enumerate(prices)]
     exact: list[Decimal | None] = []
     line_prices: list[Decimal | None] = []

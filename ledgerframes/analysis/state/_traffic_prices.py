@@ -1,6 +1,6 @@
-"""The price of traffic that the mining rounds of frames have, next to the one that a caller passes.
+"""Prices of traffic that the mining rounds of a window have, and other ones that callers pass.
 
-The rounds of a window are enough, as each has its price. The price of a round counts from its opening on.
+The price of a round counts from its opening on.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class RoundPrice(NamedTuple):
 
 
 def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], step: str) -> None:
-    """Raise a UsageError with this next step if a round that opens in the window has another price.
+    """Raise a UsageError if a round that opens in the window has another price.
 
-    A price in another currency than that of the rounds contradicts none.
+    The message ends with `step`. A price in another currency than that of the rounds contradicts none.
     """
     rounds = round_prices(frames)
     opened = from_microseconds(extents.microseconds(each.opens_at) for each in rounds)
-    given = [prices[position].amount for position in prices_at(prices, opened)]
-    if prices[0].currency == CURRENCY and given != [each.amount for each in rounds]:
+    amounts = [prices[position].amount for position in prices_at(prices, opened)]
+    if prices[0].currency == CURRENCY and amounts != [each.amount for each in rounds]:
         passed = ", ".join(map(str, prices))
         raise UsageError(f"price= is {passed}, but the rounds of this window have {_changes(rounds)}. {step}")
 
@@ -69,7 +69,7 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
     if "tree_events" not in frames.tables or frames.window is None:
         return []
     is_round = (pc.field("event_type") == "created_event") & (pc.field("template_name") == OPEN_ROUND)
-    everything = frames._filtered(replace(frames._filter, update_ids=None))  # also what `where` left out
+    everything = frames._filtered(replace(frames._filter, update_ids=None))  # also what where() left out
     created = read_where(everything, "tree_events", is_round, COLUMNS)
     payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
     if len({payload["dso"] for payload in payloads}) != 1:
@@ -79,7 +79,7 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
 
 
 def _own_payload(template_name: str, package_name: object, text: object, signatories: object) -> Values | None:
-    """Return the payload of a round that only the network's party in it signs, None of another contract."""
+    """Return the payload of a round that the network alone signs, None of another contract."""
     template, payload = template_and_payload(template_name, package_name, text)
     is_own = template == OPEN_ROUND and payload is not None and list_of(signatories) == [payload["dso"]]
     return payload if is_own else None
