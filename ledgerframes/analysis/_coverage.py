@@ -98,10 +98,10 @@ def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
 
 
 def period_share(frames: Frames, *, accept_provisional: bool = False) -> float:
-    """Return the covered share of a window that stands for a period of its length, such as a week in a report.
+    """Return the covered share of a window that stands for a period of its length.
 
-    Time before the history is not covered, so a week that the history begins in is no whole week. A window from before 1970 on
-    stands for all history.
+    An example is the week of a report. Time before the history is not covered, so a week that the history begins in is no
+    whole week. A window from before 1970 on stands for all history.
     """
     if frames.window is None or frames.window.since.year < FIRST_PERIOD:
         return window_share(frames, accept_provisional=accept_provisional)

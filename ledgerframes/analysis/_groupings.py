@@ -159,7 +159,7 @@ def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFram
 
 
 def covered_hours(frames: Frames, keys: Sequence[str], every: str | None) -> dict[str, Any]:
-    """Return the covered time of each hour of the day or week as a column, none for other keys.
+    """Return the covered time of each hour of the day or week, nothing for other keys.
 
     A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
     """

@@ -1,4 +1,4 @@
-"""Prices of traffic that the mining rounds of a window have, and other ones that callers pass.
+"""Prices of traffic in the mining rounds of a window, and other ones that callers pass.
 
 The price of a round counts from its opening on.
 """
@@ -69,7 +69,7 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
     if "tree_events" not in frames.tables or frames.window is None:
         return []
     is_round = (pc.field("event_type") == "created_event") & (pc.field("template_name") == OPEN_ROUND)
-    everything = frames._filtered(replace(frames._filter, update_ids=None))  # also what where() left out
+    everything = frames._filtered(replace(frames._filter, update_ids=None))  # with all rows of the window
     created = read_where(everything, "tree_events", is_round, COLUMNS)
     payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
     if len({payload["dso"] for payload in payloads}) != 1:
