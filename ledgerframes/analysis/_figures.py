@@ -316,7 +316,7 @@ TAIL = (
     ResultColumn(
         "coverage_time",
         RATE,
-        "Share of the row's time that final data cover, of a window from the start of its history on. Missing without.",
+        "Share of the row's time, of a window since the history began, that final data cover. Missing without either.",
         SHARE,
     ),
     choice(

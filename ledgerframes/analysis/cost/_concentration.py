@@ -16,7 +16,7 @@ from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
 
 TOP_COUNTS = (1, 3, 10)
-UNKNOWN = "without a cost, or if these are all members with a known one and others are unknown"
+UNKNOWN = "without a cost, or if all others are unknown"
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(
     "cost.concentration",
