@@ -94,7 +94,7 @@ def test_the_cost_of_no_rejection_is_known() -> None:
     statements = describe_verdicts(Periods(frames, None), Prices())
     assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
     names = {"load_history": lambda *_: None, "net": None, "total": 100}
-    text = "Rejected requests cost 0 known bytes (0 % of the known cost)."
+    text = "Rejected requests cost an unknown number of bytes."
     assert sentence("02_traffic_cost.ipynb", "wasted_cost =", frames=frames, **names) == text
 
 
