@@ -18,7 +18,7 @@ from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.population import Population, narrow_population
+from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
@@ -276,6 +276,9 @@ class Frames:
             raise UsageError(f"These frames have no table {table!r}. Choose from {', '.join(self._tables)}.")
         return table_spec(table)
 
+    def _ids(self, table: str) -> pa.ChunkedArray:
+        return self._rows(table_spec(table), ["update_id"])["update_id"]
+
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         # Rows of no columns have no number, so that one is always read.
         is_sorted = self._source.is_sorted and spec.is_presorted
@@ -309,13 +312,12 @@ class Frames:
         Raises
         ------
         UsageError
-            If the window is empty or outside these frames.
+            If the window is empty, or not wholly inside that of these frames.
         """
         window = Window(instant(since, "since"), instant(until, "until"))
-        overlap = window.intersect(self.window) if self.window else window
-        if overlap is None:
-            raise UsageError(f"since= and until= must overlap {self.window}, the window of these frames, got {window}.")
-        return self._filtered(replace(self._filter, window=overlap))
+        if self.window and window.intersect(self.window) != window:
+            raise UsageError(f"since= and until= must lie in {self.window}, the window of these frames, got {window}.")
+        return self._filtered(replace(self._filter, window=window))
 
     def where(
         self, table: str, predicate: Predicate | None = None, *, columns: Sequence[str] | None = None, **equal: Any
@@ -342,8 +344,9 @@ class Frames:
 
         Notes
         -----
-        All requests remain all requests if columns decide that every request has, such as party, time and cost. Otherwise
-        :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all columns.
+        All requests remain all requests if columns decide that every request has, such as party and time, or the cost if all
+        costs are known. Otherwise :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all
+        columns.
 
         Examples
         --------
@@ -352,7 +355,7 @@ class Frames:
         >>> cost = "total_traffic_cost"
         >>> large = frames.where("traffic", lambda traffic: traffic[cost] > 10_000, columns=[cost])
         >>> bool((large.traffic["total_traffic_cost"] > 10_000).all()), large.population
-        (True, 'all')
+        (True, 'chosen')
         >>> frames.where("tree_events", event_type="created_event").population
         'committed'
         """
@@ -368,6 +371,8 @@ class Frames:
     def _narrowed_population(self, condition: Condition, update_ids: pa.Array) -> Population:
         columns = condition.deciding_columns
         population = narrow_population(self._population, condition.table.name, columns)
+        if population == "all" and not keeps_all_requests(condition.table.name, self._ids):
+            return "chosen"
         has_chosen_ids = columns is None or "update_id" in columns
         if population != "chosen" or not has_chosen_ids or self._committed_ids is None:
             return population

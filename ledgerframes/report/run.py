@@ -201,6 +201,7 @@ class _Run:
         with self.report_dir.staging_dir() as staging_dir:
             with timer.step("load"):
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+                read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
                 kept_days = self._load_history(frames) if self.report.needs_history else None
                 if self.report.subjects:
                     load_before(self.net, frames, progress=self.progress)

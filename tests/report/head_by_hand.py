@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from decimal import ROUND_FLOOR
 
 from .rewards_by_hand import rewards_sentence
 from .stored import (
@@ -77,7 +76,7 @@ def waste(sides: Sides) -> str:
     stored = sides.after
     wasted = {name: cost for name, cost in stored.costs.items() if stored.result(name) == REJECTED}
     number = sum(wasted.values())
-    price = money(number, sides.prices, ROUND_FLOOR)
+    price = money(number, sides.prices)
     at_price = f", which is {price} at the list price" if price else ""
     payers: Counter[str] = Counter()
     for update_id, cost in wasted.items():
@@ -102,7 +101,7 @@ def statements_on_activity(sides: Sides) -> Iterator[Statement]:
     first = leaders(weights)[:3]
     share = percent(sum(weights[party] for party in first), sum(weights.values()))
     names = listing([shortened(party) for party in first])
-    text = f"A weight of {sum(weights.values()):,} bytes for {len(weights):,} app providers. {names} have {share} of it."
+    text = f"A weight of {sum(weights.values()):,} for {len(weights):,} app providers. {names} have {share} of it."
     yield "Activity", text, []
     yield "Change of the activity", change_of_activity(sides, weights), []
     assert sides.whole is not None
@@ -129,8 +128,8 @@ def change_of_activity(sides: Sides, after: Counter[str]) -> str:
     largest = (max if change > 0 else min)(names, key=lambda party: after[party] - before[party])
     number = after[largest] - before[largest]
     relative = f" ({signed_percent(number, before[largest])})" if largest in before else " (new)"
-    text = f"{signed(change)} bytes ({signed_percent(change, before.total())}) against the {sides.name}."
-    return f"{text} {shortened(largest)}: {signed(number)} bytes{relative}."
+    text = f"{signed(change)} ({signed_percent(change, before.total())}) against the {sides.name}."
+    return f"{text} {shortened(largest)}: {signed(number)}{relative}."
 
 
 def statement_on_problems(stored: Stored) -> Statement:

@@ -31,7 +31,7 @@ from .stored import (
     shortened,
     stored_of,
 )
-from .traffic_by_hand import at_least, first_roots
+from .traffic_by_hand import first_roots
 
 pytestmark = pytest.mark.loopback
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.loopback
 
 def sentences_on_cost(stored: Stored) -> list[str]:
     total, known = sum(stored.costs.values()), sum(update_id in stored.costs for update_id in stored.ids)
-    lower_bound = f"at least {at_least(total):,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
+    lower_bound = f"at least {total:,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
     cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
     return [
         f"{len(stored.ids):,} confirmation requests cost {cost}",

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -15,7 +15,6 @@ from .stored import Stored, middle, percent, shortened, tenths
 
 Kind = tuple[str, str | None, str | None, str | None]
 Statement = tuple[str, str, list[str]]
-CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
@@ -57,27 +56,25 @@ def points(value: float) -> str:
     return f"{tenths(half_up(Fraction(repr(value)) * 1000))} points"
 
 
-def cents(amount: Fraction, rounding: str) -> str:
-    exact = Decimal(amount.numerator) / Decimal(amount.denominator)
-    return f"{exact.quantize(CENT, rounding):,}"
+def cents(amount: Fraction) -> int:
+    return round(amount * 100)  # half to even
 
 
-def money(number: int, prices: dict[str, str], rounding: str) -> str:
-    """Traffic at the list price in currency, and in coin at the rate of the network, empty without prices."""
+def in_cents(number: int) -> str:
+    return f"{Decimal(number).scaleb(-2):,}"
+
+
+def money(number: int, prices: dict[str, str]) -> str:
+    """Traffic at the list price in currency, and that in coin at the rate of the network, empty without prices."""
     if not prices.get("price"):
         return ""
-    currency = Fraction(number, 10**6) * Fraction(prices["price"].split()[0])
-    coin = currency / Fraction(prices["rate"].split()[0])
-    return f"{cents(currency, rounding)} USD or {cents(coin, rounding)} coin"
+    currency = cents(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
+    coin = cents(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
+    return f"{in_cents(currency)} USD or {in_cents(coin)} coin"
 
 
 def listing(texts: list[str]) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
-
-
-def at_least(number: int) -> int:
-    step = 10 ** max(0, len(str(number)) - 3)
-    return number // step * step
 
 
 # -- kinds of request ---------------------------------------------------------------------------------------------------
@@ -138,9 +135,8 @@ def costs_by_payer(stored: Stored) -> dict[str | None, list[int]]:
 def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
     stored = sides.after
     total, known, count = sum(stored.costs.values()), len(stored.costs), len(stored.ids)
-    amount = total if known == count else at_least(total)
-    price = money(amount, sides.prices, ROUND_FLOOR if known < count else ROUND_HALF_EVEN)
-    priced = f"{amount:,} bytes, which is {price} {basis(sides)}" if price else f"{amount:,} bytes"
+    price = money(total, sides.prices)
+    priced = f"{total:,} bytes, which is {price} {basis(sides)}" if price else f"{total:,} bytes"
     share = f"The cost of {percent(known, count)} of the {count:,} requests is known."
     text = f"{priced} for {count:,} requests." if known == count else f"At least {priced}. {share}"
     yield "Traffic cost", text, []
@@ -161,7 +157,7 @@ def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:
         return f"Not compared, because only 0 % of the {sides.name} is final and in the history.", []
     before = sum(sides.before.costs.values())
     change = total - before
-    size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices, ROUND_HALF_EVEN))))
+    size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices))))
     text = f"{signed(change)} bytes ({size}) against the {sides.name}."
     shares = [(len(side.costs), len(side.ids)) for side in (sides.after, sides.before)]
     if abs(Fraction(*shares[0]) - Fraction(*shares[1])) > Fraction(1, 100):

@@ -16,6 +16,7 @@ from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
 from ledgerframes.analysis._requests import requests, root_templates
 from ledgerframes.analysis.eras import breaks_between
+from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
@@ -89,7 +90,7 @@ def compare(
     min_requests : int, optional
         Least number of requests on both sides for a difference, at least 30 (default: 30).
     price : TrafficPrice, optional
-        List price of traffic, for the difference in coin.
+        List price of traffic after, for the difference in coin.
     rate : NetworkRate, optional
         The network's own rate, for the difference in coin.
     eras : DataFrame, optional
@@ -99,7 +100,7 @@ def compare(
     Raises
     ------
     UsageError
-        If the frames are of two networks or populations, or a price is of another kind.
+        If the frames are of two networks or populations, or a price is of another kind, or not that of the rounds after.
 
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
     many resamples. Costs depend on the number of validators, so a change need not come from the app
@@ -117,7 +118,7 @@ def compare(
     sides = [_rows(frames, kinds) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
-    values["coin_difference"] = _coin_difference(values["difference"], price, rate)
+    values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
     coverages = [rows[COST].notna().mean() for rows in sides]
     total, differ = values["change"].sum(), abs(coverages[0] - coverages[1]) > MAX_COVERAGE_DIFFERENCE
     has_contribution = by == "template" and total != 0 and not differ
@@ -231,11 +232,12 @@ def _verdict(before: pd.DataFrame, after: pd.DataFrame, difference: PercentileDi
     return "dearer" if difference.low and difference.low > 0 else "cheaper"
 
 
-def _coin_difference(differences: pd.Series, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
+def _coin_difference(differences: pd.Series, after: Frames, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
     if price is None and rate is None:
         return pd.Series(pd.NA, index=differences.index, dtype=decimals.DTYPE)
     price, rate = require_traffic_price(price), require_price(rate, NetworkRate, "rate")
     if rate is None:
         raise UsageError("Pass rate= too, because coin_difference follows from price= and rate=.")
     require_one_currency(price, rate)
+    require_prices_of_rounds(after, [price], "Pass that price, or compare with a part of the window.")
     return rate.coins(price.of_bytes(differences))

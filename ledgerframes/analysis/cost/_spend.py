@@ -26,9 +26,10 @@ SPEND = declare.Figure(
             grouping.PARTY,
             extra=(
                 declare.count("single_party_requests", "Requests that the party submitted alone."),
-                declare.cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+                declare.cost("single_party_traffic_cost", "Cost of its requests of one party. Missing if unknown."),
                 declare.cost(
-                    "shared_traffic_cost", "Cost of requests of several parties, each counted once, for the first by name."
+                    "shared_traffic_cost",
+                    "Cost of its requests of several, each counted once, for the first by name. Missing if unknown.",
                 ),
             ),
         ),
@@ -64,6 +65,7 @@ SPEND = declare.Figure(
         declare.cost("median", "Median cost per request.", "Median traffic cost"),
         declare.cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
         declare.cost("max", "Highest cost of a request.", "Highest traffic cost"),
+        declare.text("breaks", "Eras that begin within the time of the row, so that it mixes their costs. Missing without any."),
     ),
     has_periods=True,
 )
@@ -126,14 +128,15 @@ def spend(
         "median": median,
         "p95": p95,
         "max": largest,
+        "breaks": None if by == "era" else grouping.breaks(frames, rows, groups, eras),
         "coverage": coverage,
         "coverage_bytes": groups.coverage_bytes(costs, is_known),
     }
     if by == "party":
         is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
-        values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(costs, is_first & ~is_single & known(rows["party"]))
+        values["single_party_traffic_cost"] = groups.masked_total(costs, is_single)
+        values["shared_traffic_cost"] = groups.masked_total(costs, is_first & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
         values["confirmers"], values["informees"] = (

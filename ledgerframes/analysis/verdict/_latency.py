@@ -93,6 +93,7 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None, 
     computed = latency_values(rows, groups)
     values = {
         **groups.keys,
+        **grouping.covered_hours(frames, keys, every),
         **computed,
         **{name: missing_if_committed(frames, computed[name]) for name in OF_REJECTED},
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),

@@ -36,7 +36,7 @@ def _total(parties: pd.DataFrame) -> str:
     total, names = int(parties["weight"].sum()), [shorten(name) for name in parties["party"].head(MAX_PARTIES)]
     share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
     verb = "has" if len(names) == 1 else "have"
-    return f"A weight of {total:,} bytes for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
+    return f"A weight of {total:,} for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
 
 
 def _rewards(periods: Periods, prices: Prices) -> str:
@@ -61,9 +61,9 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     change = int(after.sum()) - int(before.sum())
     names = after.index.union(before.index)
     changes = after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)
-    text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
+    text = f"{signed(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
     if not change:
         return text
     name = str(changes.idxmax() if change > 0 else changes.idxmin())
     relative = f" ({signed_percent(int(changes[name]), int(before[name]))})" if name in before.index else " (new)"
-    return f"{text} {shorten(name)}: {signed(int(changes[name]))} bytes{relative}."
+    return f"{text} {shorten(name)}: {signed(int(changes[name]))}{relative}."

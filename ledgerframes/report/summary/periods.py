@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypedDict
 
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing
@@ -49,7 +49,7 @@ class Periods:
         if self.before is None:
             return f"Not compared, because the store does not have the {self.name}."
         for frames, name in ((self.after, "this window"), (self.before, f"the {self.name}")):
-            share = window_share(frames)
+            share = period_share(frames)
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""

@@ -72,14 +72,14 @@ def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
 def _total(costs: Costs, prices: Prices) -> str:
     if not costs.requests_with_cost:
         return f"The cost of none of the {pluralize(costs.requests, 'request')} is known."
-    is_at_least = costs.requests_with_cost < costs.requests
-    total = printing.at_least(costs.total) if is_at_least else costs.total
-    amount = prices.of_bytes(total, is_at_least=is_at_least)
+    amount = prices.of_bytes(costs.total)
     at_price = f", which is {amount} {prices.basis}" if amount else ""
-    if not is_at_least:
-        return f"{total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
+    if costs.requests_with_cost == costs.requests:
+        return f"{costs.total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
     known = printing.percent(costs.requests_with_cost, costs.requests)
-    return f"At least {total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
+    return (
+        f"At least {costs.total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
+    )
 
 
 def _highest(costs: Costs) -> str:

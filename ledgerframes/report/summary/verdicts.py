@@ -65,7 +65,7 @@ def _waste(frames: Frames, prices: Prices) -> str:
     if pd.isna(total.wasted_traffic_cost):
         return "Unknown."
     number = int(total.wasted_traffic_cost)
-    amount = prices.of_bytes(number, is_at_least=True)
+    amount = prices.of_bytes(number)
     at_price = f", which is {amount} at the list price" if amount else ""
     text = f"{number:,} known bytes{at_price}, {printing.share(total.share)} of the known cost."
     participants = cost.wasted(frames, by="participant", every=None).dropna(subset="submitting_participant_uid")
