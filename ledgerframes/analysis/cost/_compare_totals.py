@@ -1,0 +1,84 @@
+"""Total costs of two windows, and whether they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._groups import as_integers
+from ledgerframes.frames import Frames
+from ledgerframes.representation import describe_length
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.rounding import half_up
+
+MAX_COVERAGE_DIFFERENCE = 0.01
+DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
+
+
+def compare_totals(
+    totals: Sequence[tuple[int, int]], before: Frames, after: Frames, known_shares: Sequence[float]
+) -> dict[str, Any]:
+    """Return the changes of total costs, the lengths of the windows, and why the totals do not compare.
+
+    Parameters
+    ----------
+    totals : sequence of (int, int)
+        Known cost before and after, for each row.
+    before, after : Frames
+    known_shares : sequence of float
+        Share of the requests with a known cost, before and after.
+    """
+    lengths = [window_length(frames) for frames in (before, after)]
+    final = [window_share(frames) for frames in (before, after)]
+    reason = ", ".join(obstacles(lengths, final, known_shares))
+    changes = [second - first for first, second in totals]
+    have_one_length = lengths[0] == lengths[1]
+    return {
+        "change": as_integers(changes if have_one_length else [None] * len(changes), "change"),
+        "change_per_day": as_integers([_change_per_day(pair, lengths) for pair in totals], "change_per_day"),
+        "contribution": _contributions(changes) if not reason else np.nan,
+        "length_before": lengths[0],
+        "length_after": lengths[1],
+        "not_comparable": reason or None,
+        "coverage_time": _covered_by_both(lengths, final),
+    }
+
+
+def window_length(frames: Frames) -> timedelta | None:
+    """Return the length of the window, None without one."""
+    return frames.window.until - frames.window.since if frames.window else None
+
+
+def obstacles(lengths: Sequence[timedelta | None], final: Sequence[float], known_shares: Sequence[float]) -> Iterator[str]:
+    """Yield why the totals of two sides do not compare."""
+    if lengths[0] != lengths[1]:
+        yield f"windows of {describe_length(lengths[0])} and {describe_length(lengths[1])}"
+    for noun, shares in (("final", final), ("known costs", known_shares)):
+        if abs(shares[0] - shares[1]) > MAX_COVERAGE_DIFFERENCE:
+            yield f"{noun}: {printing.share(float(shares[0]))} before and {printing.share(float(shares[1]))} after"
+
+
+def _change_per_day(totals: tuple[int, int], lengths: Sequence[timedelta | None]) -> int | None:
+    first, second = (
+        Fraction(total * (DAY // MICROSECOND), length // MICROSECOND) if length else None
+        for total, length in zip(totals, lengths, strict=True)
+    )
+    return None if first is None or second is None else half_up(second - first)
+
+
+def _contributions(changes: Sequence[int]) -> list[float]:
+    total = sum(changes)
+    return [float(Fraction(each, total)) if total else np.nan for each in changes]
+
+
+def _covered_by_both(lengths: Sequence[timedelta | None], final: Sequence[float]) -> float:
+    """Return the part of the longer window that the side with less final time covers."""
+    if lengths[0] is None or lengths[1] is None:
+        return np.nan
+    longest = max(lengths[0], lengths[1])
+    return min(share * (length / longest) for share, length in zip(final, lengths, strict=True) if length is not None)
