@@ -575,7 +575,7 @@ def test_a_legend_names_no_line_without_a_point():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95"]
     assert "Without a value: p99" in " ".join(text.get_text() for text in ax.texts)
     parties = result("verdict.waited_for", "party")(3)
-    drawn = plot.verdict_waited_for(parties.assign(p_holm=1.0))
+    drawn = plot.verdict_waited_for(parties.assign(differs=pd.array([False] * 3, "boolean")))
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["as chance explains"]
 
 

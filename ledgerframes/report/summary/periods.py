@@ -24,14 +24,18 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The window of a report, the period of the same length before it, and the state.
+    """The window of a report, the period of the same length before it, the state, and a traffic balance.
 
-    The last two are None if the store does not have them, or the report does not need them.
+    What the store does not have, or the report does not need, is None. A balance is known only if a parameter of the report
+    gives it.
     """
 
     after: Frames
     before: Frames | None
     state: State | None = None
+    weeks: Frames | None = None  # the window and the weeks before it
+    participant: str = ""  # whose balance it is, empty for the one with the highest cost
+    balance: int = 0  # at the end of the window, in bytes
 
     @property
     def name(self) -> str:
