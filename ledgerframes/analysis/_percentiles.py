@@ -17,17 +17,17 @@ from ledgerframes.statistics.percentiles import least_count
 
 FEW_REQUESTS = declare.text(
     "few_requests_for",
-    "Percentiles in this row that rest on fewer requests than they need. Missing without any, as always without min_requests=.",
+    "Percentiles that rest on fewer requests than they need. Missing without any, and without min_requests=.",
 )
 
 
-def needs(percent: int, unit: str = "requests") -> str:
+def needs(percent: int, unit: str = " requests") -> str:
     """Return the sentence on when a percentile is missing.
 
     >>> needs(95)
     'Missing below 72 requests, or below min_requests=.'
     """
-    return f"Missing below {least_count(percent):,} {unit}, or below min_requests=."
+    return f"Missing below {least_count(percent):,}{unit}, or below min_requests=."
 
 
 def require_min_requests(min_requests: int | None) -> None:

@@ -35,7 +35,12 @@ def compare_totals(
     """
     lengths = [window_length(frames) for frames in (before, after)]
     final = [window_share(frames) for frames in (before, after)]
-    reason = ", ".join(obstacles(lengths, final, known_shares))
+    obstacles = (
+        *unequal_lengths(lengths[0], lengths[1]),
+        *unequal_shares("final", final[0], final[1]),
+        *unequal_shares("known costs", known_shares[0], known_shares[1]),
+    )
+    reason = ", ".join(obstacles)
     changes = [second - first for first, second in totals]
     have_one_length = lengths[0] == lengths[1]
     return {
@@ -54,13 +59,16 @@ def window_length(frames: Frames) -> timedelta | None:
     return frames.window.until - frames.window.since if frames.window else None
 
 
-def obstacles(lengths: Sequence[timedelta | None], final: Sequence[float], known_shares: Sequence[float]) -> Iterator[str]:
-    """Yield why the totals of two sides do not compare."""
-    if lengths[0] != lengths[1]:
-        yield f"windows of {describe_length(lengths[0])} and {describe_length(lengths[1])}"
-    for noun, shares in (("final", final), ("known costs", known_shares)):
-        if abs(shares[0] - shares[1]) > MAX_COVERAGE_DIFFERENCE:
-            yield f"{noun}: {printing.share(float(shares[0]))} before and {printing.share(float(shares[1]))} after"
+def unequal_lengths(before: timedelta | None, after: timedelta | None) -> Iterator[str]:
+    """Yield that two windows differ in length, if they do."""
+    if before != after:
+        yield f"windows of {describe_length(before)} and {describe_length(after)}"
+
+
+def unequal_shares(noun: str, before: float | None, after: float | None) -> Iterator[str]:
+    """Yield that two shares of what is known differ by more than 0.01, if they do."""
+    if before is not None and after is not None and abs(before - after) > MAX_COVERAGE_DIFFERENCE:
+        yield f"{noun}: {printing.share(float(before))} before and {printing.share(float(after))} after"
 
 
 def _change_per_day(totals: tuple[int, int], lengths: Sequence[timedelta | None]) -> int | None:

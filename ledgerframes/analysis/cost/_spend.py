@@ -42,9 +42,9 @@ SPEND = declare.Figure(
             (
                 declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
                 declare.integer(
-                    "confirmers", f"Median number of parties that can confirm the view. {needs(50, 'envelopes')}", "parties"
+                    "confirmers", f"Median number of parties that can confirm the view. {needs(50, ' envelopes')}", "parties"
                 ),
-                declare.integer("informees", f"Median number of parties that see the view. {needs(50, 'envelopes')}", "parties"),
+                declare.integer("informees", f"Median number of parties that see the view. {needs(50, ' envelopes')}", "parties"),
             ),
         ),
         "result": grouping.RESULT,

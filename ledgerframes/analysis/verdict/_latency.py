@@ -21,7 +21,7 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
     columns = []
     for name, percent in PERCENTS.items():
         columns += [
-            _duration(f"{prefix}{name}", f"Latency that {percent} % of the {noun} do not exceed. {needs(percent, 'of them')}"),
+            _duration(f"{prefix}{name}", f"Latency that {percent} % of the {noun} do not exceed. {needs(percent, '')}"),
             _duration(f"{prefix}{name}_low", f"Lower end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
             _duration(f"{prefix}{name}_high", f"Upper end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
         ]
