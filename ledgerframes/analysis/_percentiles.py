@@ -1,4 +1,4 @@
-"""Percentiles in results: how many requests they need, and the mark of those that rest on fewer.
+"""The number of requests that a percentile in a result needs, and its mark.
 
 The rule itself is :func:`ledgerframes.statistics.least_count`.
 """
@@ -37,7 +37,7 @@ def require_min_requests(min_requests: int | None) -> None:
 
 
 def few_requests(columns: Iterable[tuple[str, Integers, int]], min_requests: int | None) -> pd.Series | None:
-    """Return the names of the percentiles of each row that rest on fewer requests than they need.
+    """Return the names of the percentiles with too few requests, for each row.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ def coverage_note(frame: pd.DataFrame, fact: str = "Cost", unit: str = "requests
 
 
 def few_requests_note(frame: pd.DataFrame, columns: Sequence[str]) -> str:
-    """Return a note on percentiles that rest on fewer requests than they need, or an empty text."""
+    """Return a note on percentiles with too few requests, or an empty text."""
     marks = frame["few_requests_for"].dropna().str.split(", ").explode()
     names = [name for name in columns if name in set(marks)]
     return f"From few requests in some rows: {', '.join(names)}" if names else ""

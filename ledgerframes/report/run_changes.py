@@ -29,7 +29,7 @@ COVERAGE = ("final", "cost_coverage")
 
 @dataclass(frozen=True)
 class Basis:
-    """What the figures of a run rest on: the length of its window, and how much of it is known."""
+    """Length of a run's window, and the known share of its time and costs."""
 
     length: timedelta
     final: float | None

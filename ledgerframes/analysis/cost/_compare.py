@@ -126,8 +126,8 @@ def compare(
         If the frames are of two networks or populations, or a price is of another kind.
 
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
-    many resamples. Of many kinds, chance alone moves some out of their own interval, so ``judgment`` follows from the interval
-    for all kinds together. Costs depend on the number of validators, so a change need not come from the app
+    many resamples. Of many kinds, chance alone makes some seem dearer, so ``judgment`` follows from the interval for all kinds
+    together. Costs depend on the number of validators, so a change need not come from the app
     (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer one that both cover.
 

@@ -23,7 +23,7 @@ DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 def compare_totals(
     totals: Sequence[tuple[int, int]], before: Frames, after: Frames, known_shares: Sequence[float]
 ) -> dict[str, Any]:
-    """Return the changes of total costs, the lengths of the windows, and why the totals do not compare.
+    """Return the changes of total costs, and whether the two windows compare.
 
     Parameters
     ----------

@@ -90,8 +90,8 @@ def latency(
 
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
     not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
-    the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md), or
-    has no interval if `min_requests` asks for it.
+    the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md). With
+    `min_requests`, it is there without an interval.
 
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())

@@ -139,7 +139,7 @@ def latency_values(rows: pd.DataFrame, groups: Groups, min_requests: int | None 
 
 
 def _reason(doubt: str, *too_few: str) -> str:
-    """Return why figures of a group are missing, and the argument that shows percentiles of fewer requests."""
+    """Return why figures of a group are missing, and the argument that shows them."""
     advice = " (min_requests= shows them)" if any(too_few) else ""
     return ", ".join(filter(None, (doubt, *too_few))) + advice
 

@@ -65,7 +65,7 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     changes = (after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)).to_dict()
     movers = largest_movers({str(name): int(number) for name, number in changes.items()}, MAX_MOVERS)
     texts = [f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."]
-    for name, number in movers.named:
+    for name, number in movers.largest:
         relative = signed_percent(number, int(before[name])) if name in before.index else "new"
         texts.append(f"{shorten(name)}: {signed(number)} bytes ({relative}).")
     return " ".join(filter(None, [*texts, movers.describe_rest("app provider")]))

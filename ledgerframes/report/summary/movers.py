@@ -16,13 +16,13 @@ class Movers:
 
     Attributes
     ----------
-    named : tuple of (object, int)
+    largest : tuple of (object, int)
         The groups with the largest changes of either sign, and their changes, largest first.
     rest_count, rest : int
         Number of the other groups that changed, and the sum of their changes.
     """
 
-    named: tuple[tuple[Any, int], ...]
+    largest: tuple[tuple[Any, int], ...]
     rest_count: int
     rest: int
 
@@ -42,7 +42,7 @@ def largest_movers(changes: Mapping[Any, int], count: int) -> Movers:
     """Return the largest changes, with the largest rise and the largest fall in any case.
 
     >>> largest_movers({"a": 9, "b": 8, "c": -1, "d": 0, "e": 2}, 2)
-    Movers(named=(('a', 9), ('b', 8), ('c', -1)), rest_count=1, rest=2)
+    Movers(largest=(('a', 9), ('b', 8), ('c', -1)), rest_count=1, rest=2)
     """
     moved = sorted(((name, change) for name, change in changes.items() if change), key=lambda each: (-abs(each[1]), each[0]))
     first = moved[:count]

@@ -24,10 +24,10 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The window of a report, the period of the same length before it, the state, and a traffic balance.
+    """The window of a report, the period before it, and what else its head needs.
 
-    What the store does not have, or the report does not need, is None. A balance is known only if a parameter of the report
-    gives it.
+    The period before has the same length. Parts that the store does not have, or the report does not need, are None. A
+    balance is known only if a parameter of the report gives it.
     """
 
     after: Frames

@@ -130,7 +130,7 @@ def _coverage_note(before: Costs, after: Costs) -> str:
 
 
 def _parts(before: Costs, after: Costs) -> str:
-    """Return how much of the change is due to more requests, other costs, and other and new kinds.
+    """Return the parts of the change, such as more requests, other costs, and other kinds.
 
     The parts are bookkeeping. Whether a kind is dearer is for :func:`_judgments` to say.
     """
@@ -154,7 +154,7 @@ def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
 
 
 def _judgments(kinds: pd.DataFrame) -> str:
-    """Return how many kinds are clearly dearer or cheaper, an empty text if none has enough requests."""
+    """Return how many kinds are clearly dearer or cheaper, or an empty text."""
     counts = kinds["judgment"].value_counts()
     dearer, cheaper, unclear = (int(counts[name]) for name in ("dearer", "cheaper", "no clear change"))
     judged = dearer + cheaper + unclear
@@ -170,7 +170,7 @@ def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
     """Yield the kinds that changed most, up and down, each with what the figures tell of it."""
     movers = largest_movers({row.Index: int(row.change) for row in rows_of(kinds)}, MAX_KINDS)
     rows = {row.Index: row for row in rows_of(kinds)}
-    for index, change in movers.named:
+    for index, change in movers.largest:
         row = rows[index]
         yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed(change)} bytes, {_reason(row)}."
     yield movers.describe_rest("kind")
@@ -200,7 +200,7 @@ def _participants(before: Costs, after: Costs) -> str:
     sides = [_bytes_by_participant(side.participants) for side in (before, after)]
     changes = {name: sides[1].get(name, 0) - sides[0].get(name, 0) for name in dict.fromkeys([*sides[0], *sides[1]])}
     movers = largest_movers(changes, MAX_PARTICIPANTS)
-    texts = [f"{_payer(name)}: {signed(change)} bytes." for name, change in movers.named]
+    texts = [f"{_payer(name)}: {signed(change)} bytes." for name, change in movers.largest]
     return " ".join(filter(None, [*texts, movers.describe_rest("participant")]))
 
 

@@ -57,7 +57,7 @@ def _timeouts(overall: Any) -> str:
 
 
 def _who_differs(frames: Frames) -> str:
-    """Return the participants whose own rate differs from that of the others, an empty text for a single one."""
+    """Return the participants whose own rate differs from that of the others."""
     rows = verdict.outcomes(frames, by="participant").dropna(subset="submitting_participant_uid")
     if len(rows) < 2:
         return ""
@@ -94,7 +94,7 @@ def _against_the_rest(row: Any, rows: pd.DataFrame) -> str:
 
 
 def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list[str]]:
-    """Return the change of the rate, and what it is without the days that differ in its direction."""
+    """Return the change of the rate, also without the days that differ in its direction."""
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
     (before,) = rows_of(verdict.outcomes(periods.before))
