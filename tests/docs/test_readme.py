@@ -49,7 +49,7 @@ def assert_answers(shown: object, example: str) -> None:
     """A table that an example shows has rows, and one of latencies has its percentiles."""
     if isinstance(shown, pd.DataFrame):
         assert len(shown), example
-        percentiles = [name for name in ("p50", "p90", "p95", "p99") if name in shown]
+        percentiles = ["p50", "p90", "p95", "p99"] if "p50" in shown else []
         assert shown[percentiles].notna().all(axis=None), example
 
 

@@ -144,7 +144,7 @@ def compare(
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], price, rate)
-    values |= compare_totals(values.pop("totals"), before, after, [rows[COST].notna().mean() for rows in sides])
+    values |= compare_totals(values.pop("totals"), (before, after), sides)
     if by == "version":  # a request is in several rows, so the changes do not add up
         values["contribution"] = np.nan
     values["era"] = _eras_between(before, after, eras)

@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._groupings import bounds_of
 from ledgerframes.analysis._groups import as_integers
 from ledgerframes.frames import Frames
 from ledgerframes.representation import describe_length
@@ -21,7 +23,7 @@ DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
 
 def compare_totals(
-    totals: Sequence[tuple[int, int]], before: Frames, after: Frames, known_shares: Sequence[float]
+    totals: Sequence[tuple[int, int]], frames: Sequence[Frames], requests: Sequence[pd.DataFrame]
 ) -> dict[str, Any]:
     """Return the changes of total costs, and whether the two windows compare.
 
@@ -29,12 +31,12 @@ def compare_totals(
     ----------
     totals : sequence of (int, int)
         Known cost before and after, for each row.
-    before, after : Frames
-    known_shares : sequence of float
-        Share of the requests with a known cost, before and after.
+    frames, requests : sequence of Frames, sequence of DataFrame
+        Those before and after.
     """
-    lengths = [window_length(frames) for frames in (before, after)]
-    final = [window_share(frames) for frames in (before, after)]
+    lengths = [_window_length(*side) for side in zip(frames, requests, strict=True)]
+    final = [window_share(side) for side in frames]
+    known_shares = [float(rows["total_traffic_cost"].notna().mean()) for rows in requests]
     obstacles = (
         *unequal_lengths(lengths[0], lengths[1]),
         *unequal_shares("final", final[0], final[1]),
@@ -54,9 +56,12 @@ def compare_totals(
     }
 
 
-def window_length(frames: Frames) -> timedelta | None:
-    """Return the length of the window, None without one."""
-    return frames.window.until - frames.window.since if frames.window else None
+def _window_length(frames: Frames, requests: pd.DataFrame) -> timedelta | None:
+    """Return the length of the window, None without one. That of all history begins with it."""
+    if frames.window is None:
+        return None
+    since, until = bounds_of(frames, requests["record_time"])
+    return timedelta(microseconds=until - since)
 
 
 def unequal_lengths(before: timedelta | None, after: timedelta | None) -> Iterator[str]:
