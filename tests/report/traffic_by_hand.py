@@ -205,7 +205,7 @@ def parts_of_change(before: Stored, after: Stored) -> str:
     return f"It is made up of {listing(parts)}."
 
 
-def movers(changes: dict[Any, int], count: int, noun: str) -> tuple[list[tuple[Any, int]], list[str]]:
+def movers(changes: dict[Any, int], count: int, noun: str, unit: str = " bytes") -> tuple[list[tuple[Any, int]], list[str]]:
     """The largest changes with the largest rise and fall, and a sentence on the rest."""
     moved = sorted(((name, number) for name, number in changes.items() if number), key=lambda each: (-abs(each[1]), each[0]))
     named, others = moved[:count], moved[count:]
@@ -218,7 +218,7 @@ def movers(changes: dict[Any, int], count: int, noun: str) -> tuple[list[tuple[A
     if not others:
         return named, []
     nouns, together = (noun, "") if len(others) == 1 else (f"{noun}s", " together")
-    return named, [f"{len(others):,} other {nouns}: {signed(sum(number for _, number in others))} bytes{together}."]
+    return named, [f"{len(others):,} other {nouns}: {signed(sum(number for _, number in others))}{unit}{together}."]
 
 
 def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
