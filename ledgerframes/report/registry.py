@@ -160,7 +160,7 @@ REPORTS: dict[str, Report] = {
             parameters=create_model("Operations", **OPERATIONS, **TOP, **PRICES),
             needs_cost=True,
             needs_history=True,
-            subjects=("traffic", "verdicts"),
+            subjects=("balance", "traffic", "verdicts"),
         ),
         Report(
             name="weekly",

@@ -140,7 +140,7 @@ def sentence_on_budgets(stored: Stored, weeks: Stored) -> str:
     def p95(costs: list[int]) -> int:
         return sorted(costs)[-(-95 * len(costs) // 100) - 1]
 
-    limits = {kind: p95(costs) * 11 // 10 for kind, costs in costs_by_kind(weeks).items() if costs and kind[2]}
+    limits = {kind: p95(costs) * 11 // 10 for kind, costs in costs_by_kind(weeks).items() if len(costs) >= 72 and kind[2]}
     now = {kind: costs for kind, costs in costs_by_kind(stored).items() if kind in limits and len(costs) >= 72}
     worst = [(kind, p95(costs)) for kind, costs in now.items() if p95(costs) > limits[kind]]
     worst.sort(key=lambda each: (str(each[0][2]), str(each[0][3] or "")))
@@ -182,7 +182,8 @@ def sentence_on_kinds(sides: Sides) -> str:
         texts.append(f"{kind[3] or 'create'} +{percent(after - before, before)}")
     counts = Counter(verdicts.values())
     listed = f" ({', '.join(texts)})" if texts else ""
-    other = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in ("cheaper", "new", "gone"))
+    unclear = f"{counts['no clear change']:,} without a clear change, {counts['too few']:,} with too few requests"
+    other = f"{counts['cheaper']:,} cheaper, {unclear}, {counts['new']:,} new, {counts['gone']:,} gone"
     return f"Kinds of request: {len(dearer):,} dearer{listed}, {other}."
 
 

@@ -69,17 +69,13 @@ def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
 
 def test_a_dearer_kind_is_named_with_its_change() -> None:
     row: Any = SimpleNamespace(
-        verdict="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307, low=749, high=4405,
-        package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c", is_clear_after_correction=True,
+        judgment="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307,
+        low_all=749, high_all=4405, package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c",
     )  # fmt: skip
     assert _reason(row) == "108 requests (106 before), median cost +18.2 % (+749 to +4,405 bytes), with the new package bd3074d2"
-    row.is_clear_after_correction = False  # one of many kinds
-    assert _reason(row) == "108 requests (106 before), no clear change of the median cost"
-    row.verdict = "no clear change"
-    assert _reason(row) == "108 requests (106 before), no clear change of the median cost"
-    row.verdict = "too few"
-    assert _reason(row) == "108 requests (106 before)"
-    row.verdict = "new"
+    for row.judgment in ("no clear change", "too few"):
+        assert _reason(row) == "108 requests (106 before)"
+    row.judgment = "new"
     assert _reason(row) == "a new kind"
 
 

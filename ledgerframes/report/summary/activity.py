@@ -9,6 +9,7 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import activity
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
 from ledgerframes.report.tables import shorten
@@ -16,6 +17,7 @@ from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 MAX_PARTIES = 3
+MAX_MOVERS = 2
 
 
 def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
@@ -60,10 +62,10 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
         return f"Not compared, because no activity record of the {periods.name} is known."
     change = int(after.sum()) - int(before.sum())
     names = after.index.union(before.index)
-    changes = after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)
-    text = f"{signed(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
-    if not change:
-        return text
-    name = str(changes.idxmax() if change > 0 else changes.idxmin())
-    relative = f" ({signed_percent(int(changes[name]), int(before[name]))})" if name in before.index else " (new)"
-    return f"{text} {shorten(name)}: {signed(int(changes[name]))}{relative}."
+    changes = (after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)).to_dict()
+    movers = largest_movers({str(name): int(number) for name, number in changes.items()}, MAX_MOVERS)
+    texts = [f"{signed(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."]
+    for name, number in movers.largest:
+        relative = signed_percent(number, int(before[name])) if name in before.index else "new"
+        texts.append(f"{shorten(name)}: {signed(number)} ({relative}).")
+    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", unit="")]))
