@@ -99,7 +99,7 @@ class OffsetReader:
     def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
         buffer = _UpdateBuffer(rest, self.descending)
         try:
-            for response, page, tables, bad_items in self._iter_pages(rest, page_size):
+            for response, page, tables, bad_items in self.iter_pages(rest, page_size):
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
@@ -113,7 +113,7 @@ class OffsetReader:
             raise
         yield from buffer.flush()
 
-    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
+    def iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
         chain = PageChain(PAGE)

@@ -40,3 +40,7 @@ __all__ = [
     "show_text",
     "write_overview",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -69,3 +69,7 @@ __all__ = [
     "wilson",
     "within_window",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
