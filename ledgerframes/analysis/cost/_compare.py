@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def compare(
     before: Frames,
     after: Frames,
     *,
-    by: str = "template",
+    by: Literal["template", "version"] = "template",
     min_requests: int = LEAST_COUNT,
     price: TrafficPrice | None = None,
     rate: NetworkRate | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ ESTIMATE = declare.Figure(
 
 
 @ESTIMATE.document
-def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "template") -> pd.DataFrame:
+def estimate(actual: Frames, estimates: pd.DataFrame, *, by: Literal["template", "request"] | None = "template") -> pd.DataFrame:
     """Return the actual cost of requests next to the cost that was estimated for them.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -75,7 +76,7 @@ MIN_KNOWN = 30
 def spend(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["participant", "party", "template", "view", "result", "label", "era"] | None = None,
     every: str | None = None,
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,

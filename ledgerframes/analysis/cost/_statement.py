@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -54,13 +54,13 @@ STATEMENT = declare.Figure(
 def statement(
     frames: Frames,
     *,
-    by: str | None = "party",
+    by: Literal["participant", "party", "label"] | None = "party",
     every: str | None = "1mo",
     price: TrafficPrice,
     rate: NetworkRate | None = None,
     market: MarketRate | None = None,
     rounding: str = "0.01",
-    split: str | None = None,
+    split: Literal["equal", "first", "whole"] | None = None,
     min_coverage: float = MIN_COVERAGE,
     ledger: Frames | None = None,
     labels: pd.DataFrame | None = None,

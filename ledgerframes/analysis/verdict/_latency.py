@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -76,7 +78,14 @@ OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_h
 
 
 @LATENCY.document
-def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
+def latency(
+    frames: Frames,
+    *,
+    by: Literal["participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"]
+    | None = None,
+    every: str | None = None,
+    eras: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
