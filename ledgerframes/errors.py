@@ -6,9 +6,8 @@ LedgerframesError
 │   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
-│   ├─ AuthenticationError, PermissionDeniedError  401, 403
-│   ├─ NotFoundError, ConflictError  404, 409
-│   ├─ BusyError                     429
+│   ├─ AuthenticationError, PermissionDeniedError, NotFoundError  401, 403, 404
+│   ├─ ConflictError, BusyError      409, 429
 │   ├─ ServiceUnavailableError       502, 503, 504
 │   ├─ InternalServerError           any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses

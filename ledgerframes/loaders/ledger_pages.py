@@ -120,7 +120,7 @@ class OffsetReader:
         yield from buffer.flush()
 
     def iter_tables(self, offsets: OffsetRange, page_size: int) -> Iterator[dict[str, pa.Table]]:
-        """Yield the tables of each page of a range, or of each list of a participant without pages."""
+        """Yield the tables of each page of a range, or of each list without pages."""
         try:
             yield from (tables for _, _, tables, _ in self.iter_pages(offsets, page_size))
         except UnsupportedOperationError as error:  # of the first page
