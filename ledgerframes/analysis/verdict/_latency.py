@@ -100,7 +100,7 @@ def latency(
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True
     >>> hours = lf.verdict.latency(day, every="1h", min_requests=5)
-    >>> hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all()
+    >>> bool(hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all())
     True
     """
     keys = LATENCY.check(frames, by).key_names
