@@ -26,6 +26,11 @@ from ledgerframes.errors import UsageError
 
 __all__ = ["cumsum", "divide", "multiply", "total", "totals"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 DECIMAL_DIGITS = 10
 PRECISION = 38
 AMOUNT = pa.decimal128(PRECISION, DECIMAL_DIGITS)

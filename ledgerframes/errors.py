@@ -63,6 +63,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class LedgerframesError(Exception):
     """Base of all errors that ledgerframes raises."""
 

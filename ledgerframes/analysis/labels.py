@@ -13,6 +13,11 @@ from ledgerframes.errors import UsageError
 
 __all__ = ["apply", "read", "short"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 COLUMNS = ["id", "name", "group"]
 SEPARATOR = "::"
 MIN_CHARACTERS = 4

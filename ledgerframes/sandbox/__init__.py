@@ -19,3 +19,7 @@ except ModuleNotFoundError as error:  # of this extra, because the base installa
     ) from None
 
 __all__ = ["Dropped", "Faults", "Planted", "Sandbox", "serve"]
+
+
+def __dir__() -> list[str]:
+    return __all__

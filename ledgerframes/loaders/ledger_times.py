@@ -1,0 +1,96 @@
+"""Offsets of a participant's ledger by record time, for which its API has no operation.
+
+On one synchronizer, record times ascend with offsets, so that a few pages of one update each find the offset of a time. Between
+several synchronizers, the order can differ a little (docs/facts.md#record-times-and-offsets).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.datasets.registry import LEDGER
+from ledgerframes.errors import CoverageError
+from ledgerframes.extents import OffsetRange
+from ledgerframes.frames import Frames
+from ledgerframes.loaders.ledger_filter import LedgerFilter, pruned_through
+from ledgerframes.loaders.ledger_pages import OffsetReader
+from ledgerframes.network import Network
+from ledgerframes.windows import Window, iso
+
+MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates whose order by time is not that of their offsets
+
+
+def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
+    """Return the offsets of a window in a ledger that ends at an offset, by about 50 requests for one update each.
+
+    A window that begins before all that the participant has begins at 0, so that what is pruned is named as a gap.
+    """
+    pruned = pruned_through(reader.net)
+    oldest = _next_update(reader, pruned, end)
+    if oldest is None or window.since - MARGIN <= oldest[1]:
+        after = 0
+    else:
+        after = _last_before(reader, window.since - MARGIN, oldest[0], end)
+    through = _last_before(reader, window.until + MARGIN, max(after, pruned), end)
+    return reader.ledger_filter.offset_range(after, through)
+
+
+def _last_before(reader: OffsetReader, time: datetime, known: int, end: int) -> int:
+    """Return the last offset before the first update at a time or later, where all updates through `known` are earlier."""
+    last = stop = end
+    while known < stop:
+        middle = (known + stop) // 2
+        update = _next_update(reader, middle, stop)
+        if update is None:
+            stop = middle
+        elif update[1] < time:
+            known = update[0]
+        else:
+            last, stop = update[0] - 1, middle
+    return last
+
+
+def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, datetime] | None:
+    """Return offset and record time of the first update that can be decoded in a range of offsets."""
+    if after < through:
+        for _, _, tables, _ in reader.iter_pages(reader.ledger_filter.offset_range(after, through), 1):
+            for row in tables["ledger_updates"].select(["offset", "record_time"]).to_pylist():
+                return row["offset"], row["record_time"]
+    return None
+
+
+def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, end: int) -> OffsetRange:
+    """Return the offsets of a window in the store, which ends at an offset.
+
+    Raises
+    ------
+    CoverageError
+        If the store has no update at or after the end of the window, so that more of the window can be missing.
+    """
+    stored = net.store.snapshot(LEDGER, ledger_filter.offset_range(0, end))
+    rows = Frames(stored, ["ledger_updates"], offsets=(0, end)).scan("ledger_updates").to_table(["offset", "record_time"])
+    offsets, times = rows["offset"], rows["record_time"]
+    later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
+    if not len(later):
+        raise CoverageError(
+            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)}, so that it can lack some "
+            "before. Choose an earlier until=, or reconnect without offline=True.",
+            missing=(str(window),),
+        )
+    earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
+    after = pc.max(earlier).as_py() or 0
+    return ledger_filter.offset_range(after, max(after, pc.min(later).as_py() - 1))
+
+
+def require_order(frames: Frames) -> None:
+    """Raise CoverageError if record times differ from the order of offsets by so much that updates can be missing."""
+    times = frames.scan("ledger_updates").to_table(["offset", "record_time"]).sort_by("offset")["record_time"].cast(pa.int64())
+    delay = pc.max(pc.subtract(pc.cumulative_max(times), times)).as_py() if len(times) else 0
+    if timedelta(microseconds=delay) > MARGIN:
+        raise CoverageError(
+            f"Record times of {frames.network} differ from the order of offsets by {timedelta(microseconds=delay)}, "
+            "so that updates of the window can be missing. Pass after= and through= instead of times.",
+        )
