@@ -26,31 +26,28 @@ MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates 
 def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
     """Return the offsets of a window in a ledger that ends at an offset, by about 50 requests for one update each.
 
-    A window that begins before all that the participant has begins at 0, so that what is pruned is named as a gap.
+    The range also has one update before and one after, by which the store shows later that it has the whole window. If there is
+    none before, it begins at 0, so that what the participant has pruned is named as a gap.
     """
     pruned = pruned_through(reader.net)
-    oldest = _next_update(reader, pruned, end)
-    if oldest is None or window.since - MARGIN <= oldest[1]:
-        after = 0
-    else:
-        after = _last_before(reader, window.since - MARGIN, oldest[0], end)
-    through = _last_before(reader, window.until + MARGIN, max(after, pruned), end)
-    return reader.ledger_filter.offset_range(after, through)
+    earlier, _ = _neighbors(reader, window.since - MARGIN, pruned, end)
+    _, later = _neighbors(reader, window.until + MARGIN, earlier or pruned, end)
+    return reader.ledger_filter.offset_range(earlier - 1 if earlier else 0, later or end)
 
 
-def _last_before(reader: OffsetReader, time: datetime, known: int, end: int) -> int:
-    """Return the last offset before the first update at a time or later, where all updates through `known` are earlier."""
-    last = stop = end
-    while known < stop:
-        middle = (known + stop) // 2
-        update = _next_update(reader, middle, stop)
+def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -> tuple[int | None, int | None]:
+    """Return the offsets of the last update before a time and of the first at it or later, None without one in a range."""
+    earlier = later = None
+    while after < through:
+        middle = (after + through) // 2
+        update = _next_update(reader, middle, through)
         if update is None:
-            stop = middle
+            through = middle
         elif update[1] < time:
-            known = update[0]
+            earlier = after = update[0]
         else:
-            last, stop = update[0] - 1, middle
-    return last
+            later, through = update[0], middle
+    return earlier, later
 
 
 def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, datetime] | None:
