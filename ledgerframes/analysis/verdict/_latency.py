@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -81,7 +83,8 @@ OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_h
 def latency(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"]
+    | None = None,
     every: str | None = None,
     eras: pd.DataFrame | None = None,
     min_requests: int | None = None,
