@@ -2,15 +2,12 @@
 
 LedgerframesError
 ├─ TransportError                    no host sent a complete response
-│   ├─ RequestTimeoutError
-│   ├─ HostUnreachableError
+│   ├─ RequestTimeoutError, HostUnreachableError
 │   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
-│   ├─ AuthenticationError           401
-│   ├─ PermissionDeniedError         403
-│   ├─ NotFoundError                 404
-│   ├─ ConflictError                 409
+│   ├─ AuthenticationError, PermissionDeniedError  401, 403
+│   ├─ NotFoundError, ConflictError  404, 409
 │   ├─ BusyError                     429
 │   ├─ ServiceUnavailableError       502, 503, 504
 │   ├─ InternalServerError           any other 5xx

@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals, each of which ends a command with one line and its own exit code.
+"""Ctrl-C and other signals, which end a command with one line and an exit code.
 
 The first signal raises KeyboardInterrupt, so that everything cleans up as after Ctrl-C. Whatever comes of it, such as an error
 of a library that was interrupted, the signal is why the command ended. A later one ends the process at once: what is committed
@@ -79,7 +79,10 @@ def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) 
 
 
 def _leave_to_the_system() -> None:
-    """Let signals end the process at once, because Python has run all its code and would not notice them."""
+    """Let signals end the process at once.
+
+    Python has run all its code by then, and would not notice them.
+    """
     _handle(signal.SIG_DFL)
 
 

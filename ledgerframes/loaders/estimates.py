@@ -64,7 +64,10 @@ def _request_interval(net: Network, urls: Sequence[str]) -> tuple[Fraction, str]
 
 
 def _length(row: Mapping[str, object], ends: Mapping[int, int]) -> int | None:
-    """Return the microseconds of a window before the next migration began, or the length of a range of offsets."""
+    """Return the length of a window in microseconds, or of a range of offsets.
+
+    A window ends where the next migration begins.
+    """
     since, until, after, through = (row.get(name) for name in ("since", "until", "after", "through"))
     if isinstance(since, datetime) and isinstance(until, datetime):
         migration_id = row.get("migration_id")

@@ -135,7 +135,10 @@ def processes(count: int) -> Any:
 
 @contextmanager
 def _ignoring_ctrl_c() -> Iterator[None]:
-    """Let the processes that start inside ignore Ctrl-C, which a terminal also sends to them: the caller ends them."""
+    """Let processes that start inside ignore Ctrl-C.
+
+    A terminal sends it to them, too, but the caller ends them.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return

@@ -24,9 +24,9 @@ MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates 
 
 
 def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
-    """Return the offsets of a window in a ledger that ends at an offset, by about 50 requests for one update each.
+    """Return the offsets of a window in a ledger that ends at an offset.
 
-    The range also has one update before and one after, by which the store shows later that it has the whole window. If there is
+    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store shows later that it has the whole window. If there is
     none before, it begins at 0, so that what the participant has pruned is named as a gap.
     """
     pruned = pruned_through(reader.net)
@@ -36,7 +36,10 @@ def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
 
 
 def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -> tuple[int | None, int | None]:
-    """Return the offsets of the last update before a time and of the first at it or later, None without one in a range."""
+    """Return the offsets of the last update before a time and of the next one.
+
+    Each is None if a range of offsets has no such update.
+    """
     earlier = later = None
     while after < through:
         middle = (after + through) // 2
@@ -51,7 +54,10 @@ def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -
 
 
 def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, datetime] | None:
-    """Return offset and record time of the first update that can be decoded in a range of offsets."""
+    """Return offset and record time of the first update in a range of offsets.
+
+    Updates that cannot be decoded do not count.
+    """
     if after < through:
         for _, _, tables, _ in reader.iter_pages(reader.ledger_filter.offset_range(after, through), 1):
             for row in tables["ledger_updates"].select(["offset", "record_time"]).to_pylist():
@@ -67,14 +73,14 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
     CoverageError
         If the store has no update at or after the end of the window, so that more of the window can be missing.
     """
-    stored = net.store.snapshot(LEDGER, ledger_filter.offset_range(0, end))
-    rows = Frames(stored, ["ledger_updates"], offsets=(0, end)).scan("ledger_updates").to_table(["offset", "record_time"])
+    snapshot = net.store.snapshot(LEDGER, ledger_filter.offset_range(0, end))
+    rows = Frames(snapshot, ["ledger_updates"], offsets=(0, end)).scan("ledger_updates").to_table(["offset", "record_time"])
     offsets, times = rows["offset"], rows["record_time"]
     later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
     if not len(later):
         raise CoverageError(
-            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)}, so that it can lack some "
-            "before. Choose an earlier until=, or reconnect without offline=True.",
+            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)} that shows the window to be "
+            "complete. Choose an earlier until=, or reconnect without offline=True.",
             missing=(str(window),),
         )
     earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
@@ -83,7 +89,10 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
 
 
 def require_order(frames: Frames) -> None:
-    """Raise CoverageError if record times differ from the order of offsets by so much that updates can be missing."""
+    """Raise CoverageError if updates of a window can lie outside its offsets.
+
+    They can if the order of record times differs too much from that of offsets.
+    """
     times = frames.scan("ledger_updates").to_table(["offset", "record_time"]).sort_by("offset")["record_time"].cast(pa.int64())
     delay = pc.max(pc.subtract(pc.cumulative_max(times), times)).as_py() if len(times) else 0
     if timedelta(microseconds=delay) > MARGIN:

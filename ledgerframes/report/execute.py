@@ -85,7 +85,7 @@ def run_cells(
 
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
         seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
-        # All that a finished notebook leaves is written, so that its process need not be asked to end.
+        # A finished notebook has written all its files, so that its process needs no time to end.
         client = NotebookClient(book, kernel_name="python3", timeout=seconds, shutdown_kernel="immediate")
         _use_current_python(client, Path(socket_dir))
         try:
@@ -101,7 +101,7 @@ def run_cells(
 
 
 def _run_in_thread(client: NotebookClient, **options: Any) -> None:
-    """Run the cells until their end, or until Ctrl-C, after which the kernel has ended when KeyboardInterrupt is raised.
+    """Run the cells until their end or Ctrl-C, at which the kernel ends first.
 
     In the main thread, nbclient would replace the handlers of signals, and end the kernel below the cells that it still runs.
     """
@@ -119,7 +119,10 @@ def _run_in_thread(client: NotebookClient, **options: Any) -> None:
 
 
 async def _end(client: NotebookClient) -> None:
-    """End the kernel, which would print a traceback if it was asked to while it starts, and then the other tasks."""
+    """End the kernel and then the other tasks.
+
+    The kernel is killed, because an interrupt makes one that starts print a traceback.
+    """
     if client.km and client.km.provisioner and client.km.has_kernel:
         await client.km.provisioner.kill()
     others = asyncio.all_tasks() - {asyncio.current_task()}
