@@ -123,6 +123,9 @@ def _result(future: Future[R]) -> R:
 def processes(count: int) -> Any:
     """Return a pool of processes of this machine, which end when this process does."""
     from loky import ProcessPoolExecutor  # not with every import of the library
+    from loky.backend import resource_tracker
+
+    resource_tracker.ensure_running()  # its start unblocks Ctrl-C in this thread
 
     class Processes(ProcessPoolExecutor):  # type: ignore[misc]
         def submit(self, *arguments: Any, **options: Any) -> Future[Any]:

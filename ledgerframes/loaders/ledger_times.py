@@ -79,8 +79,8 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
     later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
     if not len(later):
         raise CoverageError(
-            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)} that shows the window to be "
-            "complete. Choose an earlier until=, or reconnect without offline=True.",
+            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)} to show that the window is complete. "
+            "Choose an earlier until=, or reconnect without offline=True.",
             missing=(str(window),),
         )
     earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
