@@ -26,8 +26,9 @@ MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates 
 def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
     """Return the offsets of a window in a ledger that ends at an offset.
 
-    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store shows later that it has the whole window. If there is
-    none before, it begins at 0, so that what the participant has pruned is named as a gap.
+    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store shows
+    later that it has the whole window. If there is none before, it begins at 0, so that what the participant has pruned is named
+    as a gap.
     """
     pruned = pruned_through(reader.net)
     earlier, _ = _neighbors(reader, window.since - MARGIN, pruned, end)
