@@ -9,8 +9,7 @@ LedgerframesError
 │   ├─ AuthenticationError, PermissionDeniedError  401, 403
 │   ├─ NotFoundError, ConflictError  404, 409
 │   ├─ BusyError                     429
-│   ├─ ServiceUnavailableError       502, 503, 504
-│   ├─ InternalServerError           any other 5xx
+│   ├─ ServiceUnavailableError, InternalServerError  502, 503, 504; any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
 │       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
 │       │   ├─ InvalidOffsetError    an offset below the minimum

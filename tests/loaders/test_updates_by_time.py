@@ -33,7 +33,7 @@ def test_a_window_has_the_rows_that_the_whole_ledger_has_in_it(seed: int, whole:
     since = times[chance.randrange(len(times) - 1)]
     until = since + pd.Timedelta(minutes=chance.choice([1, 30, 600, 3000]))
     net = lf.connect("sandbox", **WORLD, store=tmp_path)
-    frames = lf.load_updates(net, since=since, until=until)
+    frames = lf.load_updates(net, since=since, until=until, descending=seed % 2 == 1)
     assert_equal(every_table(frames), every_table(whole.between(since, until)))
     assert frames.window is not None and frames.window.since == since
     margin = pd.Timedelta(minutes=10)
