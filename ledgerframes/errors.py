@@ -6,10 +6,10 @@ LedgerframesError
 │   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
-│   ├─ AuthenticationError, PermissionDeniedError, NotFoundError  401, 403, 404
-│   ├─ ConflictError, BusyError      409, 429
-│   ├─ ServiceUnavailableError       502, 503, 504
-│   ├─ InternalServerError           any other 5xx
+│   ├─ AuthenticationError, PermissionDeniedError  401, 403
+│   ├─ NotFoundError, ConflictError  404, 409
+│   ├─ BusyError                     429
+│   ├─ ServiceUnavailableError, InternalServerError  502, 503, 504; any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
 │       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
 │       │   ├─ InvalidOffsetError    an offset below the minimum

@@ -89,7 +89,7 @@ def _require_jupyterlab() -> None:
 def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]) -> int:
     """Run JupyterLab until it ends, and return its exit code.
 
-    Ctrl-C reaches this process alone, which ends JupyterLab. JupyterLab itself would wait for a confirmation.
+    Ctrl-C reaches this process alone, which ends JupyterLab without a confirmation.
     """
     arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={directory.absolute()}", *options]
     sys.stdout.flush()

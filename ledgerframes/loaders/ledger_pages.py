@@ -119,14 +119,6 @@ class OffsetReader:
             raise
         yield from buffer.flush()
 
-    def iter_tables(self, offsets: OffsetRange, page_size: int) -> Iterator[dict[str, pa.Table]]:
-        """Yield the tables of each page of a range, or of each list without pages."""
-        try:
-            yield from (tables for _, _, tables, _ in self.iter_pages(offsets, page_size))
-        except UnsupportedOperationError as error:  # of the first page
-            lists = lists_instead(self.net.ledger, error)
-            yield from (tables for _, _, tables, _ in self.iter_pages(offsets, page_size, lists))
-
     def iter_pages(self, offsets: OffsetRange, page_size: int, lists: UpdateLists | None = None) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)

@@ -6,17 +6,20 @@ several synchronizers, the order can differ a little (docs/facts.md#record-times
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, UnsupportedOperationError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.ledger_filter import LedgerFilter, pruned_through
-from ledgerframes.loaders.ledger_pages import OffsetReader
+from ledgerframes.loaders.ledger_pages import DecodedPage, OffsetReader
+from ledgerframes.loaders.update_lists import lists_instead
 from ledgerframes.network import Network
 from ledgerframes.windows import Window, iso
 
@@ -26,10 +29,11 @@ MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates 
 def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
     """Return the offsets of a window in a ledger that ends at an offset.
 
-    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store
-    shows later that it has the whole window. If there is none before, it begins at 0, so that what the participant has pruned is
-    named as a gap.
+    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store shows
+    later that it has the whole window. If there is none before, it begins at 0, so that what the participant has pruned is named
+    as a gap.
     """
+    reader = replace(reader, descending=False)
     pruned = pruned_through(reader.net)
     earlier, _ = _neighbors(reader, window.since - MARGIN, pruned, end)
     _, later = _neighbors(reader, window.until + MARGIN, earlier or pruned, end)
@@ -60,10 +64,18 @@ def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, d
     Updates that cannot be decoded do not count.
     """
     if after < through:
-        for tables in reader.iter_tables(reader.ledger_filter.offset_range(after, through), 1):
+        for _, _, tables, _ in _iter_small_pages(reader, reader.ledger_filter.offset_range(after, through)):
             for row in tables["ledger_updates"].select(["offset", "record_time"]).to_pylist():
                 return row["offset"], row["record_time"]
     return None
+
+
+def _iter_small_pages(reader: OffsetReader, offsets: OffsetRange) -> Iterator[DecodedPage]:
+    """Yield pages of one update, or lists of a participant that has no pages."""
+    try:
+        yield from reader.iter_pages(offsets, 1)
+    except UnsupportedOperationError as error:
+        yield from reader.iter_pages(offsets, 1, lists_instead(reader.net.ledger, error))
 
 
 def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, end: int) -> OffsetRange:
@@ -80,8 +92,8 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
     later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
     if not len(later):
         raise CoverageError(
-            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)}, which would show that the "
-            "window is complete. Choose an earlier until=, or reconnect without offline=True.",
+            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)} to show that the window is "
+            "complete. Choose an earlier until=, or reconnect without offline=True.",
             missing=(str(window),),
         )
     earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
