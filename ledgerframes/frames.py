@@ -20,7 +20,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
-from ledgerframes.row_filters import RowFilter, SecondVerdicts
+from ledgerframes.row_filters import RowFilter
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
@@ -83,8 +83,8 @@ class Frames:
         self._failed = dict(failed)
         self._population = population
         self._committed_ids = committed_ids
-        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets, is_chosen)
-        self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
+        ids = None if update_ids is None else pa.array(update_ids, pa.string())
+        self._filter = RowFilter(window, ids, offsets, is_chosen, source.second_verdicts)
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- properties -------------------------------------------------------------------------------------------------
@@ -155,6 +155,15 @@ class Frames:
         clipped["since"] = clipped["since"].mask(clipped["since"] < window.since, pd.Timestamp(window.since))
         clipped["until"] = clipped["until"].mask(clipped["until"] > window.until, pd.Timestamp(window.until))
         return clipped
+
+    @property
+    def missing_before(self) -> tuple[Window, ...]:
+        """Time before the window that is not in the store, so that a request can have had its first verdict then.
+
+        A later verdict on such a request counts as its first (docs/facts.md#second-verdicts). Frames from the start of the
+        history have none, and those by id or by offset, to which the question does not apply.
+        """
+        return tuple(each.window for each in self._source.missing_before)
 
     @property
     def problems(self) -> pd.DataFrame:

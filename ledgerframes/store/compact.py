@@ -220,7 +220,7 @@ def _iter_parts(location: Location, dataset: Dataset, merge: Merge) -> Iterator[
 
 
 def _row_counts(segment: Segment) -> Counter[str]:
-    return Counter({table: file.rows for table, file in segment.files.items()})
+    return Counter({table: file.rows for table, file in segment.row_files.items()})
 
 
 def _iter_row_groups(location: Location, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
