@@ -71,7 +71,8 @@ def _without_repeats(positions: Positions) -> Positions:
 def _differ(some: Positions, others: Positions) -> npt.NDArray[np.bool_]:
     """Return whether positions differ, which NumPy compares faster by field."""
     differs = [some[name] != others[name] for name in ("update_hash", "migration_id", "record_time")]
-    return np.logical_or.reduce(differs)
+    any_differs: npt.NDArray[np.bool_] = np.logical_or.reduce(differs)
+    return any_differs
 
 
 def repeated_hashes(positions: Positions) -> Hashes:
