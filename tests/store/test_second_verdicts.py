@@ -112,7 +112,10 @@ def test_pruned_history_still_counts(store: Store) -> None:
     prune(store, before=from_microseconds(10), min_age=timedelta(0))
     assert read(store) == [("b", 16)]
     compact(store)
-    assert read(store) == [("b", 16)]
+    put(store, 20, 30, ("a", 25), ("c", 26))
+    assert read(store) == [("b", 16), ("c", 26)]
+    put(store, 0, 10, ("a", 5))
+    assert (read(store), saved(store)) == ([("a", 5), ("b", 16), ("c", 26)], [("a", 15), ("a", 25)])
 
 
 def test_compaction_changes_nothing(store: Store) -> None:
