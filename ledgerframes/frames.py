@@ -158,10 +158,9 @@ class Frames:
 
     @property
     def missing_before(self) -> tuple[Window, ...]:
-        """Time before the window that is not in the store, so that a request can have had its first verdict then.
+        """Time before the window that is not in the store, empty for frames by id or by offset.
 
-        A later verdict on such a request counts as its first (docs/facts.md#second-verdicts). Frames from the start of the
-        history have none, and those by id or by offset, to which the question does not apply.
+        A request can have had its first verdict then, and a later one counts as the first (docs/facts.md#second-verdicts).
         """
         return tuple(each.window for each in self._source.missing_before)
 

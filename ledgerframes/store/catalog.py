@@ -270,7 +270,7 @@ def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: 
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str, *, is_compared: bool = True) -> None:
-    """Add a segment with its files, whose events are compared with those of the others in the same transaction."""
+    """Add a segment with its files, and whether its events were compared with others."""
     row, keys = _row(segment), segment.extent.keys
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -307,7 +307,7 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
-    """Replace several segments by one of the same events if all still exist, and return whether they do."""
+    """Replace several segments by one if all of them still exist, and return whether they do."""
     query = "SELECT compared FROM segments WHERE segment_id = ?"
     rows = [connection.execute(query, [segment.segment_id]).fetchone() for segment in old]
     if None in rows:

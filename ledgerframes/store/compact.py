@@ -137,7 +137,7 @@ class Merge:
 
     @classmethod
     def of(cls, segments: Sequence[Segment]) -> Merge:
-        """Return the merge of segments that belong together, whatever their size."""
+        """Return the merge of segments of any size that belong together."""
         merge = cls(segments[0])
         for segment in segments[1:]:
             if not merge.try_append(segment, sys.maxsize):

@@ -1,4 +1,4 @@
-"""Positions of events, each with a hash of its update id, so that those of one id are found without reading ids."""
+"""Positions of events, each with a hash of its update id."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def from_table(rows: pa.Table) -> Positions:
 
 
 def later_events(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the events of tables whose update id has an earlier event, by migration, record time and id."""
+    """Return the events of tables whose update id has an earlier event, in order."""
     hashes = repeated_hashes(distinct([positions_of(rows) for rows in tables]))
     if not len(hashes):
         return NO_EVENTS

@@ -1,7 +1,7 @@
-"""Events of a request that has an earlier one, found when a segment is committed and kept in the catalog.
+"""Events of requests that have an earlier one, as the catalog keeps them.
 
-See docs/facts.md#second-verdicts. An event stays a second verdict if the segment with the first is dropped. Only a segment that
-covers the time of the first, and does not have it, shows that it was none.
+They are found when a segment is committed (docs/facts.md#second-verdicts). An event stays a second verdict if the segment with the
+first is dropped. Only a segment that covers the time of the first, and does not have it, shows that it was none.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ IS_WITHIN = "{0}migration_id = ? AND {0}record_time >= ? AND {0}record_time < ?"
 
 
 def second_verdicts(connection: sqlite3.Connection, dataset: Dataset) -> pa.Table:
-    """Return migration, record time and update id of the second verdicts of a dataset, in order."""
+    """Return the position and id of each second verdict of a dataset, in order."""
     if not _is_compared(dataset):
         return NO_EVENTS
     query = "SELECT migration_id, record_time, update_id FROM second_verdicts WHERE family = ? ORDER BY 1, 2, 3"
@@ -75,7 +75,7 @@ def _is_compared(dataset: Dataset) -> bool:
 
 
 def uncompared_segments(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
-    """Return the ids of segments of these datasets that were never compared with the others, with their rows."""
+    """Return the segments of these datasets that were never compared, with their rows."""
     rows = "(SELECT coalesce(max(rows), 0) FROM files WHERE files.segment_id = segments.segment_id)"
     query = f"SELECT segment_id, {rows} FROM segments WHERE compared = 0 AND {IN_FAMILY} ORDER BY segment_id"  # noqa: S608
     return dict(map(tuple, connection.execute(query, [json.dumps(names)])))
@@ -91,7 +91,7 @@ def find_second_verdicts(
     new: Collection[str],
     extents: Sequence[Extent] = (),
 ) -> None:
-    """Find the second verdicts that new segments have, and those of which new segments have the first.
+    """Find the second verdicts that new segments have, or have the first of.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _batches(rows: Mapping[str, int]) -> Iterator[list[str]]:
 
 
 def _ids_within(connection: sqlite3.Connection, family: str, extents: Iterable[Extent]) -> pa.ChunkedArray:
-    """Return the ids of known second verdicts that are in one of these windows, or have their first there."""
+    """Return the ids of known second verdicts with an event in one of these windows."""
     is_within = f"({IS_WITHIN.format('')}) OR ({IS_WITHIN.format('first_')})"
     query = f"SELECT update_id FROM second_verdicts WHERE family = ? AND ({is_within})"  # noqa: S608  (constant text)
     ids: set[str] = set()

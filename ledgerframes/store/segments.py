@@ -52,7 +52,7 @@ class SegmentFile(NamedTuple):
 class SegmentWriter:
     """Writer of the files of one segment, batch by batch.
 
-    A table without rows has no file. The positions of the events in `event_tables` get a file of their own. The files are not
+    A table without rows has no file. The positions of the events in `event_tables` are in another file. The files are not
     visible until a catalog names them. A ``with`` block deletes partial files on an error. Their name without the suffix is made
     of numbers, never of text from the network.
     """

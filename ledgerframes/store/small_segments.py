@@ -1,6 +1,6 @@
-"""Merges of small neighbours after a sync, so that many small syncs read like one.
+"""Merges of small neighbors after a sync, so that many small syncs read like one.
 
-A merge takes at least five neighbours of which none has more than half of all rows. So each row that is written again is in a
+A merge takes at least five neighbors of which none has more than half of all rows. So each row that is written again is in a
 segment at least twice as large, which happens a limited number of times, and at most a few segments of each size are left. The
 segments of a day are merged once more when the day is complete.
 """
@@ -45,7 +45,7 @@ def plan_small_merges(segments: Sequence[Segment]) -> list[Merge]:
 
 
 def _parts_to_merge(segments: Sequence[Segment]) -> list[Sequence[Segment]]:
-    """Return the parts of neighbours that are worth a second write.
+    """Return the parts of neighbors that are worth a second write.
 
     Where one has more than half of the rows, the parts are to its left and right.
     """

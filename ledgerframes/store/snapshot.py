@@ -70,7 +70,7 @@ class StoreSnapshot:
 
     @property
     def digest(self) -> str:
-        """Digest of the digests of all files, in order, and of the second verdicts, which identifies the rows exactly."""
+        """Digest of all files, in order, and of the second verdicts, which identifies the rows."""
         text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.row_files.items()))
         text += "".join(f"{event};" for event in self.second_verdicts.to_pylist() if self._may_have(event["record_time"]))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -45,7 +45,7 @@ class Schema:
         return [statement.strip() for script in scripts for statement in script.split(";") if statement.strip()]
 
     def has_intact_seal(self, connection: sqlite3.Connection, version: int | None = None) -> bool:
-        """Return whether the rows are those of the last write, in a file of this version, the latest by default."""
+        """Return whether the rows of a file of this version are those of the last write."""
         queries = self._sealed_queries(version)
         if not queries:
             return True
@@ -62,7 +62,7 @@ class Schema:
             connection.execute("DELETE FROM seal")
             connection.execute("INSERT INTO seal VALUES (?)", [digest])
 
-    def seal_again(self, connection: sqlite3.Connection) -> None:
+    def reseal(self, connection: sqlite3.Connection) -> None:
         """Seal the rows after an upgrade, if they were sealed before it."""
         seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")] if self._sealed_queries() else []
         if seals not in ([], [UNSEALED]):
@@ -145,7 +145,7 @@ class Database:
             for statement in self.schema.script(version):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {self.schema.version}")
-            self.schema.seal_again(connection)
+            self.schema.reseal(connection)
 
     def _require_intact_seal(self, connection: sqlite3.Connection) -> None:
         if not self.schema.has_intact_seal(connection):

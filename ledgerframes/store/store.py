@@ -214,7 +214,7 @@ class Store:
     def _replace_provisional(
         self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
     ) -> list[Segment]:
-        """Remove the provisional rows that the new segment covers, and return segments of the others."""
+        """Remove provisional rows that the new segment covers, and return segments of the others."""
         replaced = [old for old in provisional if new.extent.overlaps(old.extent)]
         retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new.extent])]
         for part in retained:
@@ -236,7 +236,7 @@ class Store:
         return [each for each in self.datasets.values() if each.family == dataset.family]
 
     def _compare_older_segments(self, datasets: Iterable[Dataset]) -> None:
-        """Find the second verdicts in segments of earlier versions, and in those that could not be read before."""
+        """Find the second verdicts in segments that were never compared with others."""
         for dataset in datasets:
             if dataset.event_tables and self._uncompared(dataset):
                 with self.catalog.write_transaction() as connection:
@@ -284,7 +284,7 @@ class Store:
 def _snapshot(
     connection: sqlite3.Connection, dataset: Dataset, overlapping: Window | Extent | None
 ) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...]]:
-    """Return the segments of a dataset, its second verdicts, and what is not in the store before a window."""
+    """Return segments and second verdicts of a dataset, and what is missing before a window."""
     missing: list[MigrationWindow] = []
     if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
         before = Window(START_OF_TIME, overlapping.since)

@@ -1,4 +1,4 @@
-"""Merges of small neighbours after a sync."""
+"""Merges of small neighbors after a sync."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sizes(store: Store) -> list[int]:
     return [segment.rows // 2 for segment in store.segments(EVENTS)]  # two tables have a row for each event
 
 
-def test_five_neighbours_of_one_size_become_one(store: Store) -> None:
+def test_five_neighbors_of_one_size_become_one(store: Store) -> None:
     spans(store, *range(MIN_COUNT))
     merge_small_segments(store, EVENTS)
     assert sizes(store) == [1] * (MIN_COUNT - 1)
@@ -40,7 +40,7 @@ def test_five_neighbours_of_one_size_become_one(store: Store) -> None:
     assert_equal(frames(store), before)
 
 
-def test_a_large_neighbour_is_not_written_again(store: Store) -> None:
+def test_a_large_neighbor_is_not_written_again(store: Store) -> None:
     spans(store, 0, 20, 21, 22, 23, 24, 25)
     merge_small_segments(store, EVENTS)
     assert sizes(store) == [20, 5]
