@@ -235,16 +235,14 @@ class Store:
         """Return the datasets with the same events."""
         return [each for each in self.datasets.values() if each.family == dataset.family]
 
-    def _compare_older_segments(self, datasets: Iterable[Dataset]) -> None:
-        """Find the second verdicts in segments that were never compared with others."""
-        for dataset in datasets:
-            if dataset.event_tables and self._uncompared(dataset):
-                with self.catalog.write_transaction() as connection:
-                    compare_older_segments(connection, self.location, self._family(dataset))
-
-    def _uncompared(self, dataset: Dataset) -> bool:
-        family = tuple(each.name for each in self._family(dataset))
-        return not UNREADABLE.issuperset(self.catalog.read(uncompared_segments, family))
+    def compare_segments(self) -> None:
+        """Find the second verdicts in segments that were never compared, as those of earlier versions."""
+        datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
+        if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
+            return
+        with self.catalog.write_transaction() as connection:
+            for family in {dataset.family: self._family(dataset) for dataset in datasets}.values():
+                compare_older_segments(connection, self.location, family)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -263,7 +261,7 @@ class Store:
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
-        self._compare_older_segments([dataset])
+        self.compare_segments()
         return StoreSnapshot(self.network, self.location, *self.catalog.read(_snapshot, dataset, overlapping))
 
     def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
@@ -271,12 +269,12 @@ class Store:
         if not segments:
             return StoreSnapshot(self.network, self.location, ())
         dataset = self.datasets[segments[0].dataset]
-        self._compare_older_segments([dataset])
+        self.compare_segments()
         return StoreSnapshot(self.network, self.location, tuple(segments), self.catalog.read(second_verdicts, dataset))
 
     def freeze(self, target: Path) -> Store:
         """Copy the catalog, and return a store that can be read until its files are pruned."""
-        self._compare_older_segments(self.datasets.values())
+        self.compare_segments()
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
 
