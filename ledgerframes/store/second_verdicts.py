@@ -45,8 +45,6 @@ logger = logging.getLogger("ledgerframes")
 MAX_CACHED_ROWS = 5_000_000  # 24 bytes each
 BATCH_ROWS = 2_000_000  # of segments that an earlier version has written, and that are compared together
 Position = tuple[int, int]  # migration and record time
-
-
 Files = Mapping[str, SegmentFile]  # of one segment, by table
 
 IN_FAMILY = "dataset IN (SELECT value FROM json_each(?))"
@@ -125,11 +123,13 @@ def compare_older_segments(connection: sqlite3.Connection, location: Location, d
 def _batches(rows: Mapping[str, int]) -> Iterator[list[str]]:
     """Yield ids of segments with about as many rows together as a batch may have."""
     batch: list[str] = []
+    size = 0
     for segment_id, count in rows.items():
-        if batch and sum(rows[each] for each in batch) + count > BATCH_ROWS:
+        if batch and size + count > BATCH_ROWS:
             yield batch
-            batch = []
+            batch, size = [], 0
         batch.append(segment_id)
+        size += count
     if batch:
         yield batch
 
@@ -199,16 +199,14 @@ class _StoredEvents:
 
     def positions(self, segment_id: str) -> Positions:
         """Return the positions of the events of a segment, none if a file is damaged."""
-        if (positions := _CACHE.get(segment_id)) is not None:
-            return positions
-        try:
-            positions = self._read_positions(self.files.get(segment_id, {}))
-        except StoreError as error:
-            self._note_damage(segment_id, error)
-            return NO_POSITIONS
-        while _CACHE and sum(map(len, list(_CACHE.values()))) + len(positions) > MAX_CACHED_ROWS:
-            _CACHE.pop(next(iter(_CACHE)), None)
-        _CACHE[segment_id] = positions
+        positions = _CACHE.get(segment_id)
+        if positions is None:
+            try:
+                positions = self._read_positions(self.files.get(segment_id, {}))
+            except StoreError as error:
+                self._note_damage(segment_id, error)
+                return NO_POSITIONS
+            _CACHE.add(segment_id, positions)
         return positions
 
     def _read_positions(self, files: Files) -> Positions:
@@ -256,5 +254,28 @@ class _StoredEvents:
         self._connection.execute("UPDATE segments SET compared = 0 WHERE segment_id = ?", [segment_id])
 
 
-_CACHE: dict[str, Positions] = {}  # by segment, which never change
+class _PositionCache:
+    """Positions of the events of segments, which never change."""
+
+    def __init__(self) -> None:
+        self._positions: dict[str, Positions] = {}
+        self._rows = 0
+
+    def get(self, segment_id: str) -> Positions | None:
+        """Return the positions of a segment, or None if they are not in memory."""
+        return self._positions.get(segment_id)
+
+    def add(self, segment_id: str, positions: Positions) -> None:
+        """Keep the positions of a segment, instead of all others if these are too many."""
+        if self._rows + len(positions) > MAX_CACHED_ROWS:
+            self.clear()
+        self._positions[segment_id] = positions
+        self._rows += len(positions)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._positions, self._rows = {}, 0
+
+
+_CACHE = _PositionCache()
 UNREADABLE: set[str] = set()  # segments that this process could not compare
