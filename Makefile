@@ -33,7 +33,7 @@ reports: report  ## Publish all five reports over last week of the embedded sand
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) --param balance=20000000
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out $(REPORTS) --param 'market=0.15 USD/coin'
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \
-		--param 'price=60 USD/MB' --param 'rate=0.16 USD/coin' --param 'market=0.15 USD/coin'
+		--param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin' --param 'market=0.15 USD/coin'
 
 test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal

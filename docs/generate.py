@@ -325,7 +325,8 @@ def operations_page() -> str:
             for part in (
                 each.since and f"since {each.since}",
                 each.changed and f"changed {each.changed}",
-                each.deprecated and f"deprecated: {each.deprecated}",
+                each.until and f"removed in {each.until}",
+                each.deprecated and f"{'use' if each.until else 'deprecated'}: {each.deprecated}",
             )
             if part
         )

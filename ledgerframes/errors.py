@@ -38,16 +38,18 @@ LedgerframesError
 ├─ ReportError                       a report's notebook that failed
 └─ UsageError                        a call that cannot work, such as a wrong type or an unknown name
 
-Facts are attributes, and the message ends with the next step. No message, attribute or repr contains a token.
+Facts are attributes, and the message ends with the next step. No message, attribute, repr or cause contains a token.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from ledgerframes.control_characters import escape_control
+from ledgerframes.hidden_tokens import hide_in_chain, hide_in_value, hide_tokens
 
 __all__ = [
     "AlreadyExistsError", "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "ContractNotFoundError",
@@ -65,7 +67,11 @@ class LedgerframesError(Exception):
     """Base of all errors that ledgerframes raises."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(escape_control(message))  # which quotes text of a network
+        super().__init__(escape_control(hide_tokens(message)))  # which quotes text of a network
+        hide_in_chain(sys.exception())  # from which this error is raised
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, hide_in_value(value))
 
 
 class TransportError(LedgerframesError):
@@ -83,8 +89,7 @@ class TransportError(LedgerframesError):
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "") -> None:
         super().__init__(message)
-        self.endpoint = endpoint
-        self.host = host
+        self.endpoint, self.host = endpoint, host
 
 
 class RequestTimeoutError(TransportError):
@@ -136,10 +141,7 @@ class ServiceError(LedgerframesError):
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "", status: int = 0, detail: str = "") -> None:
         super().__init__(message)
-        self.endpoint = endpoint
-        self.host = host
-        self.status = status
-        self.detail = detail
+        self.endpoint, self.host, self.status, self.detail = endpoint, host, status, detail
 
 
 class BadRequestError(ServiceError):
@@ -189,8 +191,8 @@ class LedgerError(ServiceError):
     ----------
     code, category, cause : str, int, str
         The ledger's code, category (1 to 14) and text of the error; ``NA`` and -1 if the ledger hides them.
-    context, resources, retry_info
-        Further facts, kind and name of the objects concerned, and when to retry, as text.
+    grpc_code_value, context, resources, retry_info
+        Code in gRPC, further facts, kind and name of the objects concerned, and when to retry, as text.
     correlation_id, trace_id : str or None
         Ids of the request in the participant's log.
     definite_answer : bool or None
@@ -205,6 +207,7 @@ class LedgerError(ServiceError):
     correlation_id: str | None = None
     trace_id: str | None = None
     retry_info: str | None = None
+    grpc_code_value: int | None = None
     definite_answer: bool | None = None
 
 
@@ -262,13 +265,12 @@ class UnknownTemplateError(LedgerNotFoundError):
 class UnsupportedOperationError(LedgerError, NotFoundError):
     """The participant does not have this operation.
 
-    Attributes
-    ----------
-    required_version, actual_version : str
-        Version of the ledger API that the operation needs, and the participant's. Empty if unknown.
+    `required_version` is the first version of the ledger API with the operation, `removed_version` the first without it again,
+    and `actual_version` the participant's. Each is empty if unknown.
     """
 
     required_version: str = ""
+    removed_version: str = ""
     actual_version: str = ""
 
 
@@ -315,8 +317,7 @@ class DecodeError(LedgerframesError):
         self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "", kind: str = ""
     ) -> None:
         super().__init__(message)
-        self.endpoint, self.json_path = endpoint, json_path
-        self.column, self.update_id, self.kind = column, update_id, kind
+        self.endpoint, self.json_path, self.column, self.update_id, self.kind = endpoint, json_path, column, update_id, kind
 
 
 class StoreError(LedgerframesError):

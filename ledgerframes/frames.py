@@ -18,7 +18,7 @@ from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.population import Population, narrow_population
+from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
@@ -79,10 +79,8 @@ class Frames:
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
-        self._unknown_ids = tuple(unknown_ids)
-        self._failed = dict(failed)
-        self._population = population
-        self._committed_ids = committed_ids
+        self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
+        self._population, self._committed_ids = population, committed_ids
         ids = None if update_ids is None else pa.array(update_ids, pa.string())
         self._filter = RowFilter(window, ids, offsets, is_chosen, source.second_verdicts)
         self._read: dict[str, pd.DataFrame] = {}
@@ -158,18 +156,14 @@ class Frames:
 
     @property
     def missing_before(self) -> tuple[Window, ...]:
-        """Time before the window that is not in the store, empty for frames by id or by offset.
-
-        A request can have had its first verdict then, and a later one counts as the first (docs/facts.md#second-verdicts).
-        """
+        """Time before the window that is not in the store, when requests can have had a first verdict."""
         return tuple(each.window for each in self._source.missing_before)
 
     @property
     def problems(self) -> pd.DataFrame:
         """The rows that these frames exclude, counted by problem and table.
 
-        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example. A second verdict on a request is excluded
-        with all rows of its event (docs/facts.md#second-verdicts).
+        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example (docs/facts.md#second-verdicts).
         """
         return self._filter.problems(self._source, self._tables)
 
@@ -284,6 +278,9 @@ class Frames:
             raise UsageError(f"These frames have no table {table!r}. Choose from {', '.join(self._tables)}.")
         return table_spec(table)
 
+    def _ids(self, table: str) -> pa.ChunkedArray:
+        return self._rows(table_spec(table), ["update_id"])["update_id"]
+
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         # Rows of no columns have no number, so that one is always read.
         is_sorted = self._source.is_sorted and spec.is_presorted
@@ -317,13 +314,12 @@ class Frames:
         Raises
         ------
         UsageError
-            If the window is empty or outside these frames.
+            If the window is empty, or not wholly inside that of these frames.
         """
         window = Window(instant(since, "since"), instant(until, "until"))
-        overlap = window.intersect(self.window) if self.window else window
-        if overlap is None:
-            raise UsageError(f"since= and until= must overlap {self.window}, the window of these frames, got {window}.")
-        return self._filtered(replace(self._filter, window=overlap))
+        if self.window and window.intersect(self.window) != window:
+            raise UsageError(f"since= and until= must lie in {self.window}, the window of these frames, got {window}.")
+        return self._filtered(replace(self._filter, window=window))
 
     def where(
         self, table: str, predicate: Predicate | None = None, *, columns: Sequence[str] | None = None, **equal: Any
@@ -350,8 +346,9 @@ class Frames:
 
         Notes
         -----
-        All requests remain all requests if columns decide that every request has, such as party, time and cost. Otherwise
-        :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all columns.
+        All requests remain all requests if columns decide that every request has, such as party and time, or the cost if all
+        costs are known. Otherwise :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all
+        columns.
 
         Examples
         --------
@@ -360,7 +357,7 @@ class Frames:
         >>> cost = "total_traffic_cost"
         >>> large = frames.where("traffic", lambda traffic: traffic[cost] > 10_000, columns=[cost])
         >>> bool((large.traffic["total_traffic_cost"] > 10_000).all()), large.population
-        (True, 'all')
+        (True, 'chosen')
         >>> frames.where("tree_events", event_type="created_event").population
         'committed'
         """
@@ -376,6 +373,8 @@ class Frames:
     def _narrowed_population(self, condition: Condition, update_ids: pa.Array) -> Population:
         columns = condition.deciding_columns
         population = narrow_population(self._population, condition.table.name, columns)
+        if population == "all" and not keeps_all_requests(condition.table.name, self._ids):
+            return "chosen"
         has_chosen_ids = columns is None or "update_id" in columns
         if population != "chosen" or not has_chosen_ids or self._committed_ids is None:
             return population

@@ -7,9 +7,10 @@ market price are two facts (docs/facts.md#two-prices), so they are two types, an
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import ClassVar, TypeVar
 
 import pandas as pd
@@ -22,7 +23,17 @@ __all__ = ["MarketRate", "NetworkRate", "TrafficPrice"]
 
 # A millionth of a price with 4 decimal places has 10, as many as an amount can have.
 MAX_PRICE_DECIMALS = 4
+CENT = Decimal("0.01")
+FIRST_TIME = datetime.min.replace(tzinfo=UTC)
 UNIT = re.compile(r"([A-Z][A-Z0-9]{1,9})/([A-Za-z][A-Za-z0-9_-]*)")
+
+
+def rounded(amount: Decimal, unit: Decimal = CENT) -> Decimal:
+    """Return an amount in whole units, half to even.
+
+    All totals of money are rounded by this rule, and once: in bills, entries, reports and notebooks.
+    """
+    return amount.quantize(unit, ROUND_HALF_EVEN, decimals.EXACT)
 
 
 @dataclass(frozen=True)
@@ -183,6 +194,20 @@ def require_traffic_price(price: TrafficPrice | None) -> TrafficPrice:
     if price is None:
         raise UsageError('price= must be a TrafficPrice, such as lf.TrafficPrice("60", "USD/MB"), got None.')
     return price
+
+
+def require_traffic_prices(price: TrafficPrice | Sequence[TrafficPrice] | None) -> tuple[TrafficPrice, ...]:
+    """Return one or several prices of traffic, in the order of their times."""
+    if not isinstance(price, list | tuple):
+        return (require_traffic_price(price),)  # type: ignore[arg-type]
+    prices = [require_traffic_price(each) for each in price]
+    if not prices:
+        raise UsageError("price= must have at least one TrafficPrice, got none.")
+    if len({each.currency for each in prices}) > 1:
+        raise UsageError(f"price= must have prices of one currency, got {', '.join(map(str, prices))}.")
+    if len({each.as_of for each in prices}) < len(prices):
+        raise UsageError(f"price= must have prices of different times as_of=, got {', '.join(map(str, prices))}.")
+    return tuple(sorted(prices, key=lambda each: each.as_of or FIRST_TIME))
 
 
 def require_one_currency(price: TrafficPrice, rate: NetworkRate | None, market: MarketRate | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.api.certificates import CertificateFiles
 from ledgerframes.api.history import History
-from ledgerframes.api.host_rates import HostRates, Waits
+from ledgerframes.api.host_rates import HostRates, Wait, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.operation import Api
@@ -161,12 +161,18 @@ class Network:
         return {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
 
     @property
-    def wait_text(self) -> str:
-        """Length and reason of the wait for a host of this network, or ""."""
+    def wait(self) -> Wait | None:
+        """The wait of all processes of this machine for a host of this network, or None."""
         settings = self.settings
         hosts = dict.fromkeys(map(host_of, (*settings.history_url, *settings.ledger_url, *settings.wallet_url)))
-        texts = (self._rates.of(host, settings.limits.requests_per_second).wait_text for host in hosts)
-        return next(filter(None, texts), "")
+        waits = (self._rates.of(host, settings.limits.requests_per_second).wait for host in hosts)
+        return next(filter(None, waits), None)
+
+    @property
+    def wait_text(self) -> str:
+        """Length and reason of the wait for a host of this network, or ""."""
+        wait = self.wait
+        return wait.text if wait else ""
 
     def mean_interval(self, url: str) -> float:
         """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.

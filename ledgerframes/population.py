@@ -6,8 +6,11 @@ meaningless for committed updates, and for chosen requests a statement about the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 Population = Literal["all", "chosen", "committed"]
 
@@ -18,7 +21,7 @@ POPULATION_DESCRIPTIONS: dict[Population, str] = {
     "committed": "committed updates only: no rejected requests",
 }
 
-# Every request has these values, rejected or not. Other tables have rows of committed updates only.
+# Every request has these values, rejected or not, unless its cost is unknown. Other tables have rows of committed updates only.
 NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
     "verdicts": frozenset(
         {
@@ -41,9 +44,24 @@ NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
 }
 
 
+# Of these tables, a request without a traffic summary has no row.
+COST_TABLES = frozenset({"traffic", "envelopes"})
+
+
 def narrow_population(population: Population, table: str, columns: Collection[str] | None) -> Population:
     """Return the population after narrowing by columns of a table, None if they are unknown."""
     neutral = NEUTRAL_COLUMNS.get(table)
     if neutral is None or population == "committed":
         return "committed"
     return population if columns is not None and neutral.issuperset(columns) else "chosen"
+
+
+def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> bool:
+    """Return whether each request has a row in a table.
+
+    A filter on cost drops the requests whose cost is unknown, which can be above and below any limit.
+    """
+    if table not in COST_TABLES:
+        return True
+    with_cost = ids_of("traffic")
+    return all(pc.all(pc.is_in(ids_of(name), value_set=with_cost)).as_py() is not False for name in ("verdicts", "updates"))

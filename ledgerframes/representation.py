@@ -1,8 +1,9 @@
-"""Counts as text, and frames and networks as they show themselves."""
+"""Counts and lengths of time as text, and frames and networks as they show themselves."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ledgerframes.control_characters import escape_html as escape
@@ -10,6 +11,8 @@ from ledgerframes.population import POPULATION_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames
+
+UNITS = {noun: timedelta(**{f"{noun}s": 1}) for noun in ("day", "hour", "minute", "second")}
 
 
 def pluralize(count: int, noun: str) -> str:
@@ -19,6 +22,18 @@ def pluralize(count: int, noun: str) -> str:
     ('1 row', '2,000 rows', '2 parties', '2 days')
     """
     return f"{count:,} {noun if count == 1 else re.sub('(?<=[^aeiou])y$', 'ie', noun) + 's'}"
+
+
+def describe_length(length: timedelta | None) -> str:
+    """Return the length of a window in the longest unit that divides it.
+
+    >>> describe_length(timedelta(days=7)), describe_length(timedelta(hours=36)), describe_length(None)
+    ('7 days', '36 hours', 'unknown length')
+    """
+    if length is None:
+        return "unknown length"
+    noun, unit = next((noun, unit) for noun, unit in UNITS.items() if length % unit == timedelta(0) or noun == "second")
+    return pluralize(round(length / unit), noun)
 
 
 def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:

@@ -22,6 +22,9 @@ __all__ = ["Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", 
 ENVIRONMENT = "LEDGERFRAMES_"
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
+MIN_RATE = 0.01  # requests per second: one in 100 seconds
+# Names that Windows reserves for devices, with any extension. A store may be copied there.
+DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 TOKENS = {"token", "token_file", "token_env"}
 
 
@@ -99,19 +102,26 @@ class Limits(BaseModel):
         Maximum minutes for the download of one bulk object, over all attempts.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    timeout: float = Field(default=60.0, gt=0)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    timeout: float = Field(default=60.0, gt=0, le=86_400)
     retries: int = Field(default=5, ge=0, le=20)
-    max_wait_minutes: float = Field(default=30.0, ge=0)
+    max_wait_minutes: float = Field(default=30.0, ge=0, le=525_600)
     requests_per_second: float = Field(default=5.0, ge=0)
     max_concurrency: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
     provisional_minutes: float = Field(default=60.0, ge=0, le=525_600)
     max_decompression_ratio: float = Field(default=200.0, ge=1)
     max_response_bytes: int = Field(default=1_000_000_000, ge=1000)
-    max_response_minutes: float = Field(default=10.0, gt=0)
+    max_response_minutes: float = Field(default=10.0, gt=0, le=525_600)
     max_download_bytes: int = Field(default=10_000_000_000, ge=1000)
-    max_download_minutes: float = Field(default=240.0, gt=0)
+    max_download_minutes: float = Field(default=240.0, gt=0, le=525_600)
+
+    @field_validator("requests_per_second")
+    @classmethod
+    def _usable_rate(cls, rate: float) -> float:
+        if 0 < rate < MIN_RATE:
+            raise ValueError(f"must be 0 for no limit, or at least {MIN_RATE:g}")
+        return rate
 
 
 class SandboxShape(BaseModel):
@@ -211,9 +221,18 @@ class Settings(BaseModel):
             raise ValueError("client_key_file= needs client_cert_file=")
         return self
 
+    @field_validator("token", mode="before")
+    @classmethod
+    def _text_or_function(cls, token: object) -> object:
+        if token is not None and not isinstance(token, str | SecretStr) and not callable(token):
+            raise ValueError("must be text or a function that returns it")
+        return token
+
     @field_validator("network")
     @classmethod
     def _directory_name(cls, name: str) -> str:
+        if DEVICE.fullmatch(name) or name.endswith("."):
+            raise ValueError(f"must be a directory name on every system, got {name!r}")
         if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
             raise ValueError(f"must be a directory name of letters, digits, dots, dashes and underscores, got {name!r}")
         return name
@@ -353,13 +372,18 @@ def _field_names() -> list[str]:
 def _describe(error: ValidationError) -> str:
     """Return what is wrong, without the values, because one of them may be a token."""
     first = error.errors(include_input=False, include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"] if part not in GROUPS)
+    # Further parts are what pydantic calls the types of a union, or positions.
+    parts = [str(part) for part in first["loc"] if part not in GROUPS]
+    name = ".".join(part for part in parts if part == parts[0] or part in Vocabulary.model_fields)
     if first["type"] == "extra_forbidden":
-        return f"Unknown setting {name!r}. Choose from {', '.join(_field_names())}."
+        return f"Unknown setting {'.'.join(parts)!r}. Choose from {', '.join(_field_names())}."
     reason = describe_constraint(first["msg"])
     return f"{name}= {reason}." if name else f"{reason}."
 
 
 def describe_constraint(message: str) -> str:
     """Return a message of pydantic as the constraint that a value must meet."""
-    return message.removeprefix("Value error, ").replace("Input should be", "must be").partition(", unable to parse")[0]
+    if message.startswith("Input is not a valid path"):  # and names the type
+        return "must be a path"
+    text = re.sub("^(Input|String) should ", "must ", message.removeprefix("Value error, "))
+    return text.partition(", unable to parse")[0]

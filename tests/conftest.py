@@ -15,7 +15,7 @@ from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 from nbclient import NotebookClient
 
-from ledgerframes import gc_pause, network
+from ledgerframes import gc_pause, hidden_tokens, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
 from ledgerframes.store import sqlite
@@ -99,6 +99,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> SkippingClock:
     rates = host_rates.HostRates()
     monkeypatch.setattr(network, "shared_rates", lambda: rates)
     return clock
+
+
+@pytest.fixture(autouse=True)
+def no_token_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token may be a usual word, which the errors of other tests have."""
+    monkeypatch.setattr(hidden_tokens, "_tokens", ())
 
 
 @pytest.fixture(autouse=True)

@@ -120,8 +120,8 @@ def test_objects_are_those_with_lines_in_the_window() -> None:
 
 
 def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:
-    twice = frames.between("2026-11-08", "2026-11-08T18:00:00Z").between("2026-11-08T06:00:00Z", "2026-11-09")
-    once = frames.between("2026-11-08T06:00:00Z", "2026-11-08T18:00:00Z")
+    twice = frames.between("2026-11-08", "2026-11-08T18:00:00Z").between("2026-11-08T06:00:00Z", "2026-11-08T12:00:00Z")
+    once = frames.between("2026-11-08T06:00:00Z", "2026-11-08T12:00:00Z")
     pd.testing.assert_frame_equal(twice.traffic, once.traffic)
     rejected = frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
     both = rejected.where("traffic", lambda rows: rows["total_traffic_cost"] > 3000)
@@ -186,7 +186,7 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where(lambda rows: rows), "no table <function"),
         (lambda frames: frames.between(1, 2), "must be a time"),
         (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must be before"),
-        (lambda frames: frames.between("2025-01-01", "2025-01-02"), "must overlap"),
+        (lambda frames: frames.between("2025-01-01", "2025-01-02"), "must lie in"),
     ],
 )
 def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, reason: str) -> None:

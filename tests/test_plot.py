@@ -52,7 +52,8 @@ CATEGORIES = {
     "top_cause": ["contention", "timeout"],
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
-    "verdict": ["dearer", "no clear change"],
+    "judgment": ["dearer", "no clear change"],
+    "few_requests_for": [None, "p95"],
     "outcome": ["different", "equal"],
     "statistic": ["p95", "p95"],
     "member": ["party", "party"],
@@ -359,10 +360,28 @@ def test_a_forecast_without_a_band_names_no_cases():
 
 
 def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
-    row = {"verdict": "dearer", "relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20}
-    frame = result("cost.compare")(2).assign(**row, is_clear_after_correction=pd.array([True, False], "boolean"))
-    labels = [label.get_text() for label in plot.cost_compare(frame).get_yticklabels()]
+    """The band of a change that is not marked has the value before in it, so nothing seems to rise."""
+    row = {"relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20, "low_all": [1, -5], "high_all": 20}
+    frame = result("cost.compare")(2).assign(**row, judgment=["dearer", "no clear change"])
+    ax = plot.cost_compare(frame)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
     assert ["10.0 %" in label for label in labels] == [True, False]
+    bands = [segment[:, 0].tolist() for lines in ax.collections[:1] for segment in lines.get_segments()]
+    assert bands == [[101, 120], [95, 120]]
+
+
+def test_percentiles_of_few_requests_are_named_below_the_title():
+    frame = result("verdict.latency", "participant")(3)
+    for marks, note in ((["p50, p95", None, None], "From few requests in some rows: p50, p95"), ([None] * 3, "")):
+        ax = plot.verdict_latency(frame.assign(few_requests_for=pd.array(marks, "str")))
+        assert any(note in text.get_text() for text in ax.texts) if note else not any("few" in t.get_text() for t in ax.texts)
+
+
+def test_parties_that_nobody_can_judge_are_marked_as_such():
+    frame = result("verdict.waited_for", "party")(3).assign(differs=pd.array([True, False, None], "boolean"))
+    legend = plot.verdict_waited_for(frame).get_legend()
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["as chance explains", "more than chance explains", "too few to say"]
 
 
 def test_waste_without_a_usual_range_says_why():
@@ -556,8 +575,8 @@ def test_a_legend_names_no_line_without_a_point():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95"]
     assert "Without a value: p99" in " ".join(text.get_text() for text in ax.texts)
     parties = result("verdict.waited_for", "party")(3)
-    drawn = plot.verdict_waited_for(parties.assign(p_holm=1.0))
-    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["as the others, or too few"]
+    drawn = plot.verdict_waited_for(parties.assign(differs=pd.array([False] * 3, "boolean")))
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["as chance explains"]
 
 
 @pytest.mark.parametrize(("name", "columns"), [("head_of_line", ["victims", "added"]), ("waited_for", ["slow", "slow_rate"])])

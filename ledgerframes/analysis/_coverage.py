@@ -46,6 +46,8 @@ class CoveredTime:
         return result
 
 
+FIRST_PERIOD = 1970  # year; a window that starts before is one of all history
+NO_LIMIT = int(np.iinfo(np.int64).min)
 NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
@@ -86,11 +88,43 @@ def provisional_time(frames: Frames) -> CoveredTime:
 
 
 def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
-    """Return the share of the window that the frames cover, missing without a window."""
+    """Return the share of the window that the frames cover, missing without a window.
+
+    Time before the history of the network is not the window's, so a window from the year 1 on can be covered.
+    """
     if frames.window is None:
         return float("nan")
-    start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
+    return _share_since(frames, max(extents.microseconds(frames.window.since), _history_begin(frames)), accept_provisional)
+
+
+def period_share(frames: Frames, *, accept_provisional: bool = False) -> float:
+    """Return the covered share of a window that stands for a period of its length.
+
+    An example is the week of a report. Time before the history is not covered, so a week that the history begins in is no
+    whole week. A window from before 1970 on stands for all history.
+    """
+    if frames.window is None or frames.window.since.year < FIRST_PERIOD:
+        return window_share(frames, accept_provisional=accept_provisional)
+    return _share_since(frames, extents.microseconds(frames.window.since), accept_provisional)
+
+
+def _share_since(frames: Frames, since: int, accept_provisional: bool) -> float:
+    assert frames.window is not None
+    start, end = (np.array([each]) for each in (since, extents.microseconds(frames.window.until)))
     return float(covered_time(frames, accept_provisional=accept_provisional).share(start, end)[0])
+
+
+def _history_begin(frames: Frames) -> int:
+    """Return the time at which the history begins in the window.
+
+    Without segments, all time counts.
+    """
+    rows = timed_segments(frames)
+    if rows.empty:
+        return NO_LIMIT
+    failed, _ = failed_folders(frames)
+    begin = int(np.concatenate([microseconds(rows["since"]), failed]).min())
+    return begin if frames.history_start is None else max(begin, extents.microseconds(frames.history_start))
 
 
 def timed_segments(frames: Frames) -> pd.DataFrame:

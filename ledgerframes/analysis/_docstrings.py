@@ -21,6 +21,10 @@ Entries = dict[str, str]  # of a section: its entries by their first line
 PARAMETERS = {
     "frames : Frames": "With the tables of :func:`ledgerframes.load_events`.",
     "accept_survivorship : bool, optional": "Continue with committed updates, which have no rejected requests (default: False).",
+    "min_requests : int, optional": (
+        "Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for "
+        "p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that."
+    ),
     "labels : DataFrame, optional": 'From :func:`ledgerframes.labels.read`, for ``by="label"``.',
     "eras : DataFrame, optional": 'From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network\'s).',
     "featured : DataFrame, optional": (

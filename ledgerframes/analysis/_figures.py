@@ -314,7 +314,10 @@ TAIL = (
         "coverage_bytes", RATE, "Known bytes as a share of known and estimated unknown ones. Missing without bytes.", SHARE
     ),
     ResultColumn(
-        "coverage_time", RATE, "Share of the row's time that final data cover. Missing without a period or window.", SHARE
+        "coverage_time",
+        RATE,
+        "Share of the row's time, of a window since the history began, that final data cover. Missing without either.",
+        SHARE,
     ),
     choice(
         "population",

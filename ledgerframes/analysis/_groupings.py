@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import covered_time, timed_segments
+from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time, timed_segments
 from ledgerframes.analysis._figures import Grouping
 from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
     Groups,
     cross,
+    from_microseconds,
     group_by,
     group_by_hour_of_day,
     group_by_hour_of_week,
@@ -31,6 +34,7 @@ from ledgerframes.analysis._requests import (
     root_templates,
     take_or_missing,
 )
+from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.analysis.eras import of as era_of
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.frames import Frames
@@ -46,8 +50,15 @@ KIND = declare.choice("kind", KINDS, "transaction, reassignment, or not visible 
 PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing without a visible tree.")
 TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
 RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
-HOUR = Grouping((declare.ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),))
-WEEKDAY_HOUR = Grouping((declare.ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys))
+COVERED_HOURS = declare.rate(
+    "covered_hours", "Time of this hour that final data cover, on all days. Counts compare per hour of it.", "hours"
+)
+HOUR = Grouping(
+    (declare.ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),), (COVERED_HOURS,)
+)
+WEEKDAY_HOUR = Grouping(
+    (declare.ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys), (COVERED_HOURS,)
+)
 DAY = Grouping((declare.time("day", "Start of the day of the record time, all days of the window."),))
 SIZE = Grouping((declare.label("size", "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
 VIEWS = Grouping((declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),))
@@ -58,6 +69,7 @@ LABEL_GROUP = Grouping((declare.text("label", "Group of the submitter's label, o
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),))
 SOURCE = Grouping((declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),))
 
+PERIOD = ("period_start", "period_end")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
 VERDICT_COLUMNS = {
@@ -128,6 +140,45 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
     return cross(periods_of(frames, times, every), groups, every)
 
 
+def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFrame | None) -> list[str | None] | None:
+    """Return the eras that begin within the period of each group, or within the window.
+
+    An era before the first request breaks nothing.
+    """
+    if rows.empty:
+        return None
+    since, until = from_microseconds(bounds_of(frames, rows["record_time"]))
+    within = breaks_between(max(since, rows["record_time"].min()), until, eras)
+    if within.empty:
+        return None
+    starts, ends = (
+        groups.keys.get(name, pd.Series(edge, groups.keys.index)) for name, edge in zip(PERIOD, (since, until), strict=True)
+    )
+    names = (within["name"][(within["at"] > start) & (within["at"] < end)] for start, end in zip(starts, ends, strict=True))
+    return [", ".join(each) or None for each in names]
+
+
+def covered_hours(frames: Frames, keys: Sequence[str], every: str | None) -> dict[str, Any]:
+    """Return the covered time of each hour of the day or week, nothing for other keys.
+
+    A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
+    """
+    if "hour" not in keys:
+        return {}
+    covered = covered_time(frames)
+    if not len(covered.starts):
+        return {COVERED_HOURS.name: 0.0 if frames.window else np.nan}
+    edges = (
+        np.arange(covered.starts[0] // MICROSECONDS_PER_HOUR, -(-covered.ends[-1] // MICROSECONDS_PER_HOUR) + 1)
+        * MICROSECONDS_PER_HOUR
+    )
+    edges = np.clip(edges, covered.starts[0], covered.ends[-1])
+    hours = pd.DataFrame({"record_time": from_microseconds(edges[:-1].tolist())})
+    lengths = pd.Series(covered.length(edges[:-1], edges[1:]))
+    groups = group_rows(frames, hours, keys, every)
+    return {COVERED_HOURS.name: groups.total(lengths).fillna(0).to_numpy("float64") / MICROSECONDS_PER_HOUR}
+
+
 def periods_of(frames: Frames, times: pd.Series, every: str) -> Groups:
     """Return all periods of the window, each with the share of its time that the frames cover."""
     groups = group_by_period(times, every, *bounds_of(frames, times))
@@ -147,7 +198,7 @@ def bounds_of(frames: Frames, times: pd.Series) -> tuple[int, int]:
     if frames.window is None:
         return (int(numbers.min()), int(numbers.max()) + 1) if len(numbers) else (0, 0)
     since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
-    if frames.window.since.year < 1970:
+    if frames.window.since.year < FIRST_PERIOD:
         starts = covered_time(frames, accept_provisional=True).starts
         since = int(np.concatenate([starts[starts > since], numbers]).min(initial=until - 1))
     return since, until

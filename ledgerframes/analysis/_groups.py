@@ -15,6 +15,7 @@ import pandas as pd
 from ledgerframes import extents
 from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics.percentiles import least_count
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -58,31 +59,35 @@ class Groups:
         """Return exact sums over the rows in the mask.
 
         A group with a known value and no row in the mask has 0, which is a fact. A group with rows in the mask, but without
-        a known value among them, has a missing sum.
+        a known value among them, has a missing sum: what is unknown is not 0.
         """
         sums = self.total(values.astype("Int64").where(mask))
         has_no_part = (self.count(mask) == 0) & (self.count(known(values)) > 0)
         return sums.mask(has_no_part, 0)
 
-    def known_part(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums of known values in the mask, missing for a group without a known one."""
-        return self.total(values.astype("Int64").mask(known(values) & ~mask, 0))
+    def percentiles(self, values: pd.Series, percents: Sequence[int], min_count: int | None = None) -> list[pd.Series]:
+        """Return percentiles of integers by nearest rank, missing for a group with too few values.
 
-    def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
-        """Return percentiles of integers by nearest rank, missing for a group without a value."""
+        Each percentile needs :func:`ledgerframes.statistics.least_count` values, or `min_count`.
+        """
         is_known = known(values)
         codes, numbers = self.codes[is_known], values[is_known].to_numpy("int64")
         ordered = numbers[np.lexsort((numbers, codes))]
         counts = np.bincount(codes, minlength=len(self))
-        has_values = counts > 0
-        starts = (np.cumsum(counts) - counts)[has_values]
+        starts = np.cumsum(counts) - counts
         results = []
         for percent in percents:
-            ranks = (counts[has_values] * percent + 99) // 100
+            has_enough = counts >= (least_count(percent) if min_count is None else max(min_count, 1))
+            ranks = (counts[has_enough] * percent + 99) // 100
             result = pd.Series(pd.NA, index=range(len(self)), dtype="Int64")
-            result[has_values] = ordered[starts + np.maximum(ranks, 1) - 1]
+            result[has_enough] = ordered[starts[has_enough] + np.maximum(ranks, 1) - 1]
             results.append(result)
         return results
+
+    def largest(self, values: pd.Series) -> pd.Series:
+        """Return the largest integer of each group, missing for a group without a value."""
+        (largest,) = self.percentiles(values, [100], min_count=1)
+        return largest
 
     def coverage(self, is_known: Flags) -> Rates:
         """Return the share of each group's rows in the mask, missing for a group without rows."""
@@ -94,8 +99,8 @@ class Groups:
         A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost.
         """
         row_counts, unknown_counts = self.count(), self.count(~is_known)
-        (medians,) = self.percentiles(costs, [50])
-        (of_all,) = single_group(len(costs)).percentiles(costs, [50])
+        (medians,) = self.percentiles(costs, [50], min_count=1)
+        (of_all,) = single_group(len(costs)).percentiles(costs, [50], min_count=1)
         known_bytes = self.total(costs).fillna(0).to_numpy("float64")
         unknown = unknown_counts * medians.fillna(of_all.iloc[0]).to_numpy("float64", na_value=np.nan)
         return np.where(unknown_counts == 0, np.where(row_counts > 0, 1.0, np.nan), ratio(known_bytes, known_bytes + unknown))

@@ -49,7 +49,11 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
 
 
 def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost, which ``cost.problems`` counts."""
+    """Return the envelopes without those of a negative cost.
+
+    A negative cost is unknown in all figures, that of an envelope and that of a request with its envelopes. ``cost.problems``
+    counts both.
+    """
     envelopes = frames.read("envelopes", ["traffic_cost", *columns])
     return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
 

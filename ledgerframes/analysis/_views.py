@@ -37,14 +37,16 @@ def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Se
     """Return the cost of envelopes without views by group, missing without any envelope."""
     if "view_id" in keys:
         return groups.total(rows["total_traffic_cost"]) * 0  # an envelope that counts for a view has one
-    if not keys and frames.window is not None:  # the time of an envelope is enough, and ids are most of its bytes
+    is_known = known(rows["total_traffic_cost"])
+    if not keys and frames.window is not None and is_known.sum() == frames.count_rows("traffic"):
+        # The time of an envelope is enough, and ids are most of its bytes.
         envelopes = read_envelopes(frames, ["record_time", "view_ids"])
         return group_rows(frames, envelopes, keys, every).masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
     envelopes = read_envelopes(frames, ["update_id", "view_ids"])
     encoded = pa.chunked_array(pa.array(envelopes["update_id"])).dictionary_encode().combine_chunks()
     by_request = Groups(pd.DataFrame(index=range(len(encoded.dictionary))), encoded.indices.to_numpy().astype(np.int64))
     costs = by_request.masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
-    return groups.total(take_or_missing(costs, positions(rows["update_id"], encoded.dictionary)))
+    return groups.total(take_or_missing(costs, positions(rows["update_id"], encoded.dictionary)).where(is_known))
 
 
 def views_by(
@@ -90,8 +92,12 @@ def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 
 
 def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the envelopes of the requests, with the position of the request as ``request``."""
-    return with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
+    """Return the envelopes of requests with a known cost.
+
+    The position of the request is ``request``.
+    """
+    envelopes = with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
+    return envelopes[known(rows["total_traffic_cost"])[envelopes["request"]]].reset_index(drop=True)
 
 
 def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) -> pd.DataFrame:

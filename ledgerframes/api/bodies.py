@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ledgerframes.errors import HostUnreachableError, ResponseLimitError
@@ -38,12 +38,18 @@ class BodyLimits:
 
         Each byte of a response can arrive in time, and the response take too long.
         """
-        if time.monotonic() > self._deadline:
-            raise self._error("did not complete its response within {:g} minutes", self._minutes_setting)
+        self.seconds_left()
         if max(sent, expanded) > getattr(self._limits, self._bytes_setting):
             raise self._error("sent more than {:,} bytes", self._bytes_setting)
         if expanded > MIN_CHECKED_BYTES and expanded > self._limits.max_decompression_ratio * sent:
             raise self._error("sent bytes that expand to more than {:g} times their size", "max_decompression_ratio")
+
+    def seconds_left(self) -> float:
+        """Return the seconds that the response may still take, or raise ResponseLimitError."""
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0:
+            raise self._error("did not complete its response within {:g} minutes", self._minutes_setting)
+        return float(seconds)
 
     def incomplete(self, reason: str) -> HostUnreachableError:
         """Return the error for a body that did not arrive as it was sent."""
@@ -93,21 +99,38 @@ def _iter_identity(response: httpx.Response, limits: BodyLimits) -> Iterator[byt
 
 def _iter_gzip(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
     """Yield the expanded body, of which no piece is larger than `PIECE_BYTES`."""
-    expander, sent, expanded = zlib.decompressobj(GZIP_OR_ZLIB), 0, 0
+    expander, sent, expanded = Expander(), 0, 0
     for chunk in response.iter_raw():
         sent += len(chunk)
         try:
-            for piece in _pieces(expander, chunk):
+            for piece in expander.pieces(chunk):
                 expanded += len(piece)
                 limits.check(sent, expanded)
                 yield piece
         except zlib.error as error:
             raise limits.incomplete(f"sent damaged gzip ({error})") from error
-    if sent and not expander.eof:
+    if not expander.is_complete:
         raise limits.incomplete("received a part of the gzip")
 
 
-def _pieces(expander: zlib._Decompress, chunk: bytes) -> Iterable[bytes]:
-    while chunk:
-        yield expander.decompress(chunk, PIECE_BYTES)
-        chunk = expander.unconsumed_tail
+class Expander:
+    """Expands gzip, which may have several members, one after the other."""
+
+    def __init__(self) -> None:
+        self._member: zlib._Decompress | None = None  # that has begun and not ended
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no member has begun and not ended."""
+        return self._member is None
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what a chunk expands to."""
+        while chunk:
+            if self._member is None:
+                self._member = zlib.decompressobj(GZIP_OR_ZLIB)
+            yield self._member.decompress(chunk, PIECE_BYTES)
+            if self._member.eof:
+                chunk, self._member = self._member.unused_data, None
+            else:
+                chunk = self._member.unconsumed_tail

@@ -164,7 +164,7 @@ class _ObjectDownload:
         if self._bytes and self._etag:
             headers |= {"Range": f"bytes={self._bytes}-", "If-Range": self._etag}
         try:
-            with self._transport.stream(self._url, self._path, headers) as response:
+            with self._transport.stream(self._url, self._path, headers, self._limits) as response:
                 self._read(response)
         except ServiceError as error:
             if _has_other_object(error):

@@ -13,8 +13,9 @@ from ledgerframes.api.operation import HealthClient, Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
-from ledgerframes.datasets.reference.wire import Contract, NameRules
+from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class History(HealthClient, BulkClient):
     def __init__(self, transport: Transport, vocabulary: Vocabulary) -> None:
         super().__init__(transport)
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
-        self._coin = vocabulary.coin
+        self.coin = vocabulary.coin
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -103,7 +104,9 @@ class History(HealthClient, BulkClient):
             1 to 1000 events.
         value_encoding : {"compact_json", "protobuf_json"}
         """
-        return self.decode_events(self.events_page(after, page_size=page_size, value_encoding=value_encoding))
+        page = self.events_page(after, page_size=page_size, value_encoding=value_encoding).decode(EventsPage)
+        self.note_around("POST /v0/events", unknown_members(page))
+        return page.events
 
     @operation("POST /v0/events", name="events", returns=Response, since="0.4.21", read_only=True)
     def events_page(
@@ -176,8 +179,9 @@ class History(HealthClient, BulkClient):
     def price_votes(self) -> list[Contract]:
         """List the latest votes on the coin price, one contract per voter."""
         response = self._price_votes()
-        key = f"{self._coin}_price_votes"
+        key = f"{self.coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])
+        self.note_around(response.endpoint, members.keys() - {key})
         if key not in members:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: {key} is missing, got {', '.join(members) or 'no members'}. "
@@ -189,7 +193,40 @@ class History(HealthClient, BulkClient):
 
     @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response)
     def _price_votes(self) -> Request:
-        return Request(path={"coin": self._coin})
+        return Request(path={"coin": self.coin})
+
+    # -- state of the network ------------------------------------------------------------------------------------------
+
+    @operation("GET /v0/domains/{domain_id}/members/{member_id}/traffic-status", returns=TrafficStatus, member="traffic_status")
+    def traffic_status(self, domain_id: str, member_id: str) -> Request:
+        """Return how much traffic a member of a synchronizer has bought and used so far.
+
+        Parameters
+        ----------
+        domain_id : str
+            Synchronizer id.
+        member_id : str
+            Participant or mediator as ``PAR::id::fingerprint`` or ``MED::id::fingerprint``. Ids in tables omit the prefix
+            (docs/facts.md#identifiers).
+
+        Returns
+        -------
+        TrafficStatus
+            In bytes (docs/facts.md#traffic-balance).
+
+        Raises
+        ------
+        NotFoundError
+            If the synchronizer has no such member.
+        """
+        return Request(path={"domain_id": domain_id, "member_id": member_id})
+
+    @operation("GET /v0/active-synchronizer-serial", returns=int, member="serial")
+    def synchronizer_serial(self) -> Any:
+        """Return the serial of the synchronizer, which counts its upgrades.
+
+        The operation is internal to the network and may change (docs/facts.md#record-times-per-migration).
+        """
 
     # -- requests -----------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+from ledgerframes import long_waits
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
 T = TypeVar("T")
@@ -24,7 +25,8 @@ MIN_INTERVAL, MAX_INTERVAL = 0.05, 10.0  # seconds between requests after a refu
 RECOVERY = 0.98  # of the interval after each success, so that a rate doubles within 35 requests
 SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
 FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
-MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
+MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word in a progress bar
+SILENCE = 60.0  # seconds after a wait that was told, in which another one is not worth a line
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
 MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
 MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that a state that is cleared keeps them
@@ -48,15 +50,36 @@ class Clock:
 clock = Clock()
 
 
+@dataclass(frozen=True)
+class Wait:
+    """A wait for a host. All times are of `clock`."""
+
+    until: float
+    reason: str
+    subject: str = ""  # of which the user is told once
+    since: float = math.inf  # the start of the first of the waits that this one continues
+    last_until: float = 0.0  # the end of the last of the waits that may follow
+
+    @property
+    def text(self) -> str:
+        """The remaining length of the wait and its reason."""
+        return f"waits {self.until - clock.now():,.0f} s: {self.reason}"
+
+
 class Waits:
     """The waits of the requests of one network, which progress bars show and Ctrl-C ends."""
 
     def __init__(self) -> None:
-        self._sessions: dict[threading.Event, Callable[[str], None]] = {}
+        self._sessions: dict[threading.Event, Callable[[str], bool]] = {}
+        self._told_until: dict[str, float] = {}  # by subject
+        self._lock = threading.Lock()
 
     @contextmanager
-    def session(self, show: Callable[[str], None], stop: threading.Event) -> Iterator[None]:
-        """Show what requests wait for, and end their waits once an event is set."""
+    def session(self, show: Callable[[str], bool], stop: threading.Event) -> Iterator[None]:
+        """Show what requests wait for, and end their waits once an event is set.
+
+        The function returns whether anybody sees what it shows.
+        """
         self._sessions[stop] = show
         try:
             yield
@@ -68,19 +91,39 @@ class Waits:
         """Whether requests should not wait any more."""
         return any(stop.is_set() for stop in list(self._sessions))
 
-    def sleep_until(self, until: float, reason: str) -> None:
-        """Wait until a time of the clock, and show for how long and why."""
-        is_told = until - clock.now() > MIN_TOLD_WAIT
-        while (now := clock.now()) < until and not self.is_stopped:
-            if is_told:
-                self._show(_wait_text(until - now, reason))
-            clock.sleep_until(min(until, now + SLICE))
-        if is_told:
-            self._show("")
+    def sleep(self, wait: Wait) -> None:
+        """Wait, and show for how long and why."""
+        while (now := clock.now()) < wait.until and not self.is_stopped:
+            self.show(wait)
+            clock.sleep_until(min(wait.until, now + SLICE))
+        self.show(None)
 
-    def _show(self, text: str) -> None:
-        for show in list(self._sessions.values()):
-            show(text)
+    def show(self, wait: Wait | None) -> None:
+        """Show a wait or none in the progress bars, and tell of a long one."""
+        if wait is None:
+            self._show("")
+            return
+        now = clock.now()
+        is_shown = wait.until - now > MIN_TOLD_WAIT and self._show(wait.text)
+        if wait.until - min(wait.since, now) > long_waits.MIN_SECONDS and self._is_news(wait):
+            more = f", for up to {_span(wait.last_until - now)} in all" if wait.until < wait.last_until < math.inf else ""
+            long_waits.tell(wait.until - now, f"{wait.reason}{more}", is_shown=is_shown)
+
+    def _is_news(self, wait: Wait) -> bool:
+        """Return whether a wait is news to the user, to whom it is none from now on."""
+        with self._lock:
+            if wait.until <= self._told_until.get(wait.subject, -math.inf):
+                return False
+            self._told_until[wait.subject] = max(wait.until, wait.last_until) + SILENCE
+            return True
+
+    def _show(self, text: str) -> bool:
+        seen = [show(text) for show in list(self._sessions.values())]
+        return any(seen)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
 
 
 @dataclass
@@ -116,16 +159,15 @@ class MemoryRecord:
 class HostRate:
     """The request rate of one host, at most `per_second`, or without a limit if that is 0.
 
-    All threads and APIs share it, and through its record also processes.
+    All threads and APIs share its record, which processes may share, too. A request comes an interval after the last one of
+    anybody. Senders with other rates have other intervals, of which the shorter counts, so that a slow sender delays nobody.
     """
 
-    def __init__(self, per_second: float, record: MemoryRecord | None = None) -> None:
+    def __init__(self, per_second: float, record: MemoryRecord | None = None, host: str = "the host") -> None:
         self._record = record or MemoryRecord()
-        self.limit(per_second)
-
-    def limit(self, per_second: float) -> None:
-        """Set the maximum requests per second, or 0 for no limit."""
         self._base = 1 / per_second if per_second else 0.0
+        self._host = host
+        self._sent_at = -math.inf  # by a sender with this rate
 
     def _update(self, change: Callable[[RateState], T]) -> T:
         return self._record.update(lambda state: change(_current(state)))
@@ -141,11 +183,10 @@ class HostRate:
         return self._update(lambda state: state.refused_since)
 
     @property
-    def wait_text(self) -> str:
-        """Length and reason of the wait for the host, or ""."""
-        open_at, reason = self._update(lambda state: (state.open_at, state.reason))
-        seconds = open_at - clock.now()
-        return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
+    def wait(self) -> Wait | None:
+        """The wait for the host, or None if it accepts requests soon."""
+        wait = self._update(lambda state: Wait(state.open_at, state.reason, self._host))
+        return wait if wait.until - clock.now() > MIN_TOLD_WAIT else None
 
     @property
     def mean_interval(self) -> float:
@@ -158,20 +199,23 @@ class HostRate:
         If the host has set a pause of more than `max_wait` seconds, the request is sent at once, and the response counts.
         """
 
-        def take(state: RateState) -> tuple[float, str] | None:
-            """Take the next turn if it is due, or return when and why not earlier."""
+        def take(state: RateState) -> Wait | None:
+            """Take the next turn if it is due, or return the wait for it."""
             now = clock.now()
             open_at = state.open_at if state.open_at - now <= max_wait else now
-            due = max(state.next_at, open_at)
-            if due > now:
-                return due, state.reason or "the request rate of the host"
+            turn = max(self._sent_at + self._base, min(state.next_at, state.sent_at + max(self._base, state.interval)))
+            if open_at > max(turn, now):
+                return Wait(open_at, state.reason, self._host)
+            if turn > now:
+                rate = f"the request rate of {self._host}"
+                return Wait(turn, rate, rate, last_until=math.inf)
             _add_interval(state, now)
             state.next_at = now + max(self._base, state.interval)
-            state.used_at = now
+            state.used_at = self._sent_at = now
             return None
 
-        while not waits.is_stopped and (turn := self._update(take)):
-            waits.sleep_until(*turn)
+        while not waits.is_stopped and (wait := self._update(take)):
+            waits.sleep(wait)
 
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
         """Slow down after a refusal, by the seconds that the host says, or more with each refusal.
@@ -229,22 +273,20 @@ def _add_interval(state: RateState, now: float) -> None:
     state.sent_at = now
 
 
-def _wait_text(seconds: float, reason: str) -> str:
-    return f"waits {seconds:,.0f} s: {reason}"
-
-
 class HostRates:
     """The request rates of all hosts, each kept in what `record` returns for its name."""
 
     def __init__(self, record: Callable[[str], MemoryRecord] | None = None) -> None:
         self._record = record or (lambda host: MemoryRecord())
-        self._rates: dict[str, HostRate] = {}
+        self._records: dict[str, MemoryRecord] = {}
+        self._rates: dict[tuple[str, float], HostRate] = {}
 
     def of(self, host: str, per_second: float) -> HostRate:
-        """Return the rate of a host, with the maximum that was set last."""
-        rate = self._rates.get(host) or self._rates.setdefault(host, HostRate(per_second, self._record(host)))
-        rate.limit(per_second)
-        return rate
+        """Return the rate of a host for senders with the same maximum."""
+        if rate := self._rates.get((host, per_second)):
+            return rate
+        record = self._records.get(host) or self._records.setdefault(host, self._record(host))
+        return self._rates.setdefault((host, per_second), HostRate(per_second, record, host))
 
 
 def backoff(count: int) -> float:
@@ -267,13 +309,15 @@ def is_retryable(error: Exception) -> bool:
 
 def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
     """Return what a function returns, and retry it after errors of which `on` is true."""
+    failed_since = math.inf
     for failures in range(1, attempts):
         try:
             return call()
         except Exception as error:
             if not on(error) or waits.is_stopped:
                 raise
-            pause(retry_delay(error, failures), error, waits)
+            failed_since = min(failed_since, clock.now())
+            pause(retry_delay(error, failures), error, waits, failed_since, end_of_retries(attempts - 1 - failures))
     return call()
 
 
@@ -283,8 +327,16 @@ def retry_delay(error: Exception, failures: int) -> float:
     return backoff(failures) if delay is None else delay
 
 
-def pause(seconds: float, error: Exception, waits: Waits) -> None:
-    """Wait before another attempt, and log why."""
+def end_of_retries(count: int) -> float:
+    """Return the time at which the waits before further attempts end.
+
+    The service may set longer ones.
+    """
+    return clock.now() + count * (MAX_DELAY + FIRST_DELAY)
+
+
+def pause(seconds: float, error: Exception, waits: Waits, since: float = math.inf, last_until: float = 0.0) -> None:
+    """Wait before another attempt, and log why. The times are those of a :class:`Wait`."""
     cause = str(error).partition(". ")[0]  # without the advice that follows, which counts if all attempts fail
     logger.info("request_retried wait_seconds=%s cause=%s", round(seconds, 1), cause)
-    waits.sleep_until(clock.now() + seconds, cause)
+    waits.sleep(Wait(clock.now() + seconds, cause, getattr(error, "host", ""), since, last_until))

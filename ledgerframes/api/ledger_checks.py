@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from ledgerframes.api.caller_warnings import warn_caller
-from ledgerframes.api.update_format import EventFormat, UpdateFormat
+from ledgerframes.api.update_format import INCOMPLETE, EventFormat, UpdateFormat
 from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import UsageError
 
@@ -25,7 +25,12 @@ IDENTIFIER_FILTER = {
     "InterfaceFilter": {"value": {"interfaceId": None, "includeInterfaceView": None, **BLOB}},
 }
 FILTERS = {"cumulative": [{"identifierFilter": IDENTIFIER_FILTER}]}
-EVENT_FORMAT: dict[str, Any] = {"filtersByParty": {EACH: FILTERS}, "filtersForAnyParty": FILTERS, "verbose": None}
+EVENT_FORMAT: dict[str, Any] = {
+    "filtersByParty": {EACH: FILTERS},
+    "filtersForAnyParty": FILTERS,
+    "verbose": None,
+    INCOMPLETE: None,
+}
 UPDATE_FORMAT: dict[str, Any] = {
     "includeTransactions": {"eventFormat": EVENT_FORMAT, "transactionShape": None},
     "includeReassignments": EVENT_FORMAT,

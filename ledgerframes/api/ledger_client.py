@@ -14,6 +14,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.api.versions import is_newer
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
 from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
 
@@ -49,6 +50,7 @@ class LedgerClient(HealthClient):
         chain, token = PageChain(self.operations[operation].route), None
         while True:
             page = getattr(self, operation)(page_token=token, **arguments)
+            self.note_around(self.operations[operation].route, unknown_members(page))
             items = getattr(page, field)
             token = chain.next_token(page.next_page_token, msgspec.json.encode(items))
             yield from items
@@ -68,6 +70,11 @@ class LedgerClient(HealthClient):
                 f"{label} requires ledger API {operation.since}, but {error.host} runs {actual}. "
                 "Ask the operator for an upgrade, or choose another operation from ledgerframes.operations()."
             )
+        elif operation.until and release_of(actual) >= release_of(operation.until):
+            message = (
+                f"{label} was removed in ledger API {operation.until}, and {error.host} runs {actual}. "
+                f"Use {operation.deprecated} instead."
+            )
         else:
             message = (
                 f"{error.host} runs {actual}, which supports {label}, but the route was not found. "
@@ -77,12 +84,28 @@ class LedgerClient(HealthClient):
             message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail
         )
         unsupported.required_version, unsupported.actual_version = operation.since, actual
+        unsupported.removed_version = operation.until
         return unsupported
+
+    def supports(self, name: str) -> bool:
+        """Return whether this participant's version has an operation, or is unknown."""
+        operation, release = self.operations[name], self._release()
+        is_removed = bool(operation.until) and release >= release_of(operation.until)
+        return not is_removed and not self.is_before(operation.since)
+
+    def is_before(self, version: str) -> bool:
+        """Return whether this participant's version is known, and before another such as 3.7."""
+        return (0, 0) < self._release() < release_of(version)
 
     def newer_version(self) -> str:
         """Return the participant's version if it is newer than this release, or ""."""
         version = self._cached_version()
         return version.version if version and is_newer(self.api, version.version) else ""
+
+    def _release(self) -> tuple[int, int]:
+        """Return major and minor number of the version, or ``(0, 0)`` if it is unknown."""
+        version = self._cached_version()
+        return version.release if version else (0, 0)
 
     def _cached_version(self) -> LedgerVersion | None:
         """Return the participant's version, fetched once, or None if it cannot be fetched."""

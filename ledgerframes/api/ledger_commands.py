@@ -84,7 +84,7 @@ class LedgerCommands(LedgerClient):
     def preferred_packages(self, request: Json) -> Any:
         """Return the preferred packages for a submission."""
 
-    @operation("GET /v2/interactive-submission/preferred-package-version", deprecated="preferred_packages")
+    @operation("GET /v2/interactive-submission/preferred-package-version", until="3.6", deprecated="preferred_packages")
     def preferred_package_version(self, query: Json) -> Any:
         """Return the preferred version of one package."""
 
@@ -163,7 +163,7 @@ class LedgerCommands(LedgerClient):
         filters = {"package_filter": package_filter, "topology_filter": topology_filter}
         return self._iter_items("vetted_packages_page", "vetted_packages", page_size=page_size, **filters)
 
-    @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
+    @operation("GET /v2/package-vetting", until="3.6", deprecated="vetted_packages_page")
     def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:
         """Return a page of vetted packages by GET with a body."""
         return Request(body=request or {})
@@ -172,7 +172,7 @@ class LedgerCommands(LedgerClient):
     def update_vetting(self, request: Json) -> Any:
         """Change the vetted packages, and return the past and the new ones."""
 
-    @operation("POST /v2/package-vetting")
+    @operation("POST /v2/package-vetting", until="3.6", deprecated="update_vetting")
     def post_package_vetting(self, request: Json) -> Any:
         """Send a request to an operation that the API lists without a description."""
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import retry_after, service_error
+from ledgerframes.api.status_errors import PERMANENT, retry_after, service_error
 from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
@@ -148,7 +148,7 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     return make
 
 
-def _error_class(code: str, category: int, grpc: object, status: int) -> type[LedgerError]:
+def _error_class(code: str, category: int, grpc: int | None, status: int) -> type[LedgerError]:
     if code in BY_CODE:
         return BY_CODE[code]
     if category in BY_CATEGORY:
@@ -164,7 +164,8 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
     details = content.get("context")
     context = {str(name): str(value) for name, value in details.items()} if isinstance(details, dict) else {}
-    kind = _error_class(code, category, content.get("grpcCodeValue"), status)
+    grpc = content["grpcCodeValue"] if isinstance(content.get("grpcCodeValue"), int) else None
+    kind = _error_class(code, category, grpc, status)
     reasons = ["details withheld (code NA)" if code == "NA" else f"{code}: {cause}"]
     if issubclass(kind, LedgerAuthenticationError) and (reason := context.get("ledger_api_error", "")):
         reasons.append(reason.rstrip("."))
@@ -174,8 +175,8 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     step = token_problem or _next_step(kind, context)
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
-    error.code, error.category, error.context = code, category, context
-    error.cause = str(content.get("cause") or "")
+    error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context
+    error.cause = " ".join(str(content.get("cause") or "").split())
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
         error.earliest_offset = int(earliest)
     error.resources = _pairs(content.get("resources"))
@@ -187,6 +188,8 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
         error.retry_after = _seconds(error.retry_info)
     if category != -1:
         error.retryable = category in RETRYABLE and not issubclass(kind, NEVER_RETRYABLE)
+    elif status in PERMANENT:
+        error.retryable = False
     return error
 
 
@@ -206,7 +209,7 @@ def _text_error(response: Response) -> InvalidRequestError:
     reason = f": {detail[:500]}" if detail else ""
     message = f"{host} returned 400 for {endpoint}{reason}. Check the arguments of the call and the members of the body."
     error = InvalidRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
-    error.cause = response.text.strip()
+    error.cause = " ".join(response.text.split())
     return error
 
 

@@ -32,6 +32,10 @@ class LedgerState(LedgerClient):
     def ledger_end(self) -> Any:
         """Return the offset of the ledger's end, or 0 on an empty ledger."""
 
+    def ledger_end_times(self) -> LedgerEnd:
+        """Return the ledger's end with the record time of each synchronizer, since 3.6."""
+        return self.send(self.operations["ledger_end"], Request()).decode(LedgerEnd)
+
     @operation("GET /v2/state/latest-pruned-offsets", returns=PrunedOffsets)
     def latest_pruned_offsets(self) -> Any:
         """Return the offsets through which the ledger is pruned, or 0 if it never was."""

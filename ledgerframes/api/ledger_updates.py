@@ -18,7 +18,7 @@ from ledgerframes.api.operation import Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
-from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, ContractEvents
+from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, CompletionsByHash, ContractEvents
 from ledgerframes.errors import UnsupportedOperationError
 
 __all__ = ["LedgerUpdates"]
@@ -118,32 +118,55 @@ class LedgerUpdates(LedgerClient):
         body = {"offset": require_offset(offset, "offset", minimum=1), "updateFormat": self._update_filter(update_format)}
         return Request(body=body)
 
-    # -- deprecated forms of updates ----------------------------------------------------------------------------------
+    @operation("POST /v2/updates/update-by-hash", returns=Response, since="3.6", read_only=True)
+    def update_by_hash(self, transaction_hash: str, update_format: UpdateFilter) -> Request:
+        """Look up one update by the hash of its transaction, without decoding it.
 
-    @operation("POST /v2/updates/flats", read_only=True, deprecated="updates")
+        Only transactions that were signed outside the participant have a hash (docs/facts.md#lookups-by-hash).
+
+        Parameters
+        ----------
+        transaction_hash : str
+            As in ``transaction_hash`` of an update or a completion.
+        update_format : UpdateFormat or mapping
+
+        Raises
+        ------
+        UpdateNotFoundError
+            If no update has this hash, or none that the parties of the filter see.
+        """
+        body = {
+            "transactionHash": require_text(transaction_hash, "transaction_hash"),
+            "updateFormat": self._update_filter(update_format),
+        }
+        return Request(body=body)
+
+    # -- forms of updates that were removed ---------------------------------------------------------------------------
+
+    @operation("POST /v2/updates/flats", until="3.6", read_only=True, deprecated="updates")
     def flat_updates(self, request: Mapping[str, Any]) -> Any:
         """List flat transactions (beginExclusive, endInclusive, filter, verbose)."""
 
-    @operation("POST /v2/updates/trees", read_only=True, deprecated="updates")
+    @operation("POST /v2/updates/trees", until="3.6", read_only=True, deprecated="updates")
     def tree_updates(self, request: Mapping[str, Any]) -> Any:
         """List transaction trees (beginExclusive, endInclusive, filter, verbose)."""
 
-    @operation("POST /v2/updates/transaction-by-offset", read_only=True, deprecated="update_by_offset")
+    @operation("POST /v2/updates/transaction-by-offset", until="3.6", read_only=True, deprecated="update_by_offset")
     def transaction_by_offset(self, offset: int, transaction_format: UpdateFilter) -> Request:
         """Look up one transaction by its offset."""
         return Request(body={"offset": offset, "transactionFormat": transaction_format})
 
-    @operation("POST /v2/updates/transaction-by-id", read_only=True, deprecated="update_by_id")
+    @operation("POST /v2/updates/transaction-by-id", until="3.6", read_only=True, deprecated="update_by_id")
     def transaction_by_id(self, update_id: str, transaction_format: UpdateFilter) -> Request:
         """Look up one transaction by its id."""
         return Request(body={"updateId": update_id, "transactionFormat": transaction_format})
 
-    @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", deprecated="update_by_offset")
+    @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", until="3.6", deprecated="update_by_offset")
     def transaction_tree_by_offset(self, offset: int, *, parties: str | Sequence[str] = ()) -> Request:
         """Look up one transaction tree by its offset, as parties see it."""
         return Request(path={"offset": str(require_offset(offset, "offset", minimum=1))}, query={"parties": parties})
 
-    @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", deprecated="update_by_id")
+    @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", until="3.6", deprecated="update_by_id")
     def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
         """Look up one transaction tree by its id, as parties see it."""
         return Request(path={"update_id": update_id}, query={"parties": parties})
@@ -220,6 +243,17 @@ class LedgerUpdates(LedgerClient):
         except UnsupportedOperationError:
             self._warned.add("user_completions")  # the caller did not choose the deprecated operation
             return self.user_completions(parties, user_id=user_id, after=after, limit=limit, idle_ms=idle_ms)
+
+    @operation("POST /v2/commands/completion-by-hash", returns=CompletionsByHash, since="3.6", read_only=True)
+    def completion_by_hash(self, transaction_hash: str) -> Request:
+        """Look up the accepted and the latest rejected completions of a transaction by its hash.
+
+        Raises
+        ------
+        LedgerNotFoundError
+            If no completion has this hash, or none that the token may read (docs/facts.md#lookups-by-hash).
+        """
+        return Request(body={"transactionHash": require_text(transaction_hash, "transaction_hash")})
 
     # -- contracts ----------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from string import Formatter
@@ -41,7 +42,9 @@ import msgspec
 
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.response import Response
+from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.errors import UsageError
 
@@ -53,7 +56,9 @@ __all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "dec
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
+logger = logging.getLogger("ledgerframes")
 JSON: Any = object()  # the response is decoded as JSON of any shape
+VERSION_LABELS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -72,8 +77,9 @@ class Operation:
     purpose: str  # first line of the method's docstring
     api: Api = "ledger"
     since: str = ""  # first version of the API with the operation
+    until: str = ""  # first version of the API without the operation
     changed: str = ""  # versions that changed it
-    deprecated: str = ""  # successor of a deprecated operation
+    deprecated: str = ""  # successor of a deprecated or removed operation
     read_only: bool = False  # without an effect, so that it may be sent again
     returns: Any = JSON  # what the body is decoded into: a struct, Response, bytes, None for an empty body, or any JSON
 
@@ -126,6 +132,7 @@ class Facts(TypedDict, total=False):
 
     name: str
     since: str
+    until: str
     changed: str
     deprecated: str
     read_only: bool
@@ -144,8 +151,9 @@ def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Calla
         declared = Operation(method=method, path=path, purpose=_first_line(function), returns=returns, **facts)
         function.operation = declared  # type: ignore[attr-defined]
         # The help shows the route, so that no docstring repeats it.
-        notes = [f"``{route}``", facts.get("since") and f"since {facts['since']}", facts.get("deprecated") and "deprecated"]
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(filter(None, notes))}."
+        versions = [f"{word} {facts[fact]}" for fact, word in VERSION_LABELS.items() if facts.get(fact)]
+        notes = [f"``{route}``", *versions, *(["deprecated"] if facts.get("deprecated") else [])]
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(notes)}."
         return function
 
     return decorate
@@ -195,7 +203,10 @@ def operation(
             response = self.send(declared, request)
             with decode_boundary(declared.route):
                 content = declared.decode(response)
-                return convert(content) if convert else content
+                if convert is None:
+                    return content
+                self.note_around(declared.route, unknown_members(content))
+                return convert(content)
 
         declare(route, returns=body, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
@@ -240,6 +251,7 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._warned: set[str] = set()
+        self._noted: set[str] = set()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, with retries if the operation only reads."""
@@ -256,11 +268,19 @@ class Client:
             is_json=operation.returns is not bytes,
         )
 
+    def note_around(self, endpoint: str, names: Iterable[str]) -> None:
+        """Log names of unknown members of a response that no result has, once each."""
+        new = {f"{endpoint}.{name}" for name in names} - self._noted
+        if new:
+            self._noted |= new
+            logger.warning("responses_have_new_members members=%s", escape_control(",".join(sorted(new))))
+
     def _warn_once(self, operation: Operation) -> None:
         if operation.deprecated and operation.name not in self._warned:
             self._warned.add(operation.name)
             subject = f"{self.api.capitalize()} operation {operation.name} ({operation.route})"
-            warn_caller(f"{subject} is deprecated. Use {operation.deprecated} instead.", DeprecationWarning)
+            fate = f"is removed in {self.api} API {operation.until}" if operation.until else "is deprecated"
+            warn_caller(f"{subject} {fate}. Use {operation.deprecated} instead.", DeprecationWarning)
 
 
 class HealthClient(Client):

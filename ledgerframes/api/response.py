@@ -25,11 +25,11 @@ MAX_ERROR_BYTES = 10_000  # of a body that is nothing but an error
 class Response:
     """A response, with a good or a bad status."""
 
-    body: bytes
+    body: bytes = field(repr=False)
     host: str  # that sent the response
     endpoint: str = ""  # HTTP method and path, of the operation or of the request
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def text(self) -> str:

@@ -38,6 +38,9 @@ BY_STATUS: dict[int, type[ServiceError]] = {
     504: ServiceUnavailableError,
 }
 
+# Not implemented, not this version of HTTP, and a log-in page of the local network: the next attempt would fail as well.
+PERMANENT = frozenset({501, 505, 511})
+
 NEXT_STEP: dict[type[ServiceError], str] = {
     BadRequestError: "Check the arguments of the call.",
     AuthenticationError: "Check token=, token_file= or token_env= of the profile.",
@@ -60,6 +63,7 @@ def service_error(response: Response) -> ServiceError:
     message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(response.headers)
+    error.retryable = kind.retryable and status not in PERMANENT
     return error
 
 

@@ -26,13 +26,12 @@ from ledgerframes.errors import UsageError
 if TYPE_CHECKING:
     from ledgerframes.settings import Settings
 
-__all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source", "token_subject", "warn_of_exposure"]
+__all__ = ["TokenSource", "token_expiry", "token_source", "token_subject", "warn_of_exposure"]
 
 TokenSource = Callable[[], str | None]
 
 # Other characters would break the header, and the HTTP library's error would show the token.
 SENDABLE = re.compile(r"[\x21-\x7e]+")
-JWT = re.compile(r"eyJ[\w-]+\.[\w-]+(\.[\w-]*)?")
 MAX_LENGTH = 64 * 1024
 LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 
@@ -81,11 +80,6 @@ def token_subject(token: str | None) -> str | None:
     """Return the subject of a JWT, the user of the wallet (docs/facts.md#authentication)."""
     subject = _claims(token).get("sub")
     return subject if isinstance(subject, str) else None
-
-
-def hide_tokens(text: str) -> str:
-    """Return the text with every JWT replaced, because services quote what they were sent."""
-    return JWT.sub("[token]", text)
 
 
 def _claims(token: str | None) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
-from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
+from ledgerframes.api.deadlines import BoundedBackend, enforce
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, end_of_retries, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
-from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -28,6 +28,7 @@ from ledgerframes.errors import (
     TransportError,
     UsageError,
 )
+from ledgerframes.hidden_tokens import hide_in_record, remember_token
 from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
+# Of these, also those of the HTTP library write what a service sent.
+LOGGERS = ("ledgerframes", "ledgerframes.retries", "httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
@@ -84,6 +87,8 @@ class Transport:
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport, certificates or CertificateFiles())
+        for name in LOGGERS:
+            logging.getLogger(name).addFilter(hide_in_record)
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()  # that sent a response
@@ -123,7 +128,7 @@ class Transport:
         def send(url: str) -> Response:
             response = self._send_once(url, method, path, options)
             if response.status // 100 != 2:
-                raise self._status_error(response)
+                raise self._error_factory(response)
             response = replace(response, endpoint=endpoint or response.endpoint)
             if is_json:
                 response.require_api()
@@ -136,15 +141,16 @@ class Transport:
         return self.with_failover(lambda url, is_last: self.retry_on_host(url, lambda: send(url), is_last=is_last))
 
     @contextmanager
-    def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def stream(self, url: str, path: str, headers: Mapping[str, str], limits: BodyLimits) -> Iterator[httpx.Response]:
         """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
-        An error of the connection is also raised while the body is read.
+        The limits are those of the body. An error of the connection is also raised while the body is read.
         """
-        with self._open(url, "GET", path, headers=headers) as response:
+        with self._open(url, "GET", path, headers=headers) as (response, response_limits):
             if not response.is_success:
-                raise self._status_error(self._read(response, f"GET {path}", url))
-            yield response
+                raise self._error_factory(self._read(response, f"GET {path}", url, response_limits))
+            with enforce(limits):
+                yield response
 
     def status(self, url: str, path: str) -> Response:
         """Send one GET to one host, and return the response with a good or a bad status."""
@@ -178,20 +184,22 @@ class Transport:
         which `also` is true, are retried a number of times. If no other host is left, the call waits longer.
         """
         failures = refusals = 0
-        refused_since = math.inf
+        failed_since = math.inf
         while True:
             try:
                 return self._noting_refusals(url, call)
             except (TransportError, ServiceError) as error:
-                refused_since = min(refused_since, host_rates.clock.now())
-                if is_pushback(error) and self._is_waited_for(url, refusals, refused_since, is_last):
+                failed_since = min(failed_since, host_rates.clock.now())
+                if is_pushback(error) and self._is_waited_for(url, refusals, failed_since, is_last):
                     refusals += 1
-                    pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
+                    seconds = max(0.0, self._rate(url).open_at - host_rates.clock.now())
+                    pause(seconds, error, self.waits, failed_since, failed_since + self._max_wait)
                     continue
                 failures += 1
                 if is_pushback(error) or failures > self.limits.retries or not (is_retryable(error) or also(error)):
                     raise
-                pause(retry_delay(error, failures), error, self.waits)
+                last_until = end_of_retries(self.limits.retries - failures)
+                pause(retry_delay(error, failures), error, self.waits, failed_since, last_until)
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
@@ -224,26 +232,35 @@ class Transport:
         return self._rates.of(host_of(url), self.limits.requests_per_second)
 
     def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> Response:
-        with self._open(url, method, path, **options) as response:
-            return self._read(response, f"{method} {path}", url)
+        with self._open(url, method, path, **options) as (response, limits):
+            return self._read(response, f"{method} {path}", url, limits)
 
-    def _read(self, response: httpx.Response, endpoint: str, url: str) -> Response:
-        body = read_body(response, BodyLimits(self.limits, endpoint, host_of(url)))
+    def _read(self, response: httpx.Response, endpoint: str, url: str, limits: BodyLimits) -> Response:
+        body = read_body(response, limits)
         return Response(body, host_of(url), endpoint, response.status_code, response.headers)
 
     @contextmanager
     def _open(
         self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
-    ) -> Iterator[httpx.Response]:
-        """Send one request, whose response body the caller reads."""
+    ) -> Iterator[tuple[httpx.Response, BodyLimits]]:
+        """Send one request, whose response body the caller reads within the limits."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
             self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
-            token = self._token() if self._token else None
-            authorization = {"Authorization": f"Bearer {token}"} if token else {}
-            request = self._build(method, url, path, headers={**authorization, **headers}, **content)
-            with closing(self._client.send(request, stream=True)) as response:
-                yield response
+            request = self._build(method, url, path, headers=headers, **content)
+            self._authorize(request)
+            limits = BodyLimits(self.limits, f"{method} {path}", host_of(url))  # from the connection on
+            with enforce(limits), closing(self._client.send(request, stream=True)) as response:
+                yield response, limits
+
+    def _authorize(self, request: httpx.Request) -> None:
+        """Add the token to a request.
+
+        No frame that a traceback of the response has keeps it in a variable.
+        """
+        if self._token and (token := self._token()):
+            remember_token(token)
+            request.headers["Authorization"] = f"Bearer {token}"
 
     def _build(self, method: str, url: str, path: str, **content: Any) -> httpx.Request:
         """Return a request, or refuse arguments that it cannot contain."""
@@ -277,12 +294,6 @@ class Transport:
                 host=host,
             ) from error
 
-    def _status_error(self, response: Response) -> ServiceError:
-        text = hide_tokens(response.text)
-        token = self._token() if self._token else None  # services quote the token they refuse
-        text = text.replace(token, "[token]") if token else text
-        return self._error_factory(replace(response, body=text.encode()))
-
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
     """Return the HTTP client, with certificates and proxies."""
@@ -290,7 +301,7 @@ def _client(limits: Limits, transport: BaseTransport | None, certificates: Certi
 
     verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)
     try:
-        return httpx.Client(
+        client = httpx.Client(
             transport=transport,
             verify=verify,
             timeout=httpx.Timeout(limits.timeout),
@@ -302,11 +313,16 @@ def _client(limits: Limits, transport: BaseTransport | None, certificates: Certi
             limits=httpx.Limits(max_connections=limits.max_concurrency, max_keepalive_connections=limits.max_concurrency),
             follow_redirects=False,
         )
+        # The connection pool takes a network backend, for which the client has no argument.
+        for each in {client._transport, *client._mounts.values()}:
+            if isinstance(each, httpx.HTTPTransport):
+                each._pool._network_backend = BoundedBackend(each._pool._network_backend)  # type: ignore[assignment]
     except (ValueError, httpx.InvalidURL):
         # The message of httpx is omitted, because it quotes parts of the address, which may be the password.
         raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
         raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
+    return client
 
 
 def host_of(url: str) -> str:

@@ -15,6 +15,7 @@ __all__ = ["EventFormat", "Shape", "UpdateFormat", "event_format", "update_forma
 
 Shape = Literal["acs_delta", "ledger_effects"]
 ANY = "any"
+INCOMPLETE = "includeIncompleteReassignments"
 SHAPES = {"acs_delta": "TRANSACTION_SHAPE_ACS_DELTA", "ledger_effects": "TRANSACTION_SHAPE_LEDGER_EFFECTS"}
 
 PACKAGE_ID = re.compile(r"[0-9a-f]{64}")
@@ -45,13 +46,15 @@ class EventFormat:
     blobs: bool = False
     views: bool = True
     verbose: bool = True
+    incomplete: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the filter as the ledger API expects it (docs/facts.md#filters)."""
         filters = {"cumulative": self._cumulative()}
+        further = {"verbose": self.verbose, **({INCOMPLETE: True} if self.incomplete else {})}
         if self.parties is None:
-            return {"filtersByParty": {}, "filtersForAnyParty": filters, "verbose": self.verbose}
-        return {"filtersByParty": dict.fromkeys(self.parties, filters), "verbose": self.verbose}
+            return {"filtersByParty": {}, "filtersForAnyParty": filters, **further}
+        return {"filtersByParty": dict.fromkeys(self.parties, filters), **further}
 
     def _cumulative(self) -> list[dict[str, Any]]:
         blob = {"includeCreatedEventBlob": self.blobs}
@@ -109,6 +112,7 @@ def event_format(
     blobs: bool = False,
     views: bool = True,
     verbose: bool = True,
+    incomplete: bool = False,
 ) -> EventFormat:
     """Return a filter of contracts and their events (docs/facts.md#filters).
 
@@ -125,6 +129,9 @@ def event_format(
         Include the views of the interfaces.
     verbose : bool
         Include the labels of record fields.
+    incomplete : bool
+        Include contracts of which this participant has seen only one half of a reassignment, among active contracts since
+        ledger API 3.7 (docs/facts.md#incomplete-reassignments).
 
     Raises
     ------
@@ -138,6 +145,7 @@ def event_format(
         blobs=blobs,
         views=views,
         verbose=verbose,
+        incomplete=incomplete,
     )
 
 

@@ -11,12 +11,13 @@ from ledgerframes.api.operation import Api
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import TransportError
+from ledgerframes.hidden_tokens import hide_tokens
 
 __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 
 # Versions by API in ascending order, whose shapes and rules the tests know (docs/facts.md#versions).
 TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
-    {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14"), "wallet": ("0.6.10", "0.7.4")}
+    {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14", "3.6", "3.7"), "wallet": ("0.6.10", "0.7.4")}
 )
 PATHS: Mapping[Api, str] = MappingProxyType({"history": "/version", "ledger": "/v2/version", "wallet": "/version"})
 
@@ -31,7 +32,7 @@ def service_info(transport: Transport, url: str, api: Api) -> dict[str, Any]:
     response = transport.status(url, PATHS[api])
     try:
         content = json.loads(response.body) if response.status == 200 else {}
-        return {**content, "version": str(content["version"])[:100]}
+        return {**content, "version": hide_tokens(str(content["version"])[:100])}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from ledgerframes.cli import output
 from ledgerframes.cli.argument_names import name_options, options_by_argument
 from ledgerframes.errors import LedgerframesError, TransportError
 from ledgerframes.json_logs import JsonFormatter
+from ledgerframes.long_waits import shown_by
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -83,6 +83,11 @@ class CommandContext:
             self.typer_context.call_on_close(net.close)
         return net
 
+    def show_wait(self, text: str) -> None:
+        """Write a line about a long wait to stderr, unless a log line does."""
+        if not (self.quiet or self.verbose or self.log_json):
+            output.write_error(text)
+
     def describe(self, error: Exception) -> str:
         """Return the message of an error with options of this command, not arguments."""
         if self.typer_context is None or isinstance(error, TransportError):  # whose arguments are settings
@@ -124,7 +129,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         ctx.obj = context
         _configure_logging(context)
         try:
-            function(context, **arguments)
+            with shown_by(context.show_wait):
+                function(context, **arguments)
         except LedgerframesError as error:
             error.args = (context.describe(error),)
             raise
@@ -160,7 +166,7 @@ class _LineHandler(logging.Handler):
 
 
 def _configure_logging(context: CommandContext) -> None:
-    """Show log lines with ``--verbose``, and retries also on a terminal."""
+    """Show log lines with ``--verbose`` or ``--log-json``."""
     package, retries = logging.getLogger("ledgerframes"), logging.getLogger(RETRIES)
     # Python prints the warnings of a logger that has no handler.
     package.handlers, retries.handlers = [logging.NullHandler()], [logging.NullHandler()]
@@ -173,6 +179,3 @@ def _configure_logging(context: CommandContext) -> None:
     elif context.verbose:
         package.setLevel(logging.INFO)
         package.addHandler(_LineHandler())
-    elif sys.stderr.isatty() and not context.quiet:
-        retries.setLevel(logging.INFO)
-        retries.addHandler(_LineHandler())

@@ -17,6 +17,7 @@ import typer
 
 from ledgerframes.control_characters import UNSAFE, escape_control
 from ledgerframes.errors import StoreError
+from ledgerframes.hidden_tokens import hide_tokens
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,7 @@ def is_terminal() -> bool:
 
 def write_error(text: str) -> None:
     """Write a line to stderr."""
-    typer.echo(escape_control(text), err=True)
+    typer.echo(escape_control(hide_tokens(text)), err=True)
 
 
 def write_json(document: object) -> None:

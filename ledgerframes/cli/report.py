@@ -111,7 +111,7 @@ def diff(
 ) -> None:
     """Show what changed between two runs of a report.
 
-    Without keys, the runs over the two newest windows are compared.
+    Without keys, the runs over the two newest windows are compared. A note says where length or coverage of the two differ.
     """
     if before and not after:
         raise UsageError("Pass the keys of two runs, or none. `ledgerframes report status` lists them.")
@@ -163,8 +163,9 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _format_changes(changes: list[dict[str, Any]]) -> str:
-    rows = [[change["item"], change["before"], change["after"], change["change"]] for change in changes]
-    return output.format_table(("item", "before", "after", "change"), rows, right=("before", "after", "change"))
+    columns = ("item", "before", "after", "change", "note")
+    rows = [[change[name] for name in columns] for change in changes]
+    return output.format_table(columns, rows, right=("before", "after", "change"))
 
 
 def _parse_parameters(texts: list[str]) -> dict[str, str]:

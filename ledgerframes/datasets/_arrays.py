@@ -15,6 +15,7 @@ from ledgerframes.datasets._schema import AMOUNT, TEXT, TIME
 from ledgerframes.errors import DecodeError
 
 NULL = b"null"
+MAX_SHOWN = 80  # characters of a value in an error
 Values: TypeAlias = pa.Array | pa.ChunkedArray
 Texts: TypeAlias = Sequence[str | None] | pa.Array | pa.ChunkedArray
 Indices = npt.NDArray[np.int64]
@@ -36,10 +37,11 @@ def parse_timestamps(texts: Texts, member: str) -> Values:
         return pc.cast(values, TIME)
     except pa.ArrowInvalid:
         pass  # more than six digits of a second, or not a time at all
+    values = pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1")
     try:
-        return pc.cast(pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1"), TIME)
+        return pc.cast(values, TIME)
     except pa.ArrowInvalid as error:
-        raise DecodeError(f"A value of {member} is not a time: {error}.", json_path=f"$..{member}", column=member) from error
+        raise _value_error(values, TIME, member, "time with a zone, such as 2026-11-01T00:00:00Z") from error
 
 
 def parse_amounts(texts: Texts, member: str) -> Values:
@@ -52,10 +54,26 @@ def parse_amounts(texts: Texts, member: str) -> Values:
     DecodeError
         If a text is not a number of at most ten decimal places.
     """
+    values = _to_values(texts)
     try:
-        return _to_values(texts).cast(AMOUNT)
+        return values.cast(AMOUNT)
     except pa.ArrowInvalid as error:
-        raise DecodeError(f"A value of {member} is not an amount: {error}.", json_path=f"$..{member}", column=member) from error
+        raise _value_error(values, AMOUNT, member, "amount of at most ten decimal places") from error
+
+
+def _value_error(values: Values, kind: pa.DataType, member: str, constraint: str) -> DecodeError:
+    """Return the error for the first text that is no value of a type."""
+    value = next((text for text in values.unique().to_pylist() if not _is_value(text, kind)), None)
+    text = repr(value if value is None else value[:MAX_SHOWN])
+    return DecodeError(f"{member} is not a {constraint}, got {text}.", json_path=f"$..{member}", column=member)
+
+
+def _is_value(text: str | None, kind: pa.DataType) -> bool:
+    try:
+        pa.array([text], TEXT).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def encode_json(payloads: Sequence[msgspec.Raw], member: str, *, null_is_missing: bool = True) -> pa.Array:

@@ -1,9 +1,9 @@
-"""Unknown members of rows that are made of several objects."""
+"""Unknown members of rows that are made of several objects, and of objects without a row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -11,33 +11,54 @@ import pyarrow as pa
 from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets._structs import Wire
 
+Around: TypeAlias = Wire | Mapping[str, Wire] | None  # an object around a row, or several by name
 
-def encode_extras(rows: Sequence[Wire], own_rows: tuple[type[Wire], ...] = (), **around: Sequence[Wire | None]) -> pa.Array:
+
+def encode_extras(rows: Sequence[Wire], **around: Sequence[Around]) -> pa.Array:
     """Return the unknown members of rows, and those of their parts under the parts' names.
 
-    The unknown members of `own_rows` are those of other rows. `around` has the objects around
-    each row, by the name under which their unknown members are to be found. Each row gets a JSON object, or is missing.
+    `around` has the objects around each row, by the name under which their unknown members are to be found. Each row gets a JSON
+    object, or is missing.
     """
-    structs = [rows, *around.values()]
-    if not any(struct.is_extended for each in structs for struct in each if struct is not None):
+    if not any(struct.is_extended for each in (rows, *around.values()) for struct in _structs(each)):
         return pa.nulls(len(rows), TEXT)
-    columns = {name: [_collect(struct, own_rows) for struct in structs] for name, structs in around.items()}
     extras = []
     for position, row in enumerate(rows):
-        extra = _collect(row, own_rows)
-        extra |= {name: column[position] for name, column in columns.items() if column[position]}
+        extra = _collect(row, row)
+        extra |= {name: inner for name, objects in around.items() if (inner := _collect(objects[position], row))}
         extras.append(msgspec.json.encode(extra).decode() if extra else None)
     return pa.array(extras, TEXT)
 
 
-def _collect(struct: Wire | None, own_rows: tuple[type[Wire], ...]) -> dict[str, Any]:
+def unknown_members(content: object) -> set[str]:
+    """Return the names of unknown members of an object and its parts, but not in lists."""
+    if not isinstance(content, Wire) or not content.is_extended:
+        return set()
+    parts = [getattr(content, field.name) for field in msgspec.structs.fields(content)]
+    return set(_own_members(content)).union(*map(unknown_members, parts))
+
+
+def _structs(objects: Iterable[Around]) -> Iterator[Wire]:
+    for each in objects:
+        if isinstance(each, Mapping):
+            yield from each.values()
+        elif each is not None:
+            yield each
+
+
+def _collect(struct: Around, row: Wire) -> dict[str, Any]:
+    """Return the unknown members of an object and of its parts, but for the row among them."""
     if struct is None:
         return {}
-    extra: dict[str, Any] = msgspec.json.decode(struct.extra, type=dict[str, msgspec.Raw]) if struct.extra else {}
+    if isinstance(struct, Mapping):
+        return {name: inner for name, each in struct.items() if (inner := _collect(each, row))}
+    extra: dict[str, Any] = {**_own_members(struct)}
     for field in msgspec.structs.fields(struct):
         part = getattr(struct, field.name)
-        if isinstance(part, Wire) and not isinstance(part, own_rows):
-            inner = _collect(part, own_rows)
-            if inner:
-                extra[field.encode_name] = inner
+        if isinstance(part, Wire) and part is not row and (inner := _collect(part, row)):
+            extra[field.encode_name] = inner
     return extra
+
+
+def _own_members(struct: Wire) -> dict[str, msgspec.Raw]:
+    return msgspec.json.decode(struct.extra, type=dict[str, msgspec.Raw]) if struct.extra else {}

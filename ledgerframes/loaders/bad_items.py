@@ -13,6 +13,7 @@ from ledgerframes.extents import ExtentRange
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
+from ledgerframes.store.private_files import make_durable_dir, open_to_write
 
 OnBadItem = Literal["raise", "quarantine"]
 T = TypeVar("T")
@@ -83,8 +84,9 @@ def _quarantine(net: Network, item: BadItem) -> None:
     directory = net.local_dir / "quarantine"
     path = directory / f"item_{hashlib.sha256(item.content).hexdigest()[:16]}.json"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(item.content)
+        make_durable_dir(directory, net.local_dir.parent)
+        with open_to_write(path) as file:
+            file.write(item.content)
     except OSError as error:
         raise not_writable_error(directory, error) from error
     update_id = item.error.update_id or "unknown"

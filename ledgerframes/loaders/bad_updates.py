@@ -66,7 +66,7 @@ def _decode_some(raw: _RawUpdates, updates: Sequence[msgspec.Raw], ledger_filter
 
 def _bad_items(raw: _RawUpdates, errors: dict[int, DecodeError], ledger_filter: LedgerFilter) -> list[BadItem]:
     page = ledger_filter.offset_range(raw.lowest_page_offset_exclusive, raw.highest_page_offset_inclusive)
-    identities = [_identity(content) for content in raw.updates]
+    identities = [identity_of(content) for content in raw.updates]
     offsets = [offset if offset is not None and page.start < offset <= page.stop else None for _, offset in identities]
     bad_items = []
     for number, error in errors.items():
@@ -87,11 +87,11 @@ def _possible_offsets(offsets: list[int | None], number: int, page: OffsetRange)
     return replace(page, start=max(lower, default=page.start), stop=min(upper, default=page.stop + 1) - 1)
 
 
-def _identity(content: msgspec.Raw) -> tuple[str, int | None]:
+def identity_of(content: msgspec.Raw) -> tuple[str, int | None]:
     """Return update id and offset of an update, as far as they can be read."""
     try:
         item: Any = msgspec.json.decode(content)
-        [value] = item["update"].values()
+        [value] = [content for kind, content in item["update"].items() if kind[:1].isupper()]
         value = value.get("value", value)
         return str(value.get("updateId") or ""), int(value["offset"])
     except (*DATA_ERRORS, AttributeError):

@@ -15,9 +15,11 @@ from urllib.parse import unquote
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.paging import PageChain
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.datasets.bulk.wire import ObjectRef
+from ledgerframes.datasets.bulk.wire import ActiveContractsListing, ObjectRef, UpdatesListing
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
@@ -26,6 +28,7 @@ from ledgerframes.windows import Window, instant, iso
 
 logger = logging.getLogger("ledgerframes")
 
+UPDATES, SNAPSHOTS = "POST /v0/history/bulk/updates", "GET /v0/history/bulk/acs"
 PAGE_SIZE = 1000  # a folder is never split over pages, and one that does not fit is an error
 KEYS_PER_REQUEST = 100
 SUFFIX = ".zstd"
@@ -51,6 +54,7 @@ def snapshot_folder(net: Network, at: datetime) -> BulkFolder:
     """Return the newest ACS snapshot at or before a time."""
     with _require_storage(net, f"active contracts at or before {iso(at)}", "Pass a later at="):
         listing = net.history.bulk_active_contracts(at)
+        _note_members(net, SNAPSHOTS, listing)
     folders = _folders(listing.object_refs, "acs")
     if len(folders) == 1 and folders[0].since == instant(listing.record_time):
         return folders[0]
@@ -68,15 +72,16 @@ def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
     except ServiceError as error:
         if not (isinstance(error, NotFoundError | BadRequestError) or error.status == 501):
             raise
-        raise UsageError(
+        raise wrong_base_error(net.history, error) or UsageError(
             f"{net.name} lists no {noun} ({error.detail or error.status}). {step}, or pass paths= of objects on this machine."
         ) from error
 
 
 def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
-    token, chain = None, PageChain("POST /v0/history/bulk/updates")
+    token, chain = None, PageChain(UPDATES)
     while True:
         page = net.history.bulk_updates(window.since, window.until, page_size=PAGE_SIZE, page_token=token)
+        _note_members(net, UPDATES, page)
         yield from page.object_refs
         # For a window that ends in the future, the token returns with an empty page (docs/facts.md#bulk-listing-order).
         if not page.object_refs and page.next_page_token == token:
@@ -84,6 +89,11 @@ def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
         token = chain.next_token(page.next_page_token, msgspec.json.encode(page.object_refs))
         if token is None:
             return
+
+
+def _note_members(net: Network, endpoint: str, listing: UpdatesListing | ActiveContractsListing) -> None:
+    """Log the unknown members of a listing, which no row has."""
+    net.history.note_around(endpoint, unknown_members(listing).union(*map(unknown_members, listing.object_refs)))
 
 
 def _folders(refs: Iterable[ObjectRef], kind: str) -> list[BulkFolder]:

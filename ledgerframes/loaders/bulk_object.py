@@ -36,6 +36,7 @@ from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.location import digest_of, not_writable_error
+from ledgerframes.store.private_files import make_durable_dir
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
@@ -165,7 +166,10 @@ def _remove_stale_downloads(net: Network) -> None:
 def _download(net: Network, task: BulkTask, partial: Path, *, is_saved: bool) -> _LocalObject:
     directory, path = partial.parent, partial
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        if is_saved:
+            directory.mkdir(parents=True, exist_ok=True)
+        else:
+            make_durable_dir(directory, net.local_dir.parent)
         download = net.history.bulk_download(task.object_key, partial)
         digest_status = _check_digest(task, download.sha256, download.bytes)
         if is_saved and task.key is not None:

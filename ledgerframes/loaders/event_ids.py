@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 
+from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.history import History
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import WEB_PAGE
@@ -131,7 +132,7 @@ def _fetch_ids(
 ) -> Iterator[ChunkResult]:
     """Yield the events with these ids, then raise the first error of an event or a lookup."""
     history, stop = net.history, threading.Event()  # one client, which several threads would each create
-    with net.waits.session(lambda text: None, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
+    with net.waits.session(lambda text: False, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         try:
             lookups = {update_id: pool.submit(_fetch_event, history, update_id) for update_id in chunk}
             for _ in as_completed(lookups.values(), NO_TIMEOUT):
@@ -175,7 +176,7 @@ def _fetch_event(history: History, update_id: str) -> Response | None:
         return history.event_response(update_id)
     except NotFoundError as error:
         if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail in ("", WEB_PAGE):  # the API says which id it does not know
-            raise
+            raise wrong_base_error(history, error) or error from None
         return None
 
 

@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.datasets.events.wire import Event, header_of
+from ledgerframes.datasets.events.wire import Event, EventsPage, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
@@ -97,7 +99,7 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
     try:
         return history.events(after, page_size=1)
     except NotFoundError as error:
-        raise UsageError(
+        raise wrong_base_error(history, error) or UsageError(
             "This network does not list events by range, so rejections are not visible. "
             "Pass update_ids= from load_updates for costs of committed updates."
         ) from error
@@ -118,7 +120,7 @@ def pages(history: History, window: MigrationWindow, page_size: int, *, by_item:
         # No variable has the items, so that the caller can free their memory before the next page has arrived.
         page = _read_page(
             response,
-            _decode_items(response, window, complete_until) if by_item else _decode_events(response),
+            _decode_items(response, window, complete_until) if by_item else _decode_events(history, response),
             window,
             complete_until,
             size,
@@ -134,9 +136,10 @@ def _cursor_before(migration_id: int, time: int) -> Cursor | None:
     return Cursor(migration_id - 1, END_OF_TIME) if migration_id else None  # no time is before the earliest one
 
 
-def _decode_events(response: Response) -> list[PositionedItem]:
-    events = History.decode_events(response)
-    return list(map(PositionedItem, positions_of(events), events))
+def _decode_events(history: History, response: Response) -> list[PositionedItem]:
+    page = response.decode(EventsPage)
+    history.note_around(response.endpoint, unknown_members(page))
+    return list(map(PositionedItem, positions_of(page.events), page.events))
 
 
 def _read_page(response: Response, items: list[PositionedItem], window: MigrationWindow, earliest: int, size: int) -> Page:

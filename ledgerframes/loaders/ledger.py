@@ -196,8 +196,9 @@ def load_updates(
 
     Notes
     -----
-    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages. Ledger pages contain committed updates only, so they
-    never show a rejection (docs/facts.md#survivorship).
+    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages; before ledger API 3.5 the list operation
+    (docs/facts.md#updates-before-3-5). Both contain committed updates only, so they never show a rejection
+    (docs/facts.md#survivorship).
 
     Examples
     --------
@@ -261,7 +262,7 @@ def _whole_number(name: str, offset: object) -> int | None:
 def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
-    with ledger.net.waits.session(lambda text: None, stop), ThreadPoolExecutor(1) as pool:
+    with ledger.net.waits.session(lambda text: False, stop), ThreadPoolExecutor(1) as pool:
         try:
             reached = pool.submit(follow, ledger.reader, ledger.offsets.stop, poll_seconds, stop)
             with suppress(KeyboardInterrupt):

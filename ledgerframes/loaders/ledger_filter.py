@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
@@ -61,7 +62,20 @@ class LedgerFilter:
                     f"A page of updates covers offsets {start} < … <= {stop}, but contains {offsets['min']} to {offsets['max']}.",
                     json_path="$.updates[...].offset",
                 )
+            self._require_shape(tables["ledger_events"])
         return tables
+
+    def _require_shape(self, events: pa.Table) -> None:
+        """Refuse ledger effects that were not requested (docs/facts.md#updates-before-3-5)."""
+        exercised = pc.index(events["event_type"].cast(TEXT), "exercised_event").as_py()
+        if self.update_format.shape == "acs_delta" and exercised >= 0:
+            update_id = events["update_id"][exercised].as_py()
+            raise DecodeError(
+                f"The participant returned ledger effects, such as an exercise in update {update_id}, instead of the shape "
+                "acs_delta. Pass shape='ledger_effects'.",
+                json_path="$.updates[...].events",
+                update_id=update_id,
+            )
 
 
 def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> LedgerFilter:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
+from ledgerframes.datasets.ledger.build import members_without_row
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
@@ -21,6 +22,7 @@ from ledgerframes.errors import (
     PrunedOffsetError,
     ServiceError,
     TransportError,
+    UnsupportedOperationError,
     UsageError,
 )
 from ledgerframes.extents import ExtentRange, OffsetRange
@@ -30,6 +32,7 @@ from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
 from ledgerframes.loaders.bad_updates import decode_updates
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_through
 from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
+from ledgerframes.loaders.update_lists import FetchPage, UpdateLists, lists_instead
 from ledgerframes.network import Network
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
@@ -55,15 +58,17 @@ class OffsetReader:
 
     def __call__(self, chunk: OffsetRange, context: ChunkContext) -> Iterator[Batch]:
         """Yield batches of updates, and gaps for offsets that are pruned during the sync."""
-        rest, page_size = [chunk], self.page_size
+        rest, page_size, lists = [chunk], self.page_size, None
         while rest and not context.is_stopped:
             before = rest
             try:
-                for batch in self._read_pages(rest[0], page_size, context):
+                for batch in self._read_pages(rest[0], page_size, context, lists):
                     rest = rest[0].difference([batch.extent])
                     yield batch
                 if rest == before and not context.is_stopped:
                     raise DecodeError(f"{self.net.name} returned no page for {rest[0]}.", json_path="$.nextPageToken")
+            except UnsupportedOperationError as error:
+                lists = lists_instead(self.net.ledger, error)
             except InvalidPageTokenError:
                 logger.info("page_token_rejected network=%s", self.net.name)
                 if rest == before:
@@ -96,10 +101,11 @@ class OffsetReader:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
         return replace(rest, stop=min(rest.stop, pruned))
 
-    def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
-        buffer = _UpdateBuffer(rest, self.descending)
+    def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext, lists: UpdateLists | None) -> Iterator[Batch]:
+        descending = self.descending and lists is None  # lists are ascending
+        buffer = _UpdateBuffer(rest, descending)
         try:
-            for response, page, tables, bad_items in self._iter_pages(rest, page_size):
+            for response, page, tables, bad_items in self._iter_pages(rest, page_size, lists):
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
@@ -113,14 +119,16 @@ class OffsetReader:
             raise
         yield from buffer.flush()
 
-    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
+    def _iter_pages(self, offsets: OffsetRange, page_size: int, lists: UpdateLists | None = None) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
+        fetch: FetchPage = lists or self.net.ledger.get_updates_page
         chain = PageChain(PAGE)
         token: str | None = ""
         while token is not None:
-            response = self.net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+            response = fetch({**request, "pageToken": token} if token else request)
             page, tables, bad_items = decode_updates(response, self.ledger_filter)
+            self.net.ledger.note_around(PAGE, members_without_row(page))
             yield response, page, tables, bad_items
             token = chain.next_token(page.next_page_token, _page_bounds(page))
 
@@ -192,11 +200,15 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
     net, ledger_filter, page_size, additions = reader.net, reader.ledger_filter, reader.page_size, Additions()
     buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))
     token: str | None = None
+    fetch: FetchPage = net.ledger.get_updates_page
     while not stop.is_set():
         if not token:
             request = ledger_filter.request(buffer.known.stop, page_size)
         try:
-            response = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+            response = fetch({**request, "pageToken": token} if token else request)
+        except UnsupportedOperationError as error:
+            fetch = lists_instead(net.ledger, error)
+            continue
         except InvalidPageTokenError:
             token = None  # it has expired
             stop.wait(poll_seconds)
@@ -214,6 +226,7 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
                 break
             raise
         page, tables, bad_items = decode_updates(response, ledger_filter)
+        net.ledger.note_around(PAGE, members_without_row(page))
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:
             _commit(net, buffer.flush())

@@ -22,8 +22,11 @@ LISTED = Table(
         Column("method", CHOICE, "HTTP method.", ORDER, values=("GET", "POST", "PATCH", "DELETE")),
         Column("path", TEXT, "Path below the API's base URL, with {coin} for the network's own word.", ORDER),
         Column("since", TEXT, "First version of the API with the operation.", FACTS, missing="if unknown"),
+        Column(
+            "until", TEXT, "First version of the API without the operation.", FACTS, missing="if the operation is not removed"
+        ),
         Column("changed", TEXT, "Versions of the API that changed the operation.", FACTS, missing="if unknown"),
-        Column("deprecated", TEXT, "Successor.", FACTS, missing="if the operation is not deprecated"),
+        Column("deprecated", TEXT, "Successor.", FACTS, missing="if the operation is neither deprecated nor removed"),
         Column("purpose", TEXT, "Purpose, in one sentence.", ORDER),
         Column("read_only", FLAG, "Whether the operation has no effect, so that it may be sent again.", FACTS),
     ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 from time import monotonic
-from typing import Any, TextIO
+from typing import TextIO
 
+from ledgerframes.long_waits import NotebookLine, is_notebook
 from ledgerframes.representation import pluralize
 
 DELAY = 1  # seconds before the line appears
@@ -35,8 +36,8 @@ class Progress:
         self._lock = threading.Lock()
         self._subject = subject
         self._start = monotonic()
-        self._visible = (_is_notebook() or sys.stderr.isatty()) if visible is None else visible
-        self._output: NotebookLine | TextIO = NotebookLine() if _is_notebook() else sys.stderr
+        self._visible = (is_notebook() or sys.stderr.isatty()) if visible is None else visible
+        self._output: NotebookLine | TextIO = NotebookLine() if is_notebook() else sys.stderr
         self._rows = self._chunks = 0
         self._bar = tqdm(
             total=total and total * ROUNDING,
@@ -59,10 +60,11 @@ class Progress:
             self._rows += rows
             self._chunks += chunks
 
-    def show_wait(self, text: str) -> None:
-        """Show what requests wait for, or nothing."""
+    def show_wait(self, text: str) -> bool:
+        """Show what requests wait for, or nothing, and return whether anybody sees it."""
         with self._lock:
             self._bar.set_description_str(f"Fetching {self._subject} {text}".rstrip())
+        return self._visible
 
     def __enter__(self) -> Progress:
         return self
@@ -79,32 +81,3 @@ class Progress:
         verb = "Fetched" if is_complete else "Stopped fetching"
         chunks = f" in {pluralize(self._chunks, 'chunk')}" if self._chunks else ""
         return f"{verb} {self._subject}: {self._rows:,} rows{chunks}, {seconds:,.0f} s."
-
-
-class NotebookLine:
-    """A line below a cell, which each text replaces."""
-
-    encoding = "utf-8"  # of the characters that tqdm may draw a bar with
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-
-    def write(self, text: str, /) -> None:
-        """Show a text instead of the one before, unless it only clears the line."""
-        line = text.strip()
-        if not line:
-            return
-        if self._handle is None:
-            from IPython.display import display
-
-            self._handle = display({"text/plain": line}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._handle.update({"text/plain": line}, raw=True)
-
-    def flush(self) -> None:
-        """Do nothing, because a text is shown at once."""
-
-
-def _is_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")

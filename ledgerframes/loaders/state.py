@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -11,10 +13,12 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.paging import PageChain
-from ledgerframes.api.update_format import EventFormat, event_format
+from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     active_contract_table,
@@ -25,7 +29,7 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, VettedPackages
-from ledgerframes.errors import DecodeError, UnsupportedOperationError
+from ledgerframes.errors import BadRequestError, DecodeError, InvalidPageTokenError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
@@ -41,7 +45,11 @@ COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 
+INCOMPLETE_SINCE = "3.7"  # before, contracts in transit are always included
+
 T = TypeVar("T")
+
+logger = logging.getLogger("ledgerframes")
 
 
 def _load_state(
@@ -79,6 +87,7 @@ def load_active_contracts(
     templates: Sequence[str] = (),
     interfaces: Sequence[str] = (),
     include_blobs: bool = False,
+    include_incomplete: bool = True,
     on_bad_item: OnBadItem = "raise",
     plan: bool = False,
     progress: bool | None = None,
@@ -96,6 +105,8 @@ def load_active_contracts(
         Only contracts of these, such as ``package-name:Module:Entity``.
     include_blobs : bool
         Include created-event blobs, several kB per row.
+    include_incomplete : bool
+        Include contracts in transit, of which the participant has seen only one half of a reassignment.
 
     Returns
     -------
@@ -110,6 +121,12 @@ def load_active_contracts(
     TooManyElementsError
         Before ledger API 3.5, if there are more contracts than a list may have.
 
+    Warns
+    -----
+    UserWarning
+        If the participant refuses to include contracts in transit, which may be missing then
+        (docs/facts.md#incomplete-reassignments).
+
     Notes
     -----
     Source: docs/facts.md#ledger-operations, POST /v2/state/active-contracts-page; before ledger API 3.5 the list operation.
@@ -123,12 +140,44 @@ def load_active_contracts(
     """
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
-    fetch = partial(_iter_contracts, contract_format=contract_format, offset=offset or 0)
+    fetch = partial(_iter_contracts, contract_format=contract_format, offset=offset or 0, include_incomplete=include_incomplete)
     build = partial(active_contract_table, active_at_offset=offset or 0)
-    return _load_state(net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
+    load = partial(_load_state, net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
+    try:
+        return load()
+    except InvalidPageTokenError:
+        # After an upgrade, a participant refuses tokens of its older version. The contracts at an offset stay the same.
+        logger.info("page_token_rejected network=%s", net.name)
+        return load()
 
 
-def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
+def _iter_contracts(
+    ledger: ParticipantLists, contract_format: EventFormat, offset: int, include_incomplete: bool
+) -> Iterator[ActiveContractItem]:
+    """Iterate over the contracts, including those in transit only on request."""
+    if not include_incomplete:
+        yield from (item for item in _iter_contract_pages(ledger, contract_format, offset) if not _is_incomplete(item))
+        return
+    complete_format = replace(contract_format, incomplete=not ledger.is_before(INCOMPLETE_SINCE))
+    try:
+        yield from _iter_contract_pages(ledger, complete_format, offset)
+    except BadRequestError as error:
+        if not complete_format.incomplete or INCOMPLETE not in error.detail:
+            raise
+        warn_caller(
+            f"{error.host} refuses {INCOMPLETE}, so contracts in transit between synchronizers may be missing. "
+            "Compare with the reassignments of load_updates, or upgrade ledgerframes.",
+            UserWarning,
+        )
+        yield from _iter_contract_pages(ledger, contract_format, offset)
+
+
+def _is_incomplete(item: ActiveContractItem) -> bool:
+    entry = item.contract_entry
+    return entry is not None and bool(entry.incomplete_assigned or entry.incomplete_unassigned)
+
+
+def _iter_contract_pages(ledger: ParticipantLists, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
     token, chain = None, PageChain(CONTRACTS)
     while True:
         try:
@@ -140,6 +189,7 @@ def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offs
             yield from response.decode(list[ActiveContractItem])
             return
         page = ledger.decode_active_contracts(response)
+        ledger.note_around(CONTRACTS, unknown_members(page))
         yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
         token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
         if token is None:
@@ -196,6 +246,9 @@ def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: i
         contents = ledger.completions(parties, after=after, limit=size)
         _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
+        for checkpoint in contents:
+            if isinstance(checkpoint, OffsetCheckpoint):
+                ledger.note_around(COMPLETION_LIST, unknown_members(checkpoint))
         yield from completions
         count += len(completions)
         # A list may be short because the participant was slow (docs/facts.md#ledger-operations), so only an empty one is the end.

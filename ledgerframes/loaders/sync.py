@@ -6,7 +6,9 @@ A family declares how its dataset is planned, split, read and committed. Everyth
 from __future__ import annotations
 
 import functools
+import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -31,6 +33,8 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.small_segments import merge_small_segments
+
+logger = logging.getLogger("ledgerframes")
 
 WATCH_SECONDS = 0.5  # between looks at the waits of worker processes
 
@@ -191,11 +195,14 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
     them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
     """
+    start = time.monotonic()
     chunks = loader.chunks(distributed=executor is not None)
     if chunks:
         loader.net.store.create()
         _fetch_chunks(loader, chunks, executor, progress)
     loader.finish()
+    facts = (loader.net.name, loader.dataset.name, len(chunks), time.monotonic() - start)
+    logger.info("load_finished network=%s dataset=%s chunks=%d seconds=%d", *facts)
     return bool(chunks)
 
 
@@ -208,7 +215,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     with (
         Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
-        nullcontext() if here else _showing_waits_of_workers(loader.net, bar),
+        nullcontext() if here else _showing_waits_of_workers(loader.net),
         (ThreadPoolExecutor(loader.threads) if loader.threads else Inline()) if here else nullcontext(executor) as pool,
     ):
         commit = functools.partial(_commit, loader, bar)
@@ -230,16 +237,17 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
 
 
 @contextmanager
-def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
+def _showing_waits_of_workers(net: Network) -> Iterator[None]:
     """Show what the processes of this machine wait for."""
     stop = threading.Event()
 
     def watch() -> None:
-        before = ""
+        before = None
         while not stop.wait(WATCH_SECONDS):
-            if (text := net.wait_text) != before:
-                bar.show_wait(text)
-                before = text
+            wait = net.wait
+            if wait or before:
+                net.waits.show(wait)
+            before = wait
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

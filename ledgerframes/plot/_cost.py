@@ -32,7 +32,7 @@ __all__ = [
 MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
 NO_COST = "No request with a known cost in this window."
-VERDICT_COLORS = {"dearer": 1, "cheaper": 3}
+JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
@@ -238,7 +238,8 @@ def cost_compare(chart: Chart) -> None:
     """Draw the median cost of each kind before and after, with the interval.
 
     Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
-    The band around the second dot is the 95 % interval of the difference. Changes that hold for all kinds together have a color.
+    The band around the second dot is the 95 % interval of the difference for all kinds together, so a band that has the first
+    dot in it is no clear change. Those outside of it have a color.
 
     >>> noon = "2026-11-08T12:00:00Z"
     >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
@@ -247,25 +248,27 @@ def cost_compare(chart: Chart) -> None:
     visible = frame[frame["median_before"].notna() & frame["median_after"].notna()].head(r.MAX_ROWS)
     if visible.empty:
         return chart.show_message("No kind of request has a median before and after.")
-    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low", "high"))
+    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
     ink = c.text_color(chart.ax)
-    is_clear = is_true(visible["is_clear_after_correction"])
-    verdicts = visible["verdict"].astype("object").where(is_clear | (visible["verdict"] == "too few"), "no clear change")
-    colors = [c.color(VERDICT_COLORS[each]) if each in VERDICT_COLORS else ink for each in verdicts]
-    names = zip(chart.labels(visible), visible["relative"], verdicts, strict=True)
+    colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
+    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
     chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
     s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
     omitted = len(frame) - len(visible)
-    notes = ("Hollow: before, filled: after, band: 95 % interval", f"{pluralize(omitted, 'kind')} not shown" if omitted else "")
+    notes = (
+        "Hollow: before, filled: after, band: 95 % interval for all kinds together",
+        f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
+        r.few_requests_note(visible, ["median_before", "median_after"]),
+    )
     return chart.show_titles("Median traffic cost before and after", *notes)
 
 
-def _with_change(label: str, relative: float, verdict: str) -> str:
+def _with_change(label: str, relative: float, judgment: str) -> str:
     """Return the label of a kind, with the change of its median if it is clear."""
-    if verdict == "too few":
+    if judgment == "too few":
         return f"{label}  (few)"
-    is_clear = verdict in VERDICT_COLORS and not pd.isna(relative)
+    is_clear = judgment in JUDGMENT_COLORS and not pd.isna(relative)
     return f"{label}  ({'+' if relative > 0 else '−'}{r.percent(abs(relative), 1)})" if is_clear else label
 
 

@@ -205,6 +205,13 @@ def coverage_note(frame: pd.DataFrame, fact: str = "Cost", unit: str = "requests
     return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of {unit}"
 
 
+def few_requests_note(frame: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return a note on percentiles with too few requests, or an empty text."""
+    marks = frame["few_requests_for"].dropna().str.split(", ").explode()
+    names = [name for name in columns if name in set(marks)]
+    return f"From few requests in some rows: {', '.join(names)}" if names else ""
+
+
 def population_note(frame: pd.DataFrame) -> str:
     """Return a note on the population of a rate, or an empty text for all requests."""
     populations: list[str] = frame["population"].astype("str").unique().tolist()

@@ -36,7 +36,6 @@ __all__ = [
 TIMEOUT_SECONDS = 30.0
 MIN_SECONDS = 0.001  # a logarithmic axis has no 0
 MIN_REQUESTS_PER_CELL = 20
-LEVEL = 0.05
 HOURS = range(24)
 NO_VERDICT = "No verdict in this window."
 IN_DOUBT = f"Timeouts are not named: {DOUBTFUL_LIMIT}."
@@ -173,7 +172,7 @@ def verdict_latency(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
-    note = r.coverage_note(frame, "Verdict")
+    notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, [name for name, _, _ in PERCENTILES]))
     if chart.has_periods:
         grouped = (
             chart.group_table(seconds["p50"], chart.numbers("requests"))
@@ -184,7 +183,7 @@ def verdict_latency(chart: Chart) -> None:
         c.latency_axis(ax.yaxis, chart.axis_title("p50"))
         ax.set_ylim(float(np.nanmin(grouped.to_numpy())) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
         ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
-        return chart.show_titles("Median latency of accepted requests" if chart.by else LATENCY_TITLE, note)
+        return chart.show_titles("Median latency of accepted requests" if chart.by else LATENCY_TITLE, *notes)
     positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
     ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
     for name, marker, number in PERCENTILES:
@@ -195,7 +194,7 @@ def verdict_latency(chart: Chart) -> None:
     ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
     ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
     c.legend_right(ax)
-    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", note)
+    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", *notes)
 
 
 def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -307,10 +306,15 @@ def verdict_waited_for(chart: Chart) -> None:
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
-    rows, differs = np.arange(len(visible)), is_true(visible["p_holm"] <= LEVEL)
-    kinds = ((False, "o", 0, "as the others, or too few"), (True, "D", 1, "more than chance explains"))
-    for flag, marker, number, text in kinds:
-        part, at = visible[differs == flag], rows[differs == flag]
+    rows, differs = np.arange(len(visible)), is_true(visible["differs"])
+    is_judged = visible["differs"].notna().to_numpy()
+    kinds = (
+        (is_judged & ~differs, "o", 0, "as chance explains"),
+        (differs, "D", 1, "more than chance explains"),
+        (~is_judged, "x", 2, "too few to say"),
+    )
+    for is_of_kind, marker, number, text in kinds:
+        part, at = visible[is_of_kind], rows[is_of_kind]
         if len(part):
             ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
             ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)

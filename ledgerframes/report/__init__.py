@@ -16,7 +16,9 @@ from ledgerframes.report.overview import write_overview
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
-from ledgerframes.report.runs import compare_runs, list_runs
+from ledgerframes.report.run_changes import compare_runs
+from ledgerframes.report.runs import list_runs
+from ledgerframes.report.summary.balance import describe_runway
 from ledgerframes.report.tables import shorten, show_table, show_text
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Report",
     "ReportResult",
     "compare_runs",
+    "describe_runway",
     "describe_waste",
     "list_runs",
     "load_before",

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._groups import known
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
@@ -99,8 +99,8 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
 def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.DataFrame) -> Coverage:
     """Measure the coverage of a window by its frames and their requests."""
     segments = net.store.segments(EVENTS, window)
-    final = window_share(frames)
-    provisional = window_share(frames, accept_provisional=True) - final
+    final = period_share(frames)
+    provisional = period_share(frames, accept_provisional=True) - final
     return Coverage(
         final=final,
         provisional=provisional,

@@ -14,6 +14,7 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.events import load_events
@@ -57,6 +58,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         kept_days.to_parquet(history, index=False)
     before = load_before(offline, frames) if report.subjects else None
     state = load_state(offline, frames) if report.needs_state else None
+    weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
         "headline": measure_headline(rows),
         "days": daily_integers(frames, rows),
@@ -71,7 +73,16 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         "segments": [_describe(segment) for segment in snapshot.segments],
     }
     coverage = measure_coverage(offline, frames, window, rows)
-    return FrozenInputs(catalog, history, coverage, Periods(frames, before, state), facts, digests)
+    return FrozenInputs(catalog, history, coverage, Periods(frames, before, state, weeks), facts, digests)
+
+
+def _load_weeks(offline: Network, window: Window) -> Frames | None:
+    """Return the window with the weeks before it, None if the store does not have them."""
+    weeks = history_window(window)
+    try:
+        return load_events(offline, since=weeks.since, until=window.until) if weeks else None
+    except CoverageError:
+        return None
 
 
 def _describe(segment: Segment) -> dict[str, object]:

@@ -26,7 +26,7 @@ def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
     has_cost = costs.notna().to_numpy()
     is_accepted, is_wasted = has_result(requests, ACCEPTED), is_rejected(requests)
     accepted, rejected = int(is_accepted.sum()), int(is_wasted.sum())
-    useful, wasted = (exact_sum(costs[mask]) or 0 for mask in (is_accepted, is_wasted))
+    useful, wasted = (exact_sum(costs[mask]) if mask.any() else 0 for mask in (is_accepted, is_wasted))
     with_cost = int(has_cost.sum())
     return {
         "requests": len(requests),
@@ -37,7 +37,7 @@ def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
         "cost_coverage": _share(with_cost, len(requests)),
         "total_traffic_cost": exact_sum(costs),
         "wasted_traffic_cost": wasted if with_cost else None,
-        "wasted_share": _share(wasted, wasted + useful),
+        "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
     }
 
 

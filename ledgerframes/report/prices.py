@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
 from ledgerframes import decimals
+from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.errors import UsageError
-from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency
+from ledgerframes.frames import Frames
+from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, rounded
 
 KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
     "price": TrafficPrice,
     "rate": NetworkRate,
     "market": MarketRate,
 }
-CENT = Decimal("0.01")
+PRICE_STEP = "Set price= to that of the rounds, for a part of the window if it changes, or leave it out."
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,15 @@ class Prices:
         rate = f" and the network's rate of {self.rate}" if self.rate else ""
         return f"at the list price of {self.price}{rate}"
 
-    def of_bytes(self, number: int, *, is_at_least: bool = False) -> str:
+    def of_bytes(self, number: int) -> str:
         """Return what traffic costs in currency and coin, an empty text without a price.
+
+        The currency is that of the total of a bill of these bytes, rounded half to even to cents. The coin follows from it.
 
         Parameters
         ----------
         number : int
             Traffic cost [bytes].
-        is_at_least : bool, optional
-            Whether to round down instead of half to even (default: False).
 
         Examples
         --------
@@ -64,12 +66,11 @@ class Prices:
         """
         if self.price is None:
             return ""
-        rounding = ROUND_FLOOR if is_at_least else ROUND_HALF_EVEN
-        currency = self.price.of_bytes(pd.Series([number], dtype="Int64"))
-        amounts = [f"{_cents(currency.iloc[0], rounding)} {self.price.currency}"]
+        currency = rounded(self.price.of_bytes(pd.Series([number], dtype="Int64")).iloc[0])
+        texts = [f"{currency:,} {self.price.currency}"]
         if self.rate:
-            amounts.append(f"{_cents(self.rate.coins(currency).iloc[0], rounding)} {coin_of(self.rate)}")
-        return " or ".join(amounts)
+            texts.append(f"{_cents(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)))} {coin_of(self.rate)}")
+        return " or ".join(texts)
 
     def of_coins(self, amount: Decimal) -> str:
         """Return an amount of coin, with its market value if there is a market price.
@@ -79,11 +80,11 @@ class Prices:
         >>> read_prices({"market": "0.15 USD/coin"}).of_coins(Decimal(1000))
         '1,000.00 coin, worth 150.00 USD on the market'
         """
-        coins = f"{_cents(amount, ROUND_HALF_EVEN)} {coin_of(self.market or self.rate)}"
+        coins = f"{rounded(amount):,} {coin_of(self.market or self.rate)}"
         if self.market is None:
             return coins
-        value = self.market.value(pd.Series([amount], dtype=decimals.DTYPE)).iloc[0]
-        return f"{coins}, worth {_cents(value, ROUND_HALF_EVEN)} {self.market.currency} on the market"
+        value = self.market.value(pd.Series([amount], dtype=decimals.DTYPE))
+        return f"{coins}, worth {_cents(value)} {self.market.currency} on the market"
 
 
 def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | MarketRate:
@@ -98,18 +99,20 @@ def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | Market
     return kind(parts[0], parts[1])
 
 
-def read_prices(parameters: Mapping[str, Any]) -> Prices:
+def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> Prices:
     """Return the prices among the parameters of a report.
 
     Parameters
     ----------
     parameters : mapping
         Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price.
+    frames : Frames, optional
+        Those of the window of the report.
 
     Raises
     ------
     UsageError
-        If a text is no price, or the prices are of two currencies or coins.
+        If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
     prices = Prices(**{name: read_price(name, text) for name, text in texts.items() if text})  # type: ignore[arg-type]
@@ -117,6 +120,8 @@ def read_prices(parameters: Mapping[str, Any]) -> Prices:
         require_one_currency(prices.price, prices.rate)
     elif prices.rate:
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
+    if prices.price and frames is not None:
+        require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
 
 
@@ -125,5 +130,5 @@ def coin_of(rate: NetworkRate | MarketRate | None) -> str:
     return rate.unit.partition("/")[2] if rate else "coin"
 
 
-def _cents(amount: Decimal, rounding: str) -> str:
-    return f"{amount.quantize(CENT, rounding):,}"
+def _cents(amounts: pd.Series) -> str:
+    return f"{rounded(amounts.iloc[0]):,}"

@@ -35,7 +35,7 @@ TOP: dict[str, Any] = {
     "top": (int, Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)"))
 }
 PRICES: dict[str, Any] = {
-    "price": (str, Field(default="", description="list price of traffic, such as 60 USD/MB")),
+    "price": (str, Field(default="", description="list price of traffic, as in the rounds of the window, such as 50 USD/MB")),
     "rate": (str, Field(default="", description="the network's own rate, such as 0.16 USD/coin")),
 }
 MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market price of the coin, such as 0.15 USD/coin"))}
@@ -160,11 +160,11 @@ REPORTS: dict[str, Report] = {
             parameters=create_model("Operations", **OPERATIONS, **TOP, **PRICES),
             needs_cost=True,
             needs_history=True,
-            subjects=("traffic", "verdicts"),
+            subjects=("balance", "traffic", "verdicts"),
         ),
         Report(
             name="weekly",
-            purpose="A week in one page: traffic, verdicts, activity and money.",
+            purpose="A week: traffic, verdicts, activity and money.",
             notebook="10_weekly.ipynb",
             parameters=create_model("Weekly", **TOP, **PRICES, **MARKET),
             needs_cost=True,

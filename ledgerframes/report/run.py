@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +36,7 @@ from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.periods import Periods
 from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
@@ -201,6 +202,7 @@ class _Run:
         with self.report_dir.staging_dir() as staging_dir:
             with timer.step("load"):
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+                read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
                 kept_days = self._load_history(frames) if self.report.needs_history else None
                 if self.report.subjects:
                     load_before(self.net, frames, progress=self.progress)
@@ -272,11 +274,17 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
-            "summary": summarize(self.report.subjects, inputs.periods, read_prices(self.parameters)),
+            "summary": summarize(self.report.subjects, self._periods(inputs), read_prices(self.parameters)),
             **inputs.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **inputs.digests},
         }
+
+    def _periods(self, inputs: FrozenInputs) -> Periods:
+        """Return the periods with the traffic balance that a parameter of the report gives."""
+        if "balance" not in self.report.subjects:
+            return inputs.periods
+        return replace(inputs.periods, participant=self.parameters["participant"], balance=self.parameters["balance"])
 
     def _services(self) -> dict[str, dict[str, Any]]:
         """Return the versions of each API, by host of this run, and as this release was tried."""

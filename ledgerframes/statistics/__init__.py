@@ -21,7 +21,7 @@ from ledgerframes.statistics.concentrations import Concentration, TopMembers, co
 from ledgerframes.statistics.decompositions import Decomposition, decompose
 from ledgerframes.statistics.differences import PercentileDifference, difference_of_percentiles
 from ledgerframes.statistics.estimates import Estimate, Stratum, estimate
-from ledgerframes.statistics.percentiles import Percentile, ecdf, ecdf_band, percentile, percentile_ranks
+from ledgerframes.statistics.percentiles import Percentile, ecdf, ecdf_band, least_count, percentile, percentile_ranks
 from ledgerframes.statistics.rates import Difference, Interval, design_effect, difference_of_rates, wilson
 from ledgerframes.statistics.runways import Runway, TopUp, balances, runway, safe_interval, silent_hours
 from ledgerframes.statistics.usual_ranges import Limits, UsualRange, usual_range, usual_sum, within_window
@@ -55,6 +55,7 @@ __all__ = [
     "funnel_limits",
     "group_against_rest",
     "holm",
+    "least_count",
     "lorenz",
     "percentile",
     "percentile_ranks",

@@ -35,7 +35,7 @@ class Percentile:
     count : int
         Number of values.
     reason : str
-        "too few" if the percentile is missing, otherwise empty.
+        "too few" if the count cannot support the interval, otherwise empty. Only with `min_count` is there a value then.
     """
 
     value: int | None
@@ -106,7 +106,9 @@ def _interval(count: int, share: Fraction, confidence: float, design_effect: flo
     return (low if low is not None and low >= 1 else None, high if high is not None and high <= count else None)
 
 
-def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float = 1.0) -> Percentile:
+def percentile(
+    values: npt.ArrayLike, percent: Percent, *, design_effect: float = 1.0, min_count: int | None = None
+) -> Percentile:
     """Return a percentile by nearest rank with its 95 % interval.
 
     Parameters
@@ -117,6 +119,8 @@ def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float 
         Such as 50, ``"99.9"``.
     design_effect : float, optional
         Factor by which clusters widen the variance (default: 1).
+    min_count : int, optional
+        Least number of values for a percentile without its interval (default: as many as the interval needs).
 
     Returns
     -------
@@ -140,24 +144,47 @@ def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float 
     Percentile(value=4, low=1, high=9, count=6, reason='')
     >>> lf.statistics.percentile([5, 3, 8], 50).reason
     'too few'
+    >>> lf.statistics.percentile([5, 3, 8], 50, min_count=3)
+    Percentile(value=5, low=None, high=None, count=3, reason='too few')
     """
-    return _of_sorted(np.sort(np.asarray(values)), _share(percent), design_effect)
+    return _of_sorted(np.sort(np.asarray(values)), _share(percent), design_effect, min_count)
 
 
-def _of_sorted(ordered: npt.NDArray[np.generic], share: Fraction, design_effect: float = 1.0) -> Percentile:
+def _of_sorted(
+    ordered: npt.NDArray[np.generic], share: Fraction, design_effect: float = 1.0, min_count: int | None = None
+) -> Percentile:
     """Return a percentile of values in ascending order."""
     count = len(ordered)
+    value = int(ordered[_nearest(count, share) - 1]) if count else None
     low, high = _interval(count, share, CONFIDENCE, design_effect)
     if low is None or high is None:
+        has_value = min_count is not None and count >= min_count
+        return Percentile(value if has_value else None, None, None, count, TOO_FEW)
+    if min_count is not None and count < min_count:
         return Percentile(None, None, None, count, TOO_FEW)
-    value, first, last = (int(ordered[rank - 1]) for rank in (_nearest(count, share), low, high))
-    return Percentile(value, first, last, count)
+    return Percentile(value, int(ordered[low - 1]), int(ordered[high - 1]), count)
 
 
 def least_count(percent: Percent) -> float:
     """Return the smallest count that supports a percentile with its interval.
 
-    It is infinity for the least and the largest value.
+    All results hide a percentile of fewer values. It is infinity for the least and the largest value.
+
+    Parameters
+    ----------
+    percent : int, float, str or Fraction
+        Such as 50, ``"99.9"``.
+
+    Raises
+    ------
+    UsageError
+        If `percent` is not between 0 and 100.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> [lf.statistics.least_count(percent) for percent in (50, 90, 95, 99)]
+    [6, 36, 72, 368]
     """
     share = float(_share(percent))
     if share in (0, 1):
@@ -274,9 +301,11 @@ def ecdf_band(count: int) -> float:
 # -- percentiles of many groups -------------------------------------------------------------------------------------------
 
 
-def group_percentiles(values: Integers, codes: Integers, groups: int, percents: Sequence[Percent]) -> list[list[Percentile]]:
+def group_percentiles(
+    values: Integers, codes: Integers, groups: int, percents: Sequence[Percent], min_count: int | None = None
+) -> list[list[Percentile]]:
     """Return the percentiles of each group, one list per percent."""
     ordered = values[np.lexsort((values, codes))]
     ends = np.cumsum(np.bincount(codes, minlength=groups))
     parts = np.split(ordered, ends[:-1]) if groups else []
-    return [[_of_sorted(part, share) for part in parts] for share in map(_share, percents)]
+    return [[_of_sorted(part, share, min_count=min_count) for part in parts] for share in map(_share, percents)]

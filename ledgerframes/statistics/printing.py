@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ledgerframes.errors import UsageError
-from ledgerframes.statistics.rounding import shares_to_100
+from ledgerframes.statistics.rounding import half_up, shares_to_100
 
 __all__ = [
     "about",
@@ -244,7 +244,7 @@ def about(value: int, low: int, high: int) -> int:
     """
     half = Fraction(high - low, 2)
     step: int = 10 ** max(0, len(str(int(half))) - 1)
-    return _half_up(Fraction(value, step)) * step
+    return half_up(Fraction(value, step)) * step
 
 
 def duration(microseconds: int | None) -> str:
@@ -280,7 +280,7 @@ def duration_number(microseconds: int) -> str:
     if microseconds == 0:
         return "0"
     step = 10 ** max(0, len(str(abs(microseconds))) - DIGITS)
-    rounded = _half_up(Fraction(microseconds, step)) * step
+    rounded = half_up(Fraction(microseconds, step)) * step
     step = 10 ** max(0, len(str(abs(rounded))) - DIGITS)  # 9.999 s has a digit more once it is rounded
     decimals = max(0, len(str(MICROSECONDS // step)) - 1) if step <= MICROSECONDS else 0
     return _fixed(Fraction(rounded, MICROSECONDS), decimals)
@@ -328,15 +328,9 @@ def _exact(value: Fraction | float) -> Fraction:
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
 
-def _half_up(value: Fraction) -> int:
-    """Return the nearest integer, the one farther from 0 in the middle of two."""
-    magnitude = math.floor(abs(value) + Fraction(1, 2))
-    return magnitude if value >= 0 else -magnitude
-
-
 def _fixed(value: Fraction, decimals: int) -> str:
     """Return a number with fixed decimal places, rounded half up, and a true minus sign."""
-    rounded = _half_up(value * 10**decimals)
+    rounded = half_up(value * 10**decimals)
     text = f"{Decimal(abs(rounded)).scaleb(-decimals):,.{decimals}f}"
     return f"−{text}" if rounded < 0 else text
 

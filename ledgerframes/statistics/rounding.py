@@ -45,6 +45,12 @@ def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
     return [Decimal(step).scaleb(-decimals) for step in steps]
 
 
+def half_up(value: Fraction) -> int:
+    """Return the nearest integer, the one farther from 0 in the middle of two."""
+    magnitude = math.floor(abs(value) + Fraction(1, 2))
+    return magnitude if value >= 0 else -magnitude
+
+
 def largest_remainder(values: Iterable[Fraction]) -> list[int]:
     """Return integers that add up to the sum of the values, rounded half to even.
 

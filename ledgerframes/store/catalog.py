@@ -98,7 +98,9 @@ class Catalog:
 
     def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
         self.path = path
-        self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name, refuse_loss=self.require_complete_store)
+        self.database = Database(
+            path, SCHEMA, "catalog", DAMAGE_STEP, display_name, root=path.parent.parent, refuse_loss=self.require_complete_store
+        )
         self._list_files = list_files
         # A state of the file, and the results of queries in it.
         self._remembered: tuple[State | None, dict[object, object]] = (None, {})

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from ledgerframes.errors import StoreError
+from ledgerframes.store.private_files import make_durable_dir, open_to_write
 
 OBJECT_STORE = "s3://"
 # Options in the query of the URI. Credentials come from the environment.
@@ -150,8 +151,8 @@ class Location:
         if self.local_path is None:
             return HashingWriter(self.filesystem.open_output_stream(path))
         target = self.local_path / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return HashingWriter(target.open("wb"))
+        make_durable_dir(target.parent, self.local_path.parent)
+        return HashingWriter(open_to_write(target))
 
     def iter_files(self, directory: str = "") -> Iterator[FileInfo]:
         """Iterate over all files below a directory of this location."""
@@ -180,7 +181,7 @@ class Location:
     def move(self, path: str, target: str) -> None:
         """Move a file to another path below this location."""
         if self.local_path is not None:
-            (self.local_path / target).parent.mkdir(parents=True, exist_ok=True)
+            make_durable_dir((self.local_path / target).parent, self.local_path.parent)
         with self.translate_errors():
             self.filesystem.move(path, target)
 

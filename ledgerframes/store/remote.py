@@ -29,6 +29,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
+from ledgerframes.long_waits import MIN_SECONDS, tell
 from ledgerframes.store.catalog import CATALOG, Catalog
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
 from ledgerframes.store.sqlite import BUSY_SECONDS
@@ -226,11 +227,15 @@ class Lease:
         self._release()
 
     def _acquire(self) -> None:
-        deadline, pause = time.monotonic() + BUSY_SECONDS, 0.05
+        start, pause, is_told = time.monotonic(), 0.05, False
         while not self._try_claim():
             self._release()
-            if time.monotonic() > deadline:
+            seconds = time.monotonic() - start
+            if seconds > BUSY_SECONDS:
                 raise _busy_error(self.location)
+            if seconds > MIN_SECONDS and not is_told:
+                tell(BUSY_SECONDS - seconds, f"other processes write to {self.location}, perhaps for less")
+                is_told = True
             time.sleep(random.SystemRandom().uniform(0, pause))
             pause = min(2 * pause, 1.0)
 

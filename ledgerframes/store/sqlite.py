@@ -7,7 +7,6 @@ connection cannot. So every connection may write, and readers are limited by ``P
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -15,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
+from ledgerframes.long_waits import MIN_SECONDS, tell
 from ledgerframes.store.location import inaccessible_error, not_writable_error
+from ledgerframes.store.private_files import make_durable_dir, restrict
 
 BUSY_SECONDS = 120.0
 # Primary error codes that say nothing about the content: PERM, BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
@@ -91,6 +92,7 @@ class Database:
     damage_step: str  # the next step if the file is damaged
     display_name: str = ""  # in messages, the path by default
     synchronous: str = "FULL"  # EXTRA also syncs the directory, so that a power cut cannot bring an older state back
+    root: Path | None = None  # of the store, whose permissions hold below it; without one the file is private
     refuse_loss: Callable[[], None] = lambda: None  # raises an error if a file without tables has been lost
 
     @contextmanager
@@ -105,7 +107,7 @@ class Database:
         with self._store_errors(), ExitStack() as stack:
             connection = self._open_file_or_memory(stack)
             if self._version(connection) < self.schema.version:
-                connection.execute("BEGIN IMMEDIATE")
+                self._run_when_free(connection, "BEGIN IMMEDIATE")
                 self._upgrade(connection)
                 connection.execute("COMMIT")
             connection.execute("PRAGMA query_only = ON")
@@ -125,16 +127,32 @@ class Database:
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a connection inside one transaction, which is on the disk when the block ends."""
         try:
-            make_durable_dir(self.path.parent)
+            make_durable_dir(self.path.parent, self.root or self.path.parent)
+            is_new = not self.path.exists()
         except OSError as error:
             raise not_writable_error(self.path.parent, error) from error
         with self._store_errors(), closing(self._connect("rwc")) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            self._run_when_free(connection, "BEGIN IMMEDIATE")
+            if is_new:
+                restrict(self.path, is_private=self.root is None)
             self._upgrade(connection)
             self._require_intact_seal(connection)  # so that no damage is sealed
             yield connection
             self.schema.seal(connection)
             connection.execute("COMMIT")
+
+    def _run_when_free(self, connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+        """Run a statement once no other process prevents it, and tell of a long wait."""
+        left = BUSY_SECONDS - MIN_SECONDS
+        connection.execute(f"PRAGMA busy_timeout = {min(BUSY_SECONDS, MIN_SECONDS) * 1000:.0f}")
+        try:
+            return connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) not in LOCK_CODES or left <= 0:
+                raise
+            tell(left, f"another process uses the {self.noun} {self.name}, perhaps for less")
+            connection.execute(f"PRAGMA busy_timeout = {left * 1000:.0f}")
+            return connection.execute(statement)
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
         """Create the tables, or bring them to the version of the schema."""
@@ -197,7 +215,7 @@ class Database:
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+            self._run_when_free(connection, f"PRAGMA synchronous = {self.synchronous}")  # the first that reads the file
         except BaseException:
             connection.close()
             raise
@@ -247,17 +265,3 @@ def integrity_problems(connection: sqlite3.Connection) -> list[str]:
     if [tuple(row) for row in rows] == [("ok",)]:
         rows = connection.execute("PRAGMA foreign_key_check").fetchmany(MAX_PROBLEMS)
     return [" ".join(map(str, row)) for row in rows]
-
-
-def make_durable_dir(directory: Path) -> None:
-    """Create a directory, and sync its name to the disk before anything in it counts."""
-    if directory.is_dir():
-        return
-    make_durable_dir(directory.parent)
-    directory.mkdir(exist_ok=True)
-    if os.name == "posix":
-        descriptor = os.open(directory.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

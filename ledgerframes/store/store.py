@@ -196,6 +196,9 @@ class Store:
                 retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
                 records.add_segment(connection, part, dataset.schema_fingerprint)
                 self._find_second_verdicts(connection, dataset, [part, *retained])
+        for part in parts:
+            facts = (self.network, dataset.name, part.extent, part.status, part.rows)
+            logger.info("segment_committed network=%s dataset=%s extent=%s status=%s rows=%d", *facts)
 
     def committed_keys(self, dataset: Dataset, *, accept_provisional: bool = False) -> frozenset[str]:
         """Return the update ids or object keys of final segments, or also of provisional ones."""

@@ -162,7 +162,7 @@ class Journal:
         schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS, {SCHEMA_VERSION: SEALED})
         step = "Restore the file from a backup. Without it, an offer could be made twice."
         # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
-        self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA")
+        self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA", root=directory.parent)
 
     def problems(self) -> list[str]:
         """Return what an integrity check reports of the journal, empty if it is intact."""

@@ -38,21 +38,27 @@ def reassignment(command_id: str) -> dict[str, Any]:
     return {"reassignmentCommands": {"commandId": command_id, "submitter": "me", "commands": [{"command": unassign}]}}
 
 
+def connect(box: Sandbox, store: Path) -> lf.Network:
+    return lf.connect(
+        "sandbox",
+        history_url=box.history_url,
+        ledger_url=box.ledger_url,
+        wallet_url=box.wallet_url,
+        transport=in_process(box.app),
+        token=box.token,
+        requests_per_second=0,
+        store=store,
+    )
+
+
 class Context:
     """A network, and ids in it for the operations' arguments."""
 
     def __init__(self, store: Path) -> None:
         self.box = Sandbox(events=600, days=1)
-        self.net = lf.connect(
-            "sandbox",
-            history_url=self.box.history_url,
-            ledger_url=self.box.ledger_url,
-            wallet_url=self.box.wallet_url,
-            transport=in_process(self.box.app),
-            token=self.box.token,
-            requests_per_second=0,
-            store=store,
-        )
+        self.net = connect(self.box, store)
+        self.newer_net = connect(Sandbox(events=600, days=1, ledger_version="3.7.4"), store / "newer")
+        self.newer = self.newer_net.ledger
         self.ledger, self.wallet, self.history = self.net.ledger, self.net.wallet, self.net.history
         self.end = self.ledger.ledger_end()
         frames = lf.load_updates(self.net, shape="ledger_effects")
@@ -102,6 +108,10 @@ PROOFS: dict[str, Proof] = {
     ),
     "ledger.transaction_tree_by_id": lambda at: (
         at.update_id in text(at.ledger.transaction_tree_by_id(at.update_id, parties=at.witness))
+    ),
+    "ledger.update_by_hash": lambda at: signed(at)["updateId"],
+    "ledger.completion_by_hash": lambda at: (
+        at.newer.completion_by_hash(signed(at)["transactionHash"]).accepted_completion.update_id == signed(at)["updateId"]  # type: ignore[union-attr]
     ),
     "ledger.submit_and_wait": lambda at: at.ledger.submit_and_wait(commands("c-1"))["updateId"],
     "ledger.submit_and_wait_for_transaction": lambda at: at.ledger.submit_and_wait_for_transaction({"commands": commands("c-2")})[
@@ -173,6 +183,10 @@ PROOFS: dict[str, Proof] = {
     "history.update_v1": lambda at: at.history.update_v1(at.event_id, lossless=True).offset,
     "history.name_rules": lambda at: at.history.name_rules().contract,
     "history.price_votes": lambda at: at.history.price_votes(),
+    "history.traffic_status": lambda at: (
+        at.history.traffic_status(at.net.ledger.connected_synchronizers()[0].synchronizer_id, f"PAR::{at.box.participant}").actual
+    ),
+    "history.synchronizer_serial": lambda at: at.history.synchronizer_serial() >= 0,
     "history.bulk_object": lambda at: at.history.bulk_object(at.box.bulk.keys(at.box.bulk.folders()[-1])[0]),
     "history.bulk_updates": lambda at: at.history.bulk_updates(instant("2026-11-08"), instant("2026-11-09")).object_refs,
     "history.bulk_active_contracts": lambda at: at.history.bulk_active_contracts().object_refs,
@@ -203,6 +217,14 @@ ONLY_SENT = {
     "ledger.preferred_packages",
     "ledger.preferred_package_version",
 }
+
+
+def signed(at: Context) -> dict[str, Any]:
+    """A transaction with a hash, looked up by it."""
+    frames = lf.load_updates(at.newer_net, shape="ledger_effects")
+    transaction_hash = str(frames.ledger_updates["transaction_hash"].dropna().iloc[0])
+    answer = json.loads(at.newer.update_by_hash(transaction_hash, EVERYTHING).body)
+    return dict(answer["update"]["Transaction"]["value"])
 
 
 def a_user(at: Context) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -41,8 +41,8 @@ def row(result, template="Main:Asset"):
 
 def test_a_rise_is_dearer(side):
     (only,) = cost.compare(side([(TRANSFER, [100] * 30)]), side([(TRANSFER, [118] * 30)])).to_dict("records")
-    assert (only["difference"], only["low"], only["high"], only["verdict"]) == (18, 18, 18, "dearer")
-    assert (only["relative"], only["is_clear_after_correction"], only["contribution"]) == (0.18, True, 1.0)
+    assert (only["difference"], only["low"], only["high"], only["judgment"]) == (18, 18, 18, "dearer")
+    assert (only["relative"], only["low_all"], only["contribution"]) == (0.18, 18, 1.0)
     assert (only["median_before"], only["median_after"], only["change"]) == (100, 118, 540)
     assert pd.isna(only["p95_before"])  # needs 72 requests
     assert pd.isna(only["coin_difference"])
@@ -50,30 +50,40 @@ def test_a_rise_is_dearer(side):
 
 def test_a_fall_is_cheaper(side):
     (only,) = cost.compare(side([(TRANSFER, [118] * 72)]), side([(TRANSFER, [100] * 72)])).to_dict("records")
-    assert (only["difference"], only["verdict"], only["contribution"]) == (-18, "cheaper", 1.0)
+    assert (only["difference"], only["judgment"], only["contribution"]) == (-18, "cheaper", 1.0)
     assert (only["p95_before"], only["p95_after"]) == (118, 100)
 
 
 @pytest.mark.parametrize(("first", "second"), [(29, 29), (30, 29), (29, 30)])
 def test_less_than_thirty_requests_are_too_few(side, first, second):
     only = row(cost.compare(side([(TRANSFER, [100] * first)]), side([(TRANSFER, [118] * second)])))
-    assert only["verdict"] == "too few"
-    assert all(pd.isna(only[name]) for name in ("difference", "low", "high", "relative", "is_clear_after_correction"))
+    assert only["judgment"] == "too few"
+    assert all(pd.isna(only[name]) for name in ("difference", "low", "high", "relative", "low_all", "high_all"))
     assert only["median_before"] == 100
 
 
 def test_more_requests_can_be_demanded(side):
     frames = side([(TRANSFER, [100] * 30)])
-    assert row(cost.compare(frames, frames, min_requests=31))["verdict"] == "too few"
-    with pytest.raises(UsageError, match="min_requests= must be at least 30, got 3"):
-        cost.compare(frames, frames, min_requests=3)
+    assert row(cost.compare(frames, frames, min_requests=31))["judgment"] == "too few"
+    for number in (0, True, 2.5):
+        with pytest.raises(UsageError, match="min_requests= must be an integer of at least 1"):
+            cost.compare(frames, frames, min_requests=number)
+
+
+def test_percentiles_of_few_requests_have_a_mark_and_no_difference(side):
+    few = row(cost.compare(side([(TRANSFER, [100] * 3)]), side([(TRANSFER, [118] * 40)]), min_requests=3))
+    assert [few[name] for name in ("median_before", "median_after", "p95_before", "p95_after")] == [100, 118, 100, 118]
+    assert few["few_requests_for"] == "median_before, p95_before, p95_after"
+    assert few["judgment"] == "too few" and pd.isna(few["difference"])
+    firm = row(cost.compare(side([(TRANSFER, [100] * 3)]), side([(TRANSFER, [118] * 40)])))
+    assert all(pd.isna(firm[name]) for name in ("median_before", "p95_before", "p95_after", "few_requests_for"))
 
 
 def test_a_difference_within_its_interval_is_no_clear_change(side):
     first = [100 + 10 * (index % 7) for index in range(40)]
     second = [101 + 10 * (index % 7) for index in range(40)]
     only = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
-    assert only["verdict"] == "no clear change"
+    assert only["judgment"] == "no clear change"
     assert only["low"] < 0 < only["high"]
     random = np.random.default_rng(7)
     medians = [np.sort(random.choice(np.array(each), (40_000, 40)), axis=1)[:, 19] for each in (first, second)]
@@ -91,7 +101,7 @@ def test_a_break_between_the_sides_is_named(side):
 
 def test_kinds_of_one_side_are_new_or_gone(side):
     result = cost.compare(side([(TRANSFER, [100] * 2)]), side([(ISSUE, [50] * 3)]))
-    assert dict(zip(result["template_name"], result["verdict"], strict=True)) == {"Main:Asset": "gone", "Main:Iou": "new"}
+    assert dict(zip(result["template_name"], result["judgment"], strict=True)) == {"Main:Asset": "gone", "Main:Iou": "new"}
     assert dict(zip(result["template_name"], result["change"], strict=True)) == {"Main:Asset": -200, "Main:Iou": 150}
 
 
@@ -113,8 +123,55 @@ def test_all_kinds_together_need_a_wider_interval(side):
     among = row(cost.compare(side([(TRANSFER, first), *others]), side([(TRANSFER, second), *others])))
     assert (alone["low"], alone["high"]) == (among["low"], among["high"])
     wide = lf.statistics.difference_of_percentiles(first, second, 50, confidence=1 - 0.05 / 20)
-    assert among["is_clear_after_correction"] == (wide.low > 0)
+    assert (among["low_all"], among["high_all"]) == (wide.low, wide.high)
     assert wide.low <= alone["low"]
+
+
+def test_a_judgment_never_contradicts_the_interval_for_all_kinds(side):
+    """The interval of this kind alone excludes 0, the one for all twenty kinds does not."""
+    first, second = [100] * 30 + [103] * 10, [100] * 11 + [103] * 29
+    others = [([(0, f"Main:Other{number}", None)], [7] * 30) for number in range(19)]
+    alone = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
+    among = row(cost.compare(side([(TRANSFER, first), *others]), side([(TRANSFER, second), *others])))
+    assert alone["low"] == among["low"]
+    assert (alone["judgment"], alone["low_all"] > 0) == ("dearer", True)
+    assert (among["judgment"], among["low_all"] > 0) == ("no clear change", False)
+
+
+DAY = datetime(2026, 11, 8, tzinfo=UTC)
+
+
+def window_of(days, costs):
+    """Frames whose window has this many days, all of them final, with these costs."""
+    window = Window(DAY, DAY + timedelta(days=days))
+    traffic = [
+        {"update_id": f"u{n}", "record_time": DAY + timedelta(minutes=n), "total_traffic_cost": each}
+        for n, each in enumerate(costs)
+    ]
+    return testing.frames_of(window=window, network="memory", traffic=traffic)
+
+
+def test_windows_of_unequal_length_are_named_and_compared_per_day():
+    only = row_of_all(cost.compare(window_of(7, [100] * 70), window_of(3, [100] * 31)))
+    assert only["not_comparable"] == "windows of 7 days and 3 days"
+    assert pd.isna(only["change"]) and pd.isna(only["contribution"])
+    assert only["change_per_day"] == 33  # 3,100 / 3 - 7,000 / 7, rounded
+    assert (only["length_before"], only["length_after"]) == (pd.Timedelta(days=7), pd.Timedelta(days=3))
+    assert only["coverage_time"] == pytest.approx(3 / 7)
+    same = row_of_all(cost.compare(window_of(3, [100] * 30), window_of(3, [100] * 31)))
+    assert (same["change"], same["change_per_day"], same["contribution"], same["coverage_time"]) == (100, 33, 1.0, 1.0)
+    assert pd.isna(same["not_comparable"])
+
+
+def row_of_all(result):
+    (only,) = result.to_dict("records")
+    return only
+
+
+def test_unequal_coverage_is_named(side):
+    only = row(cost.compare(side([(TRANSFER, [100] * 30 + [None] * 10)]), side([(TRANSFER, [118] * 30)])))
+    assert (only["coverage_before"], only["coverage_after"]) == (0.75, 1.0)
+    assert only["not_comparable"] == "known costs: 75.0 % before and 100 % after"
 
 
 def test_differences_have_a_price(side):
@@ -131,7 +188,7 @@ def test_unknown_costs_lower_the_coverage_and_leave_no_contribution(side):
     result = cost.compare(side([(TRANSFER, [100] * 30 + [None] * 10)]), side([(TRANSFER, [118] * 30)]))
     only = row(result)
     assert (only["requests_before"], only["requests_after"], only["coverage"]) == (30, 30, 60 / 70)
-    assert only["verdict"] == "dearer"
+    assert only["judgment"] == "dearer"
     assert pd.isna(only["contribution"])
 
 
@@ -154,7 +211,7 @@ def test_versions_are_compared_in_pairs():
     assert result["package_id_before"].tolist() == ["p1", "p1"]
     assert result["package_id_after"].tolist() == ["p1", "p2"]
     assert result["difference"].tolist() == [0, 18]
-    assert result["verdict"].tolist() == ["no clear change", "dearer"]
+    assert result["judgment"].tolist() == ["no clear change", "dearer"]
     assert cost.compare(first, second)["package_ids_after"].tolist() == ["p1, p2"]
 
 

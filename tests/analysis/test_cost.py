@@ -17,7 +17,7 @@ def column(frame, name):
 
 
 def test_spend_over_time_has_every_period_of_the_window(sample):
-    hours = cost.spend(sample, every="1h")
+    hours = cost.spend(sample, every="1h", min_requests=1)
     assert len(hours) == 24
     assert hours["period_start"].iloc[0] == pd.Timestamp("2026-11-08", tz="UTC")
     assert hours["period_end"].iloc[-1] == pd.Timestamp("2026-11-09", tz="UTC")
@@ -26,6 +26,7 @@ def test_spend_over_time_has_every_period_of_the_window(sample):
     assert column(first, "requests_with_cost") == [3, 0, 1, 0]
     assert column(first, "total_traffic_cost") == [7000, None, 3000, None]
     assert column(first, "median") == [1000, None, 3000, None]
+    assert column(first, "few_requests_for") == ["median, p95", None, "median, p95", None]
     assert column(first, "coverage") == [1.0, None, 0.5, 0.0]
 
 
@@ -81,7 +82,7 @@ def test_months_start_on_their_first_day(build, event):
 
 
 def test_spend_by_participant(sample):
-    payers = cost.spend(sample, by="participant")
+    payers = cost.spend(sample, by="participant", min_requests=1)
     assert column(payers, "submitting_participant_uid") == ["val-a", "val-b", None]
     assert column(payers, "requests") == [3, 2, 1]
     assert column(payers, "rejected") == [1, 1, 0]
@@ -180,7 +181,7 @@ def test_groups_and_periods_without_a_usual_range(build, event):
 
 
 def test_spend_by_view_counts_an_envelope_once_under_its_lowest_view(sample):
-    views = cost.spend(sample, by="view")
+    views = cost.spend(sample, by="view", min_requests=1)
     assert column(views, "template_name") == ["Main:Asset", None, "Main:Iou", "Main:Asset"]
     assert column(views, "view_id") == [0, 0, 0, 1]
     assert column(views, "requests") == [1, 1, 1, 1]
@@ -293,7 +294,20 @@ def test_costs_stay_exact_beyond_floats(build, event):
     large = 2**60 + 1
     frames = build([event("a", 0, large), event("b", 0, None)])
     assert cost.spend(frames, by="participant")["total_traffic_cost"].iloc[0] == large
-    assert cost.spend(frames, every="1h")["median"].iloc[0] == large
+    assert cost.spend(frames, every="1h", min_requests=1)["median"].iloc[0] == large
+
+
+@pytest.mark.parametrize(("count", "median", "p95"), [(5, None, None), (6, 3, None), (71, 36, None), (72, 36, 69)])
+def test_a_percentile_of_too_few_requests_is_missing_unless_asked_for(build, event, count, median, p95):
+    frames = build([event(f"u{number}", number / 10, number) for number in range(1, count + 1)])
+    (row,) = cost.spend(frames).to_dict("records")
+    assert [None if pd.isna(row[name]) else row[name] for name in ("median", "p95", "max")] == [median, p95, count]
+    assert pd.isna(row["few_requests_for"])
+    (few,) = cost.spend(frames, min_requests=5).to_dict("records")
+    expected = [name for name, value in (("median", median), ("p95", p95)) if value is None]
+    assert (few["few_requests_for"] if expected else None) == (", ".join(expected) or None)
+    assert few["p95"] == -(-95 * count // 100)
+    assert pd.isna(cost.spend(frames, min_requests=73)["median"].iloc[0])
 
 
 def test_two_migrations_may_overlap_in_time(build, event):  # T7

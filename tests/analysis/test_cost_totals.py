@@ -36,7 +36,7 @@ def test_a_shared_request_counts_in_full_for_each_party_and_once_as_shared(build
     parties = cost.spend(frames, by="party")
     assert column(parties, "party") == ["a", "b"]
     assert column(parties, "total_traffic_cost") == [400, 300]
-    assert column(parties, "single_party_traffic_cost") == [100, 0]  # of b, the cost of the only request alone is unknown
+    assert column(parties, "single_party_traffic_cost") == [100, None]  # of b, the cost of the only request alone is unknown
     assert column(parties, "shared_traffic_cost") == [300, 0]
     assert parties[["single_party_traffic_cost", "shared_traffic_cost"]].sum().sum() == 400
     assert column(cost.spend(frames, by="participant"), "total_traffic_cost") == [400, None]
@@ -107,9 +107,11 @@ def test_envelopes_with_the_confirmers_of_a_larger_one_bound_what_merging_could_
     """Views 0 and 2 are confirmed by a and b, view 1 by a. The two envelopes of a and b cost 30 and 50."""
     views = [(["x"], [(1, ["b"]), (1, ["a"])]), (["x"], [(1, ["a"])]), (["x"], [(2, ["a", "b"])])]
     frames = build([event("a", 0, 104, views=views, envelopes=[(4, []), (30, [0]), (20, [1]), (50, [2])])])
-    kinds = cost.overhead(frames)
+    assert cost.overhead(frames)["confirmers_per_view"].isna().all()
+    kinds = cost.overhead(frames, min_requests=1)
     assert column(kinds, "same_confirmers_envelopes") == [1, None, None]
     assert column(kinds, "same_confirmers_cost") == [30, None, None]
+    assert column(kinds, "few_requests_for") == ["confirmers_per_view", None, None]
     assert column(kinds, "confirmers_per_view") == [2, None, None]
 
 

@@ -76,10 +76,10 @@ def ordered(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def test_spend(sandbox_history: Frames, sql: Sql) -> None:
-    by_payer = lf.cost.spend(sandbox_history, by="participant")
+    by_payer = lf.cost.spend(sandbox_history, by="participant", min_requests=1)
     expected = sql(f"SELECT payer, {COSTS} FROM requests GROUP BY payer")
     assert rows_of(by_payer, ["submitting_participant_uid", *COST_COLUMNS]) == ordered(expected)
-    kinds = lf.cost.spend(sandbox_history, by="template")
+    kinds = lf.cost.spend(sandbox_history, by="template", min_requests=1)
     kinds["choice"] = kinds["choice"].fillna("-").where(kinds["template_name"].notna())
     expected = sql(f"SELECT kind, package_name, template_name, choice, {COSTS} FROM requests GROUP BY ALL")
     assert rows_of(kinds, ["kind", "package_name", "template_name", "choice", *COST_COLUMNS]) == ordered(expected)
@@ -199,4 +199,4 @@ def test_waited_for(sandbox_history: Frames, sql: Sql) -> None:
             (list_sort(list(latency) FILTER (is_required)))[(count(*) FILTER (is_required) + 1) // 2]
         FROM roles JOIN decided USING (update_id), high GROUP BY party""")
     columns = ["party", "named", "required", "slow", "median_latency"]
-    assert rows_of(lf.verdict.waited_for(sandbox_history), columns) == ordered(expected)
+    assert rows_of(lf.verdict.waited_for(sandbox_history, min_requests=1), columns) == ordered(expected)

@@ -10,6 +10,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import Window, instant
 
@@ -44,7 +45,10 @@ def test_time_before_the_first_event_is_not_covered():
     periods = hours(frames_with(segment("2026-11-08T03:00Z", "2026-11-09")))
     assert column(periods, "coverage_time") == [0.5, 1, 1, 1]
     assert column(periods, "is_partial") == [True, False, False, False]
-    assert column(cost.spend(frames_with(segment("2026-11-08T03:00Z", "2026-11-09"))), "coverage_time") == [21 / 24]
+    tail = segment("2026-11-08T20:00Z", "2026-11-09", "provisional")
+    whole = frames_with(segment("2026-11-08T03:00Z", "2026-11-08T20:00Z"), tail)
+    assert column(cost.spend(whole), "coverage_time") == [17 / 21]  # time before the history is not the window's
+    assert period_share(whole) == 17 / 24  # but a day that the history begins in is no whole day
 
 
 def test_provisional_time_and_the_future_are_not_covered():
@@ -81,7 +85,8 @@ def test_the_first_bulk_object_covers_the_time_from_the_first_update_on():
     frames = frames_with(segment("0001-01-01", "2026-11-09"), window=window, updates=[update])
     day = cost.spend(frames.between("2026-11-08", "2026-11-09"), every="1d")
     assert column(day, "coverage_time") == [0.25]
-    assert 0 < cost.spend(frames)["coverage_time"].iloc[0] < 1e-6
+    assert column(cost.spend(frames), "coverage_time") == [1]
+    assert period_share(frames) == 1  # a window of all history
 
 
 def test_periods_of_all_history_do_not_depend_on_the_rows():

@@ -22,12 +22,14 @@ def three(build, event):
 
 
 def test_estimates_next_to_actual_costs(three):
-    (row,) = cost.estimate(three, estimates(a=5000, b=8000, c=2000)).to_dict("records")
+    assert cost.estimate(three, estimates(a=5000, b=8000, c=2000))[["ratio_p50", "ratio_p95"]].isna().all(axis=None)
+    (row,) = cost.estimate(three, estimates(a=5000, b=8000, c=2000), min_requests=1).to_dict("records")
+    assert row["few_requests_for"] == "ratio_p50, ratio_p95"
     assert (row["outcome"], row["requests"], row["estimated"], row["actual"]) == ("matched", 3, 15_000, 15_655)
     assert row["difference"] == 155 - 100 + 600
     assert (row["ratio_p50"], row["ratio_p95"], row["over_10_percent"]) == (1.031, 1.3, 1)
     assert row["coverage"] == 1.0
-    rows = cost.estimate(three, estimates(a=5000, b=8000, c=2000), by="request")
+    rows = cost.estimate(three, estimates(a=5000, b=8000, c=2000), by="request", min_requests=1)
     assert rows["difference"].tolist() == [155, -100, 600]
     assert rows["ratio_p50"].tolist() == [1.031, 0.9875, 1.3]
 

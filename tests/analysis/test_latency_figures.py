@@ -34,12 +34,17 @@ def rows_of(requests: list[tuple[str | None, int | None]]) -> pd.DataFrame:
     )
 
 
-def figures(requests: list[tuple[str | None, int | None]], codes: list[int] | None = None, groups: int = 1) -> pd.DataFrame:
+def figures(
+    requests: list[tuple[str | None, int | None]],
+    codes: list[int] | None = None,
+    groups: int = 1,
+    min_requests: int | None = None,
+) -> pd.DataFrame:
     rows = rows_of(requests)
     grouped = (
         single_group(len(rows)) if codes is None else Groups(pd.DataFrame(index=range(groups)), np.array(codes, dtype=np.int64))
     )
-    return pd.DataFrame(latency.latency_values(rows, grouped))
+    return pd.DataFrame(latency.latency_values(rows, grouped, min_requests))
 
 
 @pytest.mark.parametrize("case", CLASS_CASES, ids=lambda case: case["id"])
@@ -92,7 +97,20 @@ def test_percentiles_have_intervals_and_reasons() -> None:
     assert row["p90"] == pd.Timedelta(360, "ms")
     assert pd.isna(row["p95"])
     assert (row["rejected_p50"], row["rejected_p50_high"]) == (pd.Timedelta(9, "us"),) * 2
-    assert row["reason"] == "too few accepted requests for p95, p99, too few rejected requests for p90, p95, p99"
+    reasons = ("accepted requests for p95, p99", "rejected requests for p90, p95, p99")
+    assert row["reason"] == ", ".join(f"too few {each}" for each in reasons) + " (min_requests= shows them)"
+
+
+def test_percentiles_of_few_requests_have_a_mark_and_no_interval() -> None:
+    requests = [("ACCEPTED", SECOND * number) for number in range(1, 21)]
+    row = figures(requests, min_requests=20).iloc[0]
+    assert [row[name] / pd.Timedelta(1, "s") for name in ("p50", "p90", "p95", "p99")] == [10, 18, 19, 20]
+    assert row["p50_low"] < row["p50"] and pd.isna(row["p95_high"])
+    assert row["few_requests_for"] == "p90, p95, p99"
+    assert row["reason"].startswith("too few rejected requests for p50,")
+    fewer = figures(requests[1:], min_requests=20).iloc[0]
+    assert pd.isna(fewer["p50"]) and pd.isna(fewer["few_requests_for"])
+    assert "too few accepted requests for p50, p90, p95, p99" in fewer["reason"]
 
 
 def test_groups_and_the_order_of_rows() -> None:

@@ -45,6 +45,8 @@ def test_rates_of_a_party_and_of_the_requests_without_it(example):
     assert pd.isna(eve["slow_rate"])
     assert pd.isna(eve["difference"])
     assert pd.isna(eve["p_holm"])
+    assert (eve["reason"], app["differs"]) == ("no request needs it", True)
+    assert pd.isna(app["reason"]) and pd.isna(eve["differs"])
 
 
 @pytest.mark.parametrize(
@@ -72,14 +74,28 @@ def test_timeouts_are_slow_and_in_no_percentile(build, event):
     assert pd.isna(row["difference"])  # no request without the party
 
 
-def test_rows_are_sorted_by_rate_then_by_party(build, event):
-    names = ["zoe", "app", "bank", "eve"]
+def test_evidence_comes_before_the_rates_of_few_requests(build, event):
+    """60 of 209 come before 3 of 4, which chance can explain, and each row is judged or says why not."""
+    slow = {"zoe": (3, 4), "app": (60, 209), "bank": (20, 900), "eve": (0, 4), "dan": (0, 4)}
     events = [
-        event(f"{name}-{number}", number, seconds=9.0 if name == "zoe" and number == 0 else 1.0, views=quorums((1, [name])))
-        for name in names
-        for number in range(5)
+        event(f"{name}-{number}", number / 60, seconds=9.0 if number < hits else 1.0, views=quorums((1, [name])))
+        for name, (hits, trials) in slow.items()
+        for number in range(trials)
     ]
-    assert verdict.waited_for(build(events))["party"].tolist() == ["zoe", "app", "bank", "eve"]
+    result = verdict.waited_for(build(events))
+    assert result["party"].tolist() == ["bank", "app", "dan", "eve", "zoe"]
+    assert result["differs"].tolist() == [True, True, pd.NA, pd.NA, pd.NA]
+    assert result["reason"].fillna("").tolist() == ["", "", *["too few requests"] * 3]
+    assert (result["differs"].isna() == result["reason"].notna()).all()
+
+
+def test_a_median_of_few_requests_has_a_mark(build, event):
+    events = [event(str(number), number, seconds=1.0 + number, views=quorums((1, ["app"]))) for number in range(5)]
+    (row,) = verdict.waited_for(build(events)).to_dict("records")
+    assert pd.isna(row["median_latency"]) and pd.isna(row["few_requests_for"])
+    assert row["reason"] == "every request names it"
+    (row,) = verdict.waited_for(build(events), min_requests=5).to_dict("records")
+    assert (row["median_latency"], row["few_requests_for"]) == (pd.Timedelta(seconds=3), "median_latency")
 
 
 def test_without_quorums_there_are_no_parties(build, event):
@@ -134,8 +150,8 @@ def test_no_request_is_slow_where_the_limit_is_doubtful(build, event):
     rejected = [event(f"r{n}", 2.0, None, "REJECTED", seconds=s, views=quorums((1, ["app"]))) for n, s in enumerate((25, 25, 30))]
     result = verdict.waited_for(build([*events, *rejected])).set_index("party")
     assert result["required"].to_dict() == {"app": 23, "bank": 20}
-    figures = ["slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm"]
+    figures = ["slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm", "differs"]
     assert result[figures].isna().all(axis=None)
     assert set(result["reason"]) == {"the limit of this network may not be 30 s"}
     clear = verdict.waited_for(build([*events, *rejected[1:]])).set_index("party")
-    assert (clear.loc["app", "slow"], clear["reason"].isna().all()) == (2, True)
+    assert (clear.loc["app", "slow"], set(clear["reason"])) == (2, {"too few requests"})

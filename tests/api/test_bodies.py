@@ -60,18 +60,31 @@ def test_a_response_that_drips_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
         net(lambda _: streamed(b'{"events":[]}', 1), max_response_minutes=2).history.events()
 
 
-@pytest.mark.parametrize(("members", "cut"), [(1, 0), (1, 9), (2, 0)])
-def test_gzip_is_read_whole_or_not_at_all(members: int, cut: int) -> None:
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize("cut", [0, 1, 9])
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_gzip_is_read_whole_or_not_at_all(members: int, cut: int, size: int) -> None:
     body = b'{"events":[]}' + b" " * 5000
-    content = gzip.compress(body)
-    content = content[: len(content) - cut]
-    response = streamed(content, 7, Content_Encoding="gzip")
+    parts = [body[number * 20 : number * 20 + 20] for number in range(members - 1)]
+    parts.append(body[sum(map(len, parts)) :])
+    content = b"".join(map(gzip.compress, parts))
+    response = streamed(content[: len(content) - cut], size, Content_Encoding="gzip")
     if cut:
         with pytest.raises(HostUnreachableError, match="part of the gzip"):
             net(lambda _: response).history.events()
     else:
-        assert net(lambda _: response).history.events() == []
-    assert members
+        assert net(lambda _: response).history.events_page().body == body
+
+
+def test_a_member_of_gzip_after_a_complete_document_is_not_left_out() -> None:
+    content = gzip.compress(b'{"events":[]}') + gzip.compress(b"x")
+    with pytest.raises(DecodeError):
+        net(lambda _: streamed(content, Content_Encoding="gzip")).history.events()
+
+
+def test_what_follows_gzip_and_is_none_is_damage() -> None:
+    with pytest.raises(HostUnreachableError, match="damaged gzip"):
+        net(lambda _: streamed(gzip.compress(b'{"events":[]}') + b"rest", Content_Encoding="gzip")).history.events()
 
 
 def test_an_encoding_that_was_not_requested_is_no_response() -> None:

@@ -97,3 +97,22 @@ def test_refusals(status: int, kind: type[Exception]) -> None:
 def test_malformed_name_rules(content: Any) -> None:
     with pytest.raises(DecodeError, match="ans-rules"):
         network(answering(content, [])).history.name_rules()
+
+
+def test_the_traffic_of_a_member() -> None:
+    seen: list[httpx.Request] = []
+    status = {"actual": {"total_consumed": 300, "total_limit": 1000}, "target": {"total_purchased": 1500, "new": 1}}
+    found = network(answering({"traffic_status": status}, seen)).history.traffic_status("global::12", "PAR::node::1220aa")
+    path = "/api/v0/domains/global%3A%3A12/members/PAR%3A%3Anode%3A%3A1220aa/traffic-status"
+    assert (seen[0].method, seen[0].url.raw_path.decode()) == ("GET", path)
+    assert (found.actual.total_consumed, found.actual.total_limit, found.target.total_purchased) == (300, 1000, 1500)
+    assert found.balance == 700
+    assert msgspec.json.decode(found.target.extra) == {"new": 1}
+
+
+def test_the_serial_of_the_synchronizer() -> None:
+    seen: list[httpx.Request] = []
+    assert network(answering({"serial": 35}, seen)).history.synchronizer_serial() == 35
+    assert (seen[0].method, seen[0].url.path) == ("GET", "/api/v0/active-synchronizer-serial")
+    with pytest.raises(NotFoundError):
+        network(answering({"error": "none"}, [], 404)).history.synchronizer_serial()

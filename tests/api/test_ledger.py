@@ -122,6 +122,16 @@ READS: list[tuple[Callable[[Ledger], Any], Any, tuple[str, str, dict[str, str], 
         {},
         ("POST", "/v2/updates/get-updates-page", {}, {"updateFormat": EVERYTHING.as_json(), "maxPageSize": 3}),
     ),
+    (
+        lambda it: it.update_by_hash("EiA=", EVERYTHING),
+        {},
+        ("POST", "/v2/updates/update-by-hash", {}, {"transactionHash": "EiA=", "updateFormat": EVERYTHING.as_json()}),
+    ),
+    (
+        lambda it: it.completion_by_hash("EiA="),
+        {},
+        ("POST", "/v2/commands/completion-by-hash", {}, {"transactionHash": "EiA="}),
+    ),
     (lambda it: it.users({"pageSize": 5}), {}, ("GET", "/v2/users", {"pageSize": "5"}, b"")),
     (lambda it: it.user("a"), {}, ("GET", "/v2/users/a", {}, b"")),
     (lambda it: it.identity_providers(), {}, ("GET", "/v2/idps", {}, b"")),
@@ -197,6 +207,7 @@ WRITES: list[tuple[Callable[[Ledger], Any], tuple[str, str, dict[str, str], Any]
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Ledger operation post_package_vetting:DeprecationWarning")
 @pytest.mark.parametrize(("call", "expected"), WRITES, ids=lambda value: value[1] if isinstance(value, tuple) else "")
 def test_writes_are_passed_on_as_they_are_and_sent_once(
     call: Callable[[Ledger], Any], expected: tuple[str, str, dict[str, str], Any]
@@ -394,6 +405,50 @@ def test_an_operation_newer_than_the_participant_says_so() -> None:
     assert seen.count("/v2/version") == 1
 
 
+REMOVED = [entry for entry in LEDGER if entry.until]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("entry", REMOVED, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("version", ["3.6.0", "3.7.4"])
+def test_an_operation_that_was_removed_says_so_and_names_what_to_use(entry: Operation, version: str) -> None:
+    path = {name.replace("-", "_"): "a" for name in entry.path_names}
+    with pytest.raises(
+        UnsupportedOperationError,
+        match=rf"was removed in ledger API 3\.6, and one\.invalid runs {version}\. Use {entry.deprecated} instead\.",
+    ) as caught:
+        ledger(older(version, [])).call(entry.name, **path)
+    assert (caught.value.removed_version, caught.value.actual_version) == ("3.6", version)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_operation_that_is_removed_later_is_blocked_if_it_is_not_there() -> None:
+    with pytest.raises(UnsupportedOperationError, match=r"runs 3\.5\.14, which supports flat_updates .* a proxy blocks it"):
+        ledger(older("3.5.14", [])).flat_updates({})
+
+
+def test_the_first_call_of_an_operation_that_is_removed_later_warns() -> None:
+    with pytest.warns(DeprecationWarning, match=r"tree_updates .* is removed in ledger API 3\.6\. Use updates instead\."):
+        ledger(answering([])).tree_updates({})
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "supported"),
+    [
+        ("3.4.9", "get_updates_page", False),
+        ("3.5.14", "get_updates_page", True),
+        ("3.5.14", "flat_updates", True),
+        ("3.6.2", "flat_updates", False),
+        ("3.6.2", "update_by_hash", True),
+        ("3.5.14", "update_by_hash", False),
+        ("SNAPSHOT", "update_by_hash", True),
+        (None, "update_by_hash", True),
+    ],
+)
+def test_a_participant_supports_the_operations_of_its_version(version: str | None, name: str, supported: bool) -> None:
+    assert ledger(older(version, [])).supports(name) is supported
+
+
 @pytest.mark.parametrize(
     ("version", "message"),
     [
@@ -415,12 +470,12 @@ def test_a_member_that_a_newer_participant_may_know_is_sent_with_a_warning() -> 
 
     def newer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/v2/version"):
-            return httpx.Response(200, json={"version": "3.7.0"})
+            return httpx.Response(200, json={"version": "3.8.0"})
         bodies.append(json.loads(request.content))
         return httpx.Response(200, json={})
 
     with pytest.warns(
-        UserWarning, match=r"includeIncompleteReassignments of updateFormat is unknown to .* runs 3\.7\.0"
+        UserWarning, match=r"includeIncompleteReassignments of updateFormat is unknown to .* runs 3\.8\.0"
     ) as caught:
         ledger(newer).get_updates_page({"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4})
     assert bodies == [{"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4}]

@@ -16,9 +16,7 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.update_format import event_format
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.wire import Completion, one_of
-from ledgerframes.errors import (
-    DecodeError,
-)
+from ledgerframes.errors import DecodeError, LedgerNotFoundError
 
 
 def test_version_as_recorded(fixtures: Path) -> None:
@@ -88,6 +86,58 @@ def test_rights_of_a_user() -> None:
         ("ParticipantAdmin", None),
         ("CanActAs", "bob"),
     ]
+
+
+BESIDE = {"new": 1}
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_unknown_members_around_a_completion_are_in_its_extra(wrapped: bool) -> None:
+    item = completion(wrapped)
+    item["completionResponse"]["beside"] = BESIDE
+    item["completionResponse"]["Completion"]["within"] = 2
+    item["around"] = 3
+    checkpoint = {"completionResponse": {"OffsetCheckpoint": {"value": {"offset": 13}, "within": 4}, "beside": 5}}
+    first, second = ledger(answering([item, checkpoint])).command_completions(["alice"])
+    assert isinstance(first, Completion)
+    assert first.command_id == "c"
+    assert json.loads(bytes(first.extra)) == {"within": 2, "completionResponse": {"beside": BESIDE}, "item": {"around": 3}}
+    assert (second.offset, json.loads(bytes(second.extra))) == (13, {"within": 4, "completionResponse": {"beside": 5}})
+
+
+def test_unknown_members_around_a_right_are_in_its_extra() -> None:
+    items = [
+        {"kind": {"CanReadAs": {"value": {"party": "alice", "until": "2027"}, "within": 1}, "beside": 2}, "around": 3},
+        {"kind": {"CanActAsAnyParty": {"value": {}}}},
+    ]
+    reading, acting = ledger(answering({"rights": items})).user_rights("me")
+    assert (reading.kind, reading.party) == ("CanReadAs", "alice")
+    assert json.loads(bytes(reading.extra)) == {"until": "2027", "within": 1, "right": {"beside": 2}, "item": {"around": 3}}
+    assert (acting.kind, acting.party, bytes(acting.extra)) == ("CanActAsAnyParty", None, b"")
+
+
+def test_the_end_of_a_ledger_has_the_times_of_its_synchronizers() -> None:
+    times = [{"synchronizerId": "s", "recordTime": "2026-11-01T00:00:00Z"}]
+    it = ledger(answering({"offset": 7, "synchronizerTimes": times}))
+    assert it.ledger_end() == 7
+    end = it.ledger_end_times()
+    assert end.synchronizer_times is not None
+    assert [(each.synchronizer_id, each.record_time) for each in end.synchronizer_times] == [("s", "2026-11-01T00:00:00Z")]
+    assert ledger(answering({"offset": 7})).ledger_end_times().synchronizer_times is None  # before 3.6
+
+
+def test_completions_of_a_hash() -> None:
+    accepted = {"commandId": "a", "offset": 7, "transactionHash": "EiA=", "updateId": "1220"}
+    rejected = {"commandId": "r", "offset": 5, "transactionHash": "EiA=", "status": {"code": 10, "message": "late"}}
+    found = ledger(answering({"acceptedCompletion": accepted, "lastRejectedCompletions": [rejected]})).completion_by_hash("EiA=")
+    assert found.accepted_completion is not None and found.last_rejected_completions is not None
+    assert (found.accepted_completion.update_id, found.accepted_completion.transaction_hash) == ("1220", "EiA=")
+    assert [each.status.code for each in found.last_rejected_completions if each.status] == [10]
+    assert ledger(answering({"acceptedCompletion": None})).completion_by_hash("EiA=").accepted_completion is None
+    missing = {"code": "COMPLETION_NOT_FOUND", "cause": "none", "context": {}, "errorCategory": 11, "grpcCodeValue": 5}
+    with pytest.raises(LedgerNotFoundError) as caught:
+        ledger(answering(missing, status=404)).completion_by_hash("EiA=")
+    assert (caught.value.code, caught.value.grpc_code_value) == ("COMPLETION_NOT_FOUND", 5)
 
 
 @pytest.mark.parametrize("last", ["", None])

@@ -201,7 +201,7 @@ def test_a_text_400_keeps_its_text(fixtures: Path) -> None:
     text = (fixtures / "malformed_body_400.txt").read_text()
     error = refused(400, text)
     assert type(error) is errors.InvalidRequestError
-    assert (error.code, error.category, error.cause) == ("", -1, text.strip())
+    assert (error.code, error.category, error.cause) == ("", -1, " ".join(text.split()))
     assert "Missing required field" in str(error)
 
 
@@ -267,3 +267,13 @@ def test_the_tree_at_the_top_names_every_class() -> None:
 
 def _below(kind: type) -> set[type]:
     return {kind}.union(*(_below(lower) for lower in kind.__subclasses__()))
+
+
+def test_a_cause_of_several_lines_is_one() -> None:
+    error = refused(400, {"code": "X", "cause": "first\n  second\r\nthird", "errorCategory": 8})
+    assert error.cause == "first second third"
+
+
+@pytest.mark.parametrize("category", [-1, 14])
+def test_what_the_participant_does_not_implement_is_not_tried_again(category: int) -> None:
+    assert not refused(501, {"code": "NA", "cause": "no", "errorCategory": category}).retryable

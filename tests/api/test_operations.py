@@ -62,6 +62,30 @@ def test_every_operation_is_a_method_of_its_client(entry: Operation) -> None:
     assert "docs/" not in entry.purpose
 
 
+# Ledger API 3.6 removed these, according to its release note.
+REMOVED = {
+    "POST /v2/updates/flats",
+    "POST /v2/updates/trees",
+    "POST /v2/updates/transaction-by-offset",
+    "POST /v2/updates/transaction-by-id",
+    "GET /v2/updates/transaction-tree-by-offset/{offset}",
+    "GET /v2/updates/transaction-tree-by-id/{update-id}",
+    "GET /v2/package-vetting",
+    "POST /v2/package-vetting",
+    "GET /v2/interactive-submission/preferred-package-version",
+}
+
+
+def test_operations_that_a_later_version_removed_name_it_and_their_successor() -> None:
+    removed = operations().query("until.notna()")
+    assert set(removed["method"].astype(str) + " " + removed["path"]) == REMOVED
+    assert set(removed["until"]) == {"3.6"}
+    for entry in OPERATIONS:
+        if entry.until:
+            assert not CLIENTS["ledger"].operations[entry.deprecated].until
+            assert "removed in 3.6" in (inspect.getdoc(getattr(CLIENTS["ledger"], entry.name)) or "")
+
+
 def test_names_and_routes_are_unique() -> None:
     assert len(BY_ROUTE) == len({(entry.api, entry.name) for entry in OPERATIONS}) == len(OPERATIONS)
 
@@ -77,10 +101,10 @@ def test_operations_with_an_effect_are_not_read_only() -> None:
 
 def test_the_frame_has_a_row_for_each() -> None:
     frame = operations()
-    names = ["name", "api", "method", "path", "since", "changed", "deprecated", "purpose", "read_only"]
+    names = ["name", "api", "method", "path", "since", "until", "changed", "deprecated", "purpose", "read_only"]
     assert list(frame.columns) == names
     assert len(frame) == len(OPERATIONS)
-    assert not frame.drop(columns=["since", "changed", "deprecated"]).isna().any().any()
+    assert not frame.drop(columns=["since", "until", "changed", "deprecated"]).isna().any().any()
     assert isinstance(frame, pd.DataFrame)
     assert "object" not in set(frame.dtypes.astype(str))
     page = frame.set_index(["api", "name"]).loc[("ledger", "get_updates_page")]

@@ -15,8 +15,9 @@ import httpx
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api.tokens import hide_tokens, token_expiry, token_source
+from ledgerframes.api.tokens import token_expiry, token_source
 from ledgerframes.errors import BadRequestError, LedgerAuthenticationError, UsageError
+from ledgerframes.hidden_tokens import hide_tokens
 from ledgerframes.settings import load_settings
 
 SECRET = "very-secret-token"

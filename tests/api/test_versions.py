@@ -20,11 +20,12 @@ def test_the_sandbox_speaks_versions_that_were_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "newer"), [("3.5.99", False), ("3.4.0", False), ("3.6.2", True), ("3.10.0", True), ("4.0", True), ("main", False)]
+    ("version", "newer"),
+    [("3.5.99", False), ("3.4.0", False), ("3.7.4", False), ("3.8.0", True), ("3.10.0", True), ("4.0", True), ("main", False)],
 )
 def test_a_newer_version_has_a_later_release(version: str, newer: bool) -> None:
     assert is_newer("ledger", version) is newer
-    assert TRIED["ledger"][-1] == "3.5.14"
+    assert TRIED["ledger"][-1] == "3.7"
 
 
 def test_a_network_tells_the_versions_of_the_hosts_that_it_asked(tmp_path: Path) -> None:

@@ -237,3 +237,29 @@ def test_catalog_and_journal_are_checked(run: Run, tmp_path: Path) -> None:
     assert "Restore the file from a backup" in str(checks(result)["journal"])
     verified = run("store", "verify", "--store", tmp_path, "--json")
     assert (verified.code, "journal of offers" in verified.document["message"]) == (1, True)
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("path", ["/api/scann", "/api/scan/v0"])
+def test_a_wrong_path_is_called_a_wrong_base_url(path: str, run: Run, host: Any, tmp_path: Path) -> None:
+    url = host.url.removesuffix("/api/scan") + path
+    (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "{url}"\nretries = 0\nrequests_per_second = 0\n')
+    result = run("doctor", "--profile", "live", "--json")
+    assert result.code == 4
+    assert checks(result)["events"]["status"] == "failed"
+    assert "is not the base URL of a history API" in checks(result)["events"]["message"]
+    assert checks(result)["events"]["next_step"] == "Set history_url= to the API's base, with its path."
+    (tmp_path / "ids").write_text("1220aa\n")
+    for command in (["events", "--since", "2026-11-08"], ["bulk", "--since", "2026-11-08"], ["events", "--update-ids", "ids"]):
+        synced = run("--profile", "live", "sync", *command)
+        assert synced.code == 2 and f"{url} is not the base URL of a history API" in synced.err, synced.err
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("has_version", [True, False])
+def test_a_service_that_lists_no_events_is_not_a_wrong_url(has_version: bool, run: Run, host: Any) -> None:
+    missing = ("/v0/events",) if has_version else ("/v0/events", "/version", "/readyz", "/livez")
+    host.box.app.before_request(lambda: ("no route", 404) if request.path.endswith(missing) else None)
+    result = run("doctor", "--profile", "live", "--json")
+    assert (result.code, checks(result)["events"]["status"]) == (0, "warning")
+    assert "does not list events by range" in run("--profile", "live", "sync", "events", "--since", "2026-11-08").err

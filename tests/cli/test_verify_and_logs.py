@@ -94,3 +94,14 @@ def test_a_command_logs_json(run: Run, by: str, monkeypatch: pytest.MonkeyPatch)
     handlers = [handler for handler in logging.getLogger("ledgerframes").handlers if handler.formatter]
     assert [type(handler.formatter) for handler in handlers] == [JsonFormatter]
     assert isinstance(logging.getLogger("ledgerframes").handlers[0], logging.NullHandler)
+
+
+def test_a_sync_logs_what_it_did(run: Run) -> None:
+    hours = ("--since", "2026-11-08T01:00:00Z", "--until", "2026-11-08T07:30:00Z")
+    for words in (["sync", "events", *hours], ["sync", "price-votes"]):
+        events = [json.loads(line) for line in run(*words, "--quiet", "--log-json").err.splitlines()]
+        committed = [event for event in events if event["event"] == "segment_committed"]
+        assert committed and sum(event["rows"] for event in committed) > 0
+        assert {event["network"] for event in committed} == {committed[0]["network"]}
+    again = [json.loads(line) for line in run("sync", "events", *hours, "--quiet", "--log-json").err.splitlines()]
+    assert [(event["event"], event["dataset"], event["chunks"]) for event in again] == [("load_finished", "events", 0)]

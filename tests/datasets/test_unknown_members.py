@@ -76,6 +76,7 @@ EVENT = {
 }
 EVENTS = [
     EVENT,
+    {"verdict": {**VERDICT, "update_id": "1220ae"}, "app_activity_records": {"round_number": 7, "records": []}},
     {"verdict": {**VERDICT, "update_id": "1220ab"}},
     {"update": {"update_id": "1220ac", "record_time": TIME, "event": {**REASSIGNMENT, "created_event": NODE}}},
     {"update": {"update_id": "1220ad", "record_time": TIME, "event": {**REASSIGNMENT, "contract_id": "00"}}},
@@ -98,11 +99,12 @@ def ledger_update(kind: str, offset: int, *events: dict[str, Any]) -> dict[str, 
 LEDGER = [
     ledger_update("Transaction", 7, {"CreatedEvent": BODY}, {"ArchivedEvent": BODY}, {"ExercisedEvent": BODY}),
     ledger_update("Reassignment", 8, {"JsUnassignedEvent": {"value": UNASSIGNED}}, {"JsAssignmentEvent": ASSIGNED}),
-    ledger_update("TopologyTransaction", 9, AUTHORIZATION),
+    ledger_update("TopologyTransaction", 9, {}, AUTHORIZATION, {"event": {}}),
 ]
 ENTRY = {"createdEvent": BODY, "synchronizerId": "s", "reassignmentCounter": 0}
 CONTRACTS = [
     {"contractEntry": {"JsActiveContract": ENTRY}},
+    {"contractEntry": {"JsActiveContract": {"value": ENTRY}}},
     {"contractEntry": {"JsIncompleteAssigned": {"assignedEvent": ASSIGNED}}},
     {"contractEntry": {"JsIncompleteUnassigned": {"createdEvent": BODY, "unassignedEvent": UNASSIGNED}}},
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from citations import anchors_of
 from matplotlib import pyplot
@@ -86,8 +87,10 @@ def test_examples_run(page: str) -> None:
     assert all(block.startswith(">>> ") for block in blocks), "examples are written as at the prompt, so that they are tested"
     example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     shown: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=shown.append)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=shown.append, clear_globs=False)
     assert shown == [], "".join(shown)
+    tables = {name: value for name, value in example.globs.items() if isinstance(value, pd.DataFrame)}
+    assert [name for name, table in tables.items() if table.empty] == [], "an example has no answer"
 
 
 def test_the_index_names_every_page() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import shlex
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 
@@ -34,7 +36,21 @@ def test_python_blocks_run(readme: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert blocks
     monkeypatch.chdir(ROOT)
     for block in blocks:
-        exec(compile(block, readme, "exec"), {})
+        names: dict[str, object] = {}
+        for statement in ast.parse(block).body:
+            if isinstance(statement, ast.Expr):
+                shown = eval(compile(ast.Expression(statement.value), readme, "eval"), names)
+                assert_answers(shown, ast.unparse(statement))
+            else:
+                exec(compile(ast.Module([statement], []), readme, "exec"), names)
+
+
+def assert_answers(shown: object, example: str) -> None:
+    """A table that an example shows has rows, and one of latencies has its percentiles."""
+    if isinstance(shown, pd.DataFrame):
+        assert len(shown), example
+        percentiles = ["p50", "p90", "p95", "p99"] if "p50" in shown else []
+        assert shown[percentiles].notna().all(axis=None), example
 
 
 def test_the_sample_is_what_the_sandbox_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -80,3 +80,37 @@ def test_new_values_of_closed_sets_are_kinds(tmp_path: Path, caplog: pytest.LogC
     document = describe_sync(net, frames, 1.0)
     assert document["new_kinds"] == ["verdicts.verdict_result=VERDICT_RESULT_\x1b[31mPOSTPONED"]
     assert "the service now sends verdicts.verdict_result=VERDICT_RESULT_" in format_sync(document)
+
+
+def test_members_around_the_rows_of_a_response_are_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No row is theirs, so a load names them; the structs that a client returns have them."""
+    caplog.set_level(logging.WARNING, "ledgerframes")
+    with lf.connect("sandbox", store=tmp_path, faults=Faults(unknown_members=1), **WORLD) as net:
+        for load in (lf.load_parties, lf.load_packages, lf.load_synchronizers, lf.load_completions, lf.load_active_contracts):
+            load(net)
+        for load in (lf.load_updates, lf.load_price_votes, lf.load_name_rules):
+            load(net)
+        lf.load_events(net, **DAY)
+        lines = [line for line in caplog.messages if line.startswith("responses_have_new_members")]
+        told = {name for line in lines for name in line.partition("members=")[2].split(",")}
+        assert told >= {
+            f"{route}.sandbox_extension"
+            for route in (
+                "GET /v2/parties",
+                "POST /v2/package-vetting/list",
+                "GET /v2/packages",
+                "GET /v2/state/connected-synchronizers",
+                "POST /v2/state/active-contracts-page",
+                "POST /v2/commands/command-completions",
+                "POST /v2/updates/get-updates-page",
+                "GET /v0/{coin}-price/votes",
+                "POST /v0/ans-rules",
+                "POST /v0/events",
+            )
+        }
+        caplog.clear()
+        net.history.events(page_size=5)
+        assert net.ledger.ledger_end() == net.ledger.ledger_end_times().offset
+        page = net.ledger.parties_page(page_size=1)
+        assert "sandbox_extension" in json.loads(bytes(page.extra))
+        assert not any("POST /v0/events." in line for line in caplog.messages)

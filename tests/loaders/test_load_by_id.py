@@ -156,8 +156,16 @@ def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:
 @pytest.mark.parametrize("body", ["The requested resource could not be found.", "<html>no such page</html>", ""])
 def test_a_service_without_the_operation_is_not_a_service_without_the_id(tmp_path: Path, body: str) -> None:
     net = served(tmp_path, httpx.Response(404, text=body))
-    with pytest.raises(NotFoundError):
+    with pytest.raises(UsageError, match=r"http://one\.invalid is not the base URL of a history API"):
         lf.load_events(net, update_ids=["1220aa"])
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        is_version = request.url.path == "/version"
+        return httpx.Response(200, json={"version": "0.4.0"}) if is_version else httpx.Response(404, text=body)
+
+    old = lf.connect("sandbox", history_url="http://one.invalid", transport=httpx.MockTransport(handler), store=tmp_path)
+    with pytest.raises(NotFoundError):
+        lf.load_events(old, update_ids=["1220aa"])
 
 
 def test_the_answer_must_be_about_the_id_asked_for(tmp_path: Path, fixtures: Path) -> None:

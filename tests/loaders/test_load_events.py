@@ -238,7 +238,9 @@ def test_a_service_that_is_not_ready_stores_nothing(tmp_path: Path) -> None:
 
 
 def test_a_network_that_does_not_list_names_the_way(tmp_path: Path) -> None:
-    def handler(_: httpx.Request) -> httpx.Response:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/version":
+            return httpx.Response(200, json={"version": "0.4.0"})
         return httpx.Response(404, text="The requested resource could not be found.")
 
     net = lf.connect("sandbox", history_url="http://old.invalid", transport=httpx.MockTransport(handler), store=tmp_path)

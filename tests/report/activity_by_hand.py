@@ -25,7 +25,7 @@ def sentences_on_activity(sides: Sides) -> list[str]:
     )
     largest = f"{shortened(leader)} has the highest, {percent(weights[leader], total)} of it."
     return [
-        f"{len(weights):,} app providers earned a weight of {total:,} bytes. {largest}",
+        f"{len(weights):,} app providers earned a weight of {total:,}. {largest}",
         sentence_on_the_leader(stored, leader),
         sentence_on_concentration(weights),
         sentence_on_records(whole, stored),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from decimal import ROUND_FLOOR
+from fractions import Fraction
 
+from .groups_by_hand import GroupRates, rates_by_day, rates_by_participant
 from .rewards_by_hand import rewards_sentence
 from .stored import (
     ACCEPTED,
@@ -24,7 +25,19 @@ from .stored import (
     tenths,
     wilson,
 )
-from .traffic_by_hand import Sides, Statement, listing, money, points, rate, signed, signed_percent, statements_on_traffic
+from .traffic_by_hand import (
+    Sides,
+    Statement,
+    costs_by_payer,
+    listing,
+    money,
+    movers,
+    points,
+    rate,
+    signed,
+    signed_percent,
+    statements_on_traffic,
+)
 
 # -- verdicts -------------------------------------------------------------------------------------------------------------
 
@@ -34,8 +47,10 @@ def statements_on_verdicts(sides: Sides) -> Iterator[Statement]:
     rejected = rejected_of(decided)
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
     text = f"{len(rejected):,} of {len(decided):,} decided requests, {rejection_rate(decided)}."
-    yield "Rejections", f"{text} {timeouts:,} of them timed out.", []
-    yield "Change of the rejections", change_of_rejections(sides), []
+    days = rates_by_day(decided)
+    details = [who_differs(rates_by_participant(decided)), which_days(days)]
+    yield "Rejections", f"{text} {timeouts:,} of them timed out.", [detail for detail in details if detail]
+    yield "Change of the rejections", *change_of_rejections(sides, days)
     yield "Cost of the rejections", waste(sides), []
     median = median_latency(sides.after)
     text = f"Half of the accepted requests took at most {median} s"
@@ -58,40 +73,88 @@ def rejection_rate(decided: list[Row]) -> str:
     return f"{percent(rejected, len(decided))} ({tenths(math.floor(low * 1000))} to {tenths(math.ceil(high * 1000))} %)"
 
 
-def change_of_rejections(sides: Sides) -> str:
+def who_differs(rates: GroupRates) -> str:
+    if len(rates.trials) < 2:
+        return ""
+    if not rates.judged:
+        return "No participant has enough requests to be told from the others."
+    noun = "participant" if len(rates.judged) == 1 else "participants"
+    subject = f"Of {len(rates.judged):,} {noun} with enough requests"
+    if not rates.differing:
+        return f"{subject}, none can be told from the others."
+    names = [f"{shortened(name)} {against_the_rest(rates, name)}" for name in rates.differing]
+    assert len(names) <= 5, "more names need other words"
+    verb = "differs" if len(names) == 1 else "differ"
+    return f"{subject}, {len(names):,} {verb} from the others: {listing(names)}."
+
+
+def which_days(days: GroupRates) -> str:
+    texts = [f"{day} differs from the other days: {against_the_rest(days, day)}." for day in in_time(days.differing)]
+    return " ".join(texts)
+
+
+def in_time(days: Iterable[str]) -> list[str]:
+    return sorted(days, key=lambda day: day.split()[1])
+
+
+def against_the_rest(rates: GroupRates, name: str) -> str:
+    hits, trials = rates.hits.total() - rates.hits[name], rates.trials.total() - rates.trials[name]
+    others = rate(hits, trials).partition(" (")[0]
+    return f"{rate(rates.hits[name], rates.trials[name])} against {others} of the others"
+
+
+def change_of_rejections(sides: Sides, days: GroupRates) -> tuple[str, list[str]]:
     if sides.before is None:
-        return f"Not compared, because only 0 % of the {sides.name} is final and in the history."
+        return f"Not compared, because only 0 % of the {sides.name} is final and in the history.", []
     decided = [decided_of(side) for side in (sides.before, sides.after)]
     effect = max(map(design_effect, decided))
-    hits = [len(rejected_of(side)) for side in decided]
-    (p1, l1, u1), (p2, l2, u2) = (
-        (x / len(side), *wilson(x / effect, len(side) / effect)) for x, side in zip(hits, decided, strict=True)
-    )
+    first, second = ((len(rejected_of(side)), len(side)) for side in decided)
+    text, by_chance = difference_of(first, second, effect)
+    text = f"{text}, from {rate(*first)} in the {sides.name}.{by_chance}"
+    has_risen = Fraction(*second) > Fraction(*first)
+    names = [day for day in in_time(days.differing) if days.is_higher(day) == has_risen]
+    rest = [total - sum(counts[day] for day in names) for total, counts in zip(second, (days.hits, days.trials), strict=True)]
+    if not names or not rest[1]:
+        return text, []
+    without, by_chance = difference_of(first, (rest[0], rest[1]), effect)
+    return text, [f"Without {listing(names)}: {without}.{by_chance}"]
+
+
+def difference_of(before: tuple[int, int], after: tuple[int, int], effect: float) -> tuple[str, str]:
+    """The difference of two rates with its interval, and whether chance explains it."""
+    (p1, l1, u1), (p2, l2, u2) = ((x / n, *wilson(x / effect, n / effect)) for x, n in (before, after))
     low, high = p2 - p1 - math.hypot(p2 - l2, u1 - p1), p2 - p1 + math.hypot(u2 - p2, p1 - l1)
     ends = f"{tenths(math.floor(low * 1000))} to {tenths(math.ceil(high * 1000))} points"
-    text = f"{'+' if p2 > p1 else ''}{points(p2 - p1)} ({ends}), from {rate(hits[0], len(decided[0]))} in the {sides.name}."
-    return text if low > 0 or high < 0 else f"{text} Chance can explain such a change."
+    by_chance = "" if low > 0 or high < 0 else " Chance can explain such a change."
+    return f"{'+' if p2 > p1 else ''}{points(p2 - p1)} ({ends})", by_chance
 
 
 def waste(sides: Sides) -> str:
     stored = sides.after
     wasted = {name: cost for name, cost in stored.costs.items() if stored.result(name) == REJECTED}
     number = sum(wasted.values())
-    price = money(number, sides.prices, ROUND_FLOOR)
+    price = money(number, sides.prices)
     at_price = f", which is {price} at the list price" if price else ""
-    payers: Counter[str] = Counter()
-    for update_id, cost in wasted.items():
-        payers[stored.verdicts[update_id]["submitting_participant_uid"]] += cost
-    worst = max(sorted(payers), key=payers.__getitem__)
-    share = f"{percent(number, sum(stored.costs.values()))} of the known cost."
-    return (
-        f"{number:,} known bytes{at_price}, {share} Participant {shortened(worst)} caused {percent(payers[worst], number)} of it."
-    )
+    return f"{number:,} known bytes{at_price}, {percent(number, sum(stored.costs.values()))} of the known cost."
 
 
 def median_latency(stored: Stored) -> str:
     latencies = [latency_of(verdict) for verdict in stored.verdicts.values() if verdict["verdict_result"] == ACCEPTED]
     return seconds(middle(latency for latency in latencies if latency >= timedelta(0)))
+
+
+# -- balance --------------------------------------------------------------------------------------------------------------
+
+
+def statements_on_balance(sides: Sides) -> Iterator[Statement]:
+    """Here the history is shorter than a forecast needs."""
+    stored, parameters = sides.after, sides.prices
+    if parameters["balance"]:
+        paid = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
+        payer = parameters["participant"] or max(paid, key=paid.__getitem__)
+        needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}"
+        reason = f"A runway needs {needed}, and these frames hold 0. Load a longer window."
+        yield "Traffic balance", f"Participant {shortened(payer)}: No forecast. {reason}", []
 
 
 # -- activity and problems ------------------------------------------------------------------------------------------------
@@ -102,7 +165,7 @@ def statements_on_activity(sides: Sides) -> Iterator[Statement]:
     first = leaders(weights)[:3]
     share = percent(sum(weights[party] for party in first), sum(weights.values()))
     names = listing([shortened(party) for party in first])
-    text = f"A weight of {sum(weights.values()):,} bytes for {len(weights):,} app providers. {names} have {share} of it."
+    text = f"A weight of {sum(weights.values()):,} for {len(weights):,} app providers. {names} have {share} of it."
     yield "Activity", text, []
     yield "Change of the activity", change_of_activity(sides, weights), []
     assert sides.whole is not None
@@ -125,12 +188,12 @@ def change_of_activity(sides: Sides, after: Counter[str]) -> str:
     assert sides.before is not None
     before = weights_of(sides.before)
     change = after.total() - before.total()
-    names = sorted(before | after)
-    largest = (max if change > 0 else min)(names, key=lambda party: after[party] - before[party])
-    number = after[largest] - before[largest]
-    relative = f" ({signed_percent(number, before[largest])})" if largest in before else " (new)"
-    text = f"{signed(change)} bytes ({signed_percent(change, before.total())}) against the {sides.name}."
-    return f"{text} {shortened(largest)}: {signed(number)} bytes{relative}."
+    named, rest = movers({party: after[party] - before[party] for party in before | after}, 2, "app provider", "")
+    texts = [f"{signed(change)} ({signed_percent(change, before.total())}) against the {sides.name}."]
+    for party, number in named:
+        relative = signed_percent(number, before[party]) if party in before else "new"
+        texts.append(f"{shortened(party)}: {signed(number)} ({relative}).")
+    return " ".join([*texts, *rest])
 
 
 def statement_on_problems(stored: Stored) -> Statement:
@@ -161,12 +224,13 @@ def statements_of(report: str, sides: Sides) -> list[Statement]:
         "traffic": statements_on_traffic,
         "verdicts": statements_on_verdicts,
         "activity": statements_on_activity,
+        "balance": statements_on_balance,
     }
     of_report = {
         "traffic-cost": ["traffic"],
         "verdicts": ["verdicts"],
         "activity": ["activity"],
-        "operations": ["traffic", "verdicts"],
+        "operations": ["balance", "traffic", "verdicts"],
         "weekly": ["traffic", "verdicts", "activity"],
     }[report]
     statements = [statement for subject in of_report for statement in subjects[subject](sides)]

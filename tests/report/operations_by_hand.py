@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
-from decimal import ROUND_FLOOR
 from fractions import Fraction
 
 from .head_by_hand import decided_of, leaders, rejected_of, weights_of
 from .rewards_by_hand import coins_and_value, total_reward
 from .stored import ACCEPTED, REJECTED, TIMEOUT, Row, Stored, latency_of, middle, percent, seconds, shortened
-from .traffic_by_hand import Sides, at_least, basis, costs_by_kind, costs_by_payer, kind_name, money, rate, verdict_of
+from .traffic_by_hand import Sides, basis, costs_by_kind, costs_by_payer, kind_name, money, rate, verdict_of
 
 SIZES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SHORT_HISTORY = "Too little history for a usual range: 4 whole weeks are needed, 0 are here."
@@ -141,13 +140,14 @@ def sentence_on_budgets(stored: Stored, weeks: Stored) -> str:
     def p95(costs: list[int]) -> int:
         return sorted(costs)[-(-95 * len(costs) // 100) - 1]
 
-    limits = {kind: p95(costs) * 11 // 10 for kind, costs in costs_by_kind(weeks).items() if costs and kind[2]}
+    limits = {kind: p95(costs) * 11 // 10 for kind, costs in costs_by_kind(weeks).items() if len(costs) >= 72 and kind[2]}
     now = {kind: costs for kind, costs in costs_by_kind(stored).items() if kind in limits and len(costs) >= 72}
     worst = [(kind, p95(costs)) for kind, costs in now.items() if p95(costs) > limits[kind]]
     worst.sort(key=lambda each: (str(each[0][2]), str(each[0][3] or "")))
     texts = [f"{kind_name(kind)} ({value:,} of {limits[kind]:,} bytes)" for kind, value in worst]
     names = f": {', '.join(texts)}" if texts else ""
-    return f"{len(worst):,} of {len(now):,} kinds with enough requests exceed their budget{names}."
+    exceed = "exceed the 95th percentile of the weeks before by over a tenth"
+    return f"{len(worst):,} of {len(now):,} kinds with enough requests {exceed}{names}."
 
 
 # -- the week -------------------------------------------------------------------------------------------------------------
@@ -182,7 +182,8 @@ def sentence_on_kinds(sides: Sides) -> str:
         texts.append(f"{kind[3] or 'create'} +{percent(after - before, before)}")
     counts = Counter(verdicts.values())
     listed = f" ({', '.join(texts)})" if texts else ""
-    other = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in ("cheaper", "new", "gone"))
+    unclear = f"{counts['no clear change']:,} without a clear change, {counts['too few']:,} with too few requests"
+    other = f"{counts['cheaper']:,} cheaper, {unclear}, {counts['new']:,} new, {counts['gone']:,} gone"
     return f"Kinds of request: {len(dearer):,} dearer{listed}, {other}."
 
 
@@ -203,13 +204,13 @@ def sentence_on_days(stored: Stored) -> str:
 def sentence_on_providers(stored: Stored) -> str:
     weights = weights_of(stored)
     texts = [f"{shortened(party)} {percent(weights[party], weights.total())}" for party in leaders(weights)[:3]]
-    return f"{len(weights):,} app providers earned a weight of {weights.total():,} bytes. The highest: {', '.join(texts)}."
+    return f"{len(weights):,} app providers earned a weight of {weights.total():,}. The highest: {', '.join(texts)}."
 
 
 def sentence_on_worth(sides: Sides) -> str:
     assert sides.whole is not None
     total, is_part = sum(sides.after.costs.values()), len(sides.after.costs) < len(sides.after.ids)
     assert is_part, "a known total needs other words"
-    traffic = f"Traffic: at least {money(at_least(total), sides.prices, ROUND_FLOOR)}, {basis(sides)}."
+    traffic = f"Traffic: at least {money(total, sides.prices)}, {basis(sides)}."
     known, _, amount = total_reward(sides.whole, sides.after)
     return f"{traffic} Rewards of {known:,} rounds: {coins_and_value(amount, sides.prices['market'])}."

@@ -26,7 +26,7 @@ PROSE = {
         "which needs 72 requests",
         "The 95th percentile",
     ),
-    "weekly": ("an interval that excludes 0",),
+    "weekly": ("excludes 0",),
 }
 HEAD = re.compile(r"<dt>(.*?)</dt><dd>(.*?)</dd>", re.DOTALL)
 

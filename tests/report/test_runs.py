@@ -52,9 +52,34 @@ def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Sm
     assert changes.loc["window until", ["before", "after"]].tolist() == ["2026-11-08T12:00:00Z", "2026-11-09T00:00:00Z"]
     before, after = runs["requests"]
     assert changes.loc["requests", ["before", "after"]].tolist() == [f"{before:,}", f"{after:,}"]
-    assert changes.loc["requests", "change"] == f"{(after - before) / before * 100:+.1f} %"
+    per_day = (after / 24) / (before / 12) - 1
+    assert changes.loc["requests", "change"] == f"{per_day * 100:+.1f} % per day"
+    assert changes.loc["requests", "note"] == "windows of 12 hours and 1 day"
+    assert changes.loc["rejection_rate", "note"] == ""
+    assert changes.loc["final", ["before", "after"]].tolist() == ["100 %", "100 %"]
     with pytest.raises(UsageError, match="0 runs have a key that begins with 'nope'"):
         compare_runs(tmp_path, "small", "nope", runs.loc[0, "key"])
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_change_of_costs_names_that_coverage_changed(net: Network, tmp_path: Path, small: Small) -> None:
+    """A higher cost of which more is known is no rise."""
+    small("x = 1")
+    runs = [
+        run_report("small", net=net, out=tmp_path, since=since, until=until) for since, until in ((SINCE, NOON), (NOON, UNTIL))
+    ]
+    for run, cost, requests, final in zip(runs, (1_000, 1_113), (855, 984), (0.9, 1.0), strict=True):
+        path = run.directory / "run.json"
+        content = json.loads(path.read_text())
+        content["headline"] |= {"total_traffic_cost": cost, "requests_with_cost": requests, "cost_coverage": requests / 1_000}
+        content["coverage"]["final"] = final
+        path.write_text(json.dumps(content))
+    changes = compare_runs(tmp_path, "small").set_index("item")
+    assert changes.loc["total_traffic_cost", "change"] == "+11.3 %"
+    final, costs = "final: 90.0 % before and 100 % after", "known costs: 85.5 % before and 98.4 % after"
+    assert changes.loc["total_traffic_cost", "note"] == f"{final}, {costs}"
+    assert changes.loc["requests", "note"] == final
+    assert changes.loc["cost_coverage", ["change", "note"]].tolist() == ["+12.90 points", ""]
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -14,6 +14,7 @@ import pytest
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
+from .groups_by_hand import rates_by_participant
 from .head_by_hand import decided_of, rejected_of, rejection_rate
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, sides_of
 from .stored import (
@@ -23,7 +24,6 @@ from .stored import (
     TIMEOUT,
     Row,
     Stored,
-    design_effect,
     elements,
     latency_of,
     percent,
@@ -31,7 +31,7 @@ from .stored import (
     shortened,
     stored_of,
 )
-from .traffic_by_hand import at_least, first_roots
+from .traffic_by_hand import first_roots
 
 pytestmark = pytest.mark.loopback
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.loopback
 
 def sentences_on_cost(stored: Stored) -> list[str]:
     total, known = sum(stored.costs.values()), sum(update_id in stored.costs for update_id in stored.ids)
-    lower_bound = f"at least {at_least(total):,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
+    lower_bound = f"at least {total:,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
     cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
     return [
         f"{len(stored.ids):,} confirmation requests cost {cost}",
@@ -121,37 +121,21 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
     return [
         f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rejection_rate(decided)}.",
-        sentence_on_groups(stored, decided, design_effect(decided)),
+        sentence_on_groups(stored, decided),
         sentence_on_latency(decided),
         f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
         sentence_on_quorums(stored),
     ]
 
 
-def sentence_on_groups(stored: Stored, decided: list[Row], effect: float) -> str:
+def sentence_on_groups(stored: Stored, decided: list[Row]) -> str:
     """Each participant against all others together, by Holm."""
-    trials = Counter(verdict["submitting_participant_uid"] for verdict in decided)
-    hits = Counter(verdict["submitting_participant_uid"] for verdict in decided if verdict["verdict_result"] == REJECTED)
-    all_trials, all_hits = trials.total(), hits.total()
-    rate = all_hits / all_trials
-    scores = {}
-    for name, n in trials.items():
-        rest = all_trials - n
-        if min(n, rest) * min(rate, 1 - rate) / effect >= 5:
-            variance = effect * rate * (1 - rate)
-            score = (hits[name] / n - (all_hits - hits[name]) / rest) / math.sqrt(variance * (1 / n + 1 / rest))
-            skewness = (1 - 2 * rate) * math.sqrt(effect / (n * rate * (1 - rate))) * (1 - n / all_trials) ** 1.5
-            scores[name] = score - (score * score - 1) * skewness / 6
-    different = []
-    for position, name in enumerate(sorted(scores, key=lambda name: -abs(scores[name]))):
-        if math.erfc(abs(scores[name]) / math.sqrt(2)) * (len(scores) - position) > 0.05:
-            break
-        different.append(name)
-    texts = [f"{shortened(name)} ({'higher' if hits[name] / trials[name] > rate else 'lower'})" for name in sorted(different)]
+    rates = rates_by_participant(decided)
+    texts = [f"{shortened(name)} ({'higher' if rates.is_higher(name) else 'lower'})" for name in sorted(rates.differing)]
     participants = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
     ending = f"{len(texts):,} of them differ from the others: {', '.join(texts)}" if texts else "none can be told from the others"
-    judged = f"{len(scores):,} of {len(participants):,} participants have enough requests to be judged"
-    return f"{judged}, and {ending}." if scores else f"{judged}."
+    judged = f"{len(rates.judged):,} of {len(participants):,} participants have enough requests to be judged"
+    return f"{judged}, and {ending}." if rates.judged else f"{judged}."
 
 
 def sentence_on_latency(decided: list[Row]) -> str:

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.analysis.cost._compare import COMPARE
 from ledgerframes.frames import Frames
+from ledgerframes.report import describe_runway
 from ledgerframes.report.execute import read_notebook
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.registry import notebooks_dir
@@ -94,7 +96,7 @@ def test_the_cost_of_no_rejection_is_known() -> None:
     statements = describe_verdicts(Periods(frames, None), Prices())
     assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
     names = {"load_history": lambda *_: None, "net": None, "total": 100}
-    text = "Rejected requests cost 0 known bytes (0 % of the known cost)."
+    text = "Rejected requests cost an unknown number of bytes."
     assert sentence("02_traffic_cost.ipynb", "wasted_cost =", frames=frames, **names) == text
 
 
@@ -121,7 +123,7 @@ def test_the_days_of_earlier_runs_have_no_participant_to_forecast() -> None:
     assert text.startswith("Participant val-a burned 100 known bytes in this window.")
     names = {"limits": {}, "read_budgets": lambda _: {}, "budgets": "", "history": days}
     text = sentence("08_operations.ipynb", "limits =", frames=doubtful(), **names)
-    assert text == "No kind of request has a budget and enough requests."
+    assert text == "No kind of request has a limit and enough requests."
 
 
 def test_a_participant_that_submits_nothing_is_refused() -> None:
@@ -134,9 +136,7 @@ def test_one_provider_is_singular() -> None:
     frames = frames_of(window=DAY, network="memory", activity_records=[row])
     text = sentence("04_activity_and_rewards.ipynb", "concentration,)", frames=frames, state={}, no_record="")
     assert text == "One app provider has the whole weight."
-    assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith(
-        "A weight of 1 bytes for 1 app provider. p has"
-    )
+    assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith("A weight of 1 for 1 app provider. p has")
 
 
 NO_BAND = "A week of the history has no burn, so there is no band."
@@ -152,11 +152,21 @@ NO_BAND = "A week of the history has no burn, so there is no band."
 )
 def test_a_forecast_without_a_first_end(middle: Any, factor: float, text: str) -> None:
     end = {"runs_dry_first": pd.NaT, "runs_dry_middle": middle, "runs_dry_last": pd.NaT, "factor": factor}
+    end |= {"balance": 5_000, "balance_at": pd.Timestamp(START) - timedelta(days=8)}
     cost = SimpleNamespace(runway_summary=lambda *_, **__: pd.DataFrame([end]))
     parts = SimpleNamespace(cost=cost, CoverageError=lf.CoverageError)
-    start = SimpleNamespace(bytes=5_000)
-    shown = sentence("08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", start=start)
+    names = {"start": SimpleNamespace(bytes=5_000), "describe_runway": describe_runway}
+    shown = sentence("08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", **names)
     assert shown == f"A balance of 5,000 bytes {text}"
+
+
+@pytest.mark.parametrize(("days", "is_soon"), [(7, True), (8, False)])
+def test_an_end_within_a_week_is_said(days: int, is_soon: bool) -> None:
+    first = pd.Timestamp(START) + timedelta(days=days)
+    ends = {"runs_dry_first": first, "runs_dry_middle": first, "runs_dry_last": pd.NaT, "factor": 1.2}
+    text = describe_runway(pd.DataFrame([{**ends, "balance": 5_000, "balance_at": pd.Timestamp(START)}]))
+    assert text.startswith(f"A balance of 5,000 bytes ends from {first:%Y-%m-%d} to more than a year, in 4 of 5 cases.")
+    assert ("within 7 days" in text) == is_soon
 
 
 def test_victims_of_a_short_window_have_no_expected_number() -> None:
@@ -203,14 +213,14 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
     kinds = pd.DataFrame(
         {
             "choice": ["Clear", "Chance", "New"],
-            "verdict": pd.Categorical(["dearer", "dearer", "new"], ["dearer", "cheaper", "new", "gone"]),
+            "judgment": pd.Categorical(["dearer", "no clear change", "new"], COMPARE.column("judgment").choices),
             "relative": [0.2, 0.1, math.nan],
-            "is_clear_after_correction": pd.array([True, False, None], "boolean"),
         }
     )
     parts = SimpleNamespace(cost=SimpleNamespace(compare=lambda *_: kinds))
     text = sentence("10_weekly.ipynb", "kinds =", lf=parts, before=True, frames=None)
-    assert text == "Kinds of request: 1 dearer (Clear +20.0 %), 0 cheaper, 1 new, 0 gone."
+    counts = "0 cheaper, 1 without a clear change, 0 with too few requests, 1 new, 0 gone."
+    assert text == f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
 
 
 @pytest.mark.parametrize("weight", [2**53 + 1, 2**60 + 1])
@@ -225,4 +235,4 @@ def test_a_change_of_a_large_weight_is_exact(weight: int) -> None:
     frames = frames_of(window=DAY, network="memory", activity_records=rows)
     periods = Periods(frames.between(noon, DAY.until), frames.between(START, noon))
     change = describe_activity(periods, Prices())[1]["text"]
-    assert f"a: +{weight - 3:,} bytes" in change
+    assert f"a: +{weight - 3:,} (" in change

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -15,7 +15,6 @@ from .stored import Stored, middle, percent, shortened, tenths
 
 Kind = tuple[str, str | None, str | None, str | None]
 Statement = tuple[str, str, list[str]]
-CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
@@ -57,27 +56,25 @@ def points(value: float) -> str:
     return f"{tenths(half_up(Fraction(repr(value)) * 1000))} points"
 
 
-def cents(amount: Fraction, rounding: str) -> str:
-    exact = Decimal(amount.numerator) / Decimal(amount.denominator)
-    return f"{exact.quantize(CENT, rounding):,}"
+def cents(amount: Fraction) -> int:
+    return round(amount * 100)  # half to even
 
 
-def money(number: int, prices: dict[str, str], rounding: str) -> str:
-    """Traffic at the list price in currency, and in coin at the rate of the network, empty without prices."""
+def in_cents(number: int) -> str:
+    return f"{Decimal(number).scaleb(-2):,}"
+
+
+def money(number: int, prices: dict[str, str]) -> str:
+    """Traffic at the list price in currency, and that in coin at the rate of the network, empty without prices."""
     if not prices.get("price"):
         return ""
-    currency = Fraction(number, 10**6) * Fraction(prices["price"].split()[0])
-    coin = currency / Fraction(prices["rate"].split()[0])
-    return f"{cents(currency, rounding)} USD or {cents(coin, rounding)} coin"
+    currency = cents(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
+    coin = cents(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
+    return f"{in_cents(currency)} USD or {in_cents(coin)} coin"
 
 
 def listing(texts: list[str]) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
-
-
-def at_least(number: int) -> int:
-    step = 10 ** max(0, len(str(number)) - 3)
-    return number // step * step
 
 
 # -- kinds of request ---------------------------------------------------------------------------------------------------
@@ -138,9 +135,8 @@ def costs_by_payer(stored: Stored) -> dict[str | None, list[int]]:
 def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
     stored = sides.after
     total, known, count = sum(stored.costs.values()), len(stored.costs), len(stored.ids)
-    amount = total if known == count else at_least(total)
-    price = money(amount, sides.prices, ROUND_FLOOR if known < count else ROUND_HALF_EVEN)
-    priced = f"{amount:,} bytes, which is {price} {basis(sides)}" if price else f"{amount:,} bytes"
+    price = money(total, sides.prices)
+    priced = f"{total:,} bytes, which is {price} {basis(sides)}" if price else f"{total:,} bytes"
     share = f"The cost of {percent(known, count)} of the {count:,} requests is known."
     text = f"{priced} for {count:,} requests." if known == count else f"At least {priced}. {share}"
     yield "Traffic cost", text, []
@@ -161,7 +157,7 @@ def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:
         return f"Not compared, because only 0 % of the {sides.name} is final and in the history.", []
     before = sum(sides.before.costs.values())
     change = total - before
-    size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices, ROUND_HALF_EVEN))))
+    size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices))))
     text = f"{signed(change)} bytes ({size}) against the {sides.name}."
     shares = [(len(side.costs), len(side.ids)) for side in (sides.after, sides.before)]
     if abs(Fraction(*shares[0]) - Fraction(*shares[1])) > Fraction(1, 100):
@@ -171,8 +167,9 @@ def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:
         ]
     return text, [
         parts_of_change(sides.before, sides.after),
-        *reasons(sides.before, sides.after, change),
-        payer_of(sides, change),
+        *judgments(sides.before, sides.after),
+        *kinds_that_moved(sides.before, sides.after),
+        payers_that_moved(sides),
     ]
 
 
@@ -195,7 +192,7 @@ def parts_of_change(before: Stored, after: Stored) -> str:
     gone = -sum(sum(costs) for kind, costs in first.items() if kind not in both)
     names = [
         "more requests of the same kinds" if rounded[0] > 0 else "fewer requests of the same kinds",
-        "a higher cost per request" if rounded[1] > 0 else "a lower cost per request",
+        "other costs within the kinds",
         "another mix of kinds",
         "new kinds",
         "kinds that no longer occur",
@@ -204,19 +201,47 @@ def parts_of_change(before: Stored, after: Stored) -> str:
     return f"It is made up of {listing(parts)}."
 
 
-def reasons(before: Stored, after: Stored, change: int) -> Iterator[str]:
+def movers(changes: dict[Any, int], count: int, noun: str, unit: str = " bytes") -> tuple[list[tuple[Any, int]], list[str]]:
+    """The largest changes with the largest rise and fall, and a sentence on the rest."""
+    moved = sorted(((name, number) for name, number in changes.items() if number), key=lambda each: (-abs(each[1]), each[0]))
+    named, others = moved[:count], moved[count:]
+    for is_sought in (lambda number: number > 0, lambda number: number < 0):
+        if not any(is_sought(number) for _, number in named):
+            found = next((each for each in others if is_sought(each[1])), None)
+            if found:
+                named.append(found)
+                others.remove(found)
+    if not others:
+        return named, []
+    nouns, together = (noun, "") if len(others) == 1 else (f"{noun}s", " together")
+    return named, [f"{len(others):,} other {nouns}: {signed(sum(number for _, number in others))}{unit}{together}."]
+
+
+def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
     first, second = costs_by_kind(before), costs_by_kind(after)
     changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in first | second}
-    same = [kind for kind, number in changes.items() if (number > 0) == (change > 0) and number]
+    named, rest = movers(changes, 3, "kind")
     old, current = packages(before), packages(after)
-    for kind in sorted(same, key=lambda kind: -abs(changes[kind]))[:3]:
-        yield f"{kind_name(kind)}: {signed(changes[kind])} bytes, {reason(kind, first, second, old, current)}."
+    for kind, number in named:
+        yield f"{kind_name(kind)}: {signed(number)} bytes, {reason(kind, first, second, old, current)}."
+    yield from rest
+
+
+def judgments(before: Stored, after: Stored) -> Iterator[str]:
+    first, second = costs_by_kind(before), costs_by_kind(after)
+    found = Counter(verdict_of(kind, first, second)[0] for kind in first | second)
+    dearer, cheaper = found["dearer"], found["cheaper"]
+    judged = dearer + cheaper + found["no clear change"]
+    if judged:
+        subject = f"Of {judged:,} {'kind' if judged == 1 else 'kinds'} with enough requests,"
+        some = f"{dearer:,} {'is' if dearer == 1 else 'are'} clearly dearer and {cheaper:,} cheaper"
+        yield f"{subject} {some if dearer or cheaper else 'none is clearly dearer or cheaper'}."
 
 
 def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
     """Dearer, cheaper, no clear change, too few, new or gone, with the interval of the median's difference.
 
-    The verdict holds for all kinds with enough requests together.
+    Both hold for all kinds with enough requests together.
     """
     if kind not in before or kind not in after:
         return "gone" if kind in before else "new", 0, 0
@@ -224,8 +249,8 @@ def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
     if kind not in judged:
         return "too few", 0, 0
     first, second = sorted(before[kind]), sorted(after[kind])
-    strict_low, strict_high = bootstrap(first, second, 0.025 / len(judged))
-    return "dearer" if strict_low > 0 else "cheaper" if strict_high < 0 else "no clear change", *bootstrap(first, second, 0.025)
+    low, high = bootstrap(first, second, 0.025 / len(judged))
+    return "dearer" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
 
 
 def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
@@ -235,7 +260,7 @@ def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
     noun = "request" if len(second[kind]) == 1 else "requests"
     counts = f"{len(second[kind]):,} {noun} ({len(first[kind]):,} before)"
     if verdict in ("too few", "no clear change"):
-        return counts + (", no clear change of the median cost" if verdict == "no clear change" else "")
+        return counts
     medians = [middle(side[kind]) for side in (first, second)]
     size = signed_percent(medians[1] - medians[0], medians[0])
     new = sorted(current[kind] - old[kind]) if old[kind] else []
@@ -273,10 +298,13 @@ def bootstrap(first: list[int], second: list[int], tail: float) -> tuple[int, in
     return ends[0], ends[1]
 
 
-def payer_of(sides: Sides, change: int) -> str:
+def payers_that_moved(sides: Sides) -> str:
     assert sides.before is not None
     first, second = costs_by_payer(sides.before), costs_by_payer(sides.after)
-    names = sorted(name for name in first | second if name)
+    names = {str(name) if name else "Requests without a known participant" for name in first | second}
     changes = {name: sum(second.get(name, [])) - sum(first.get(name, [])) for name in names}
-    name = max(names, key=changes.__getitem__) if change > 0 else min(names, key=changes.__getitem__)
-    return f"Participant {shortened(name)}: {signed(changes[name])} bytes."
+    unknown = sum(second.get(None, [])) - sum(first.get(None, []))
+    changes |= {"Requests without a known participant": unknown} if None in first | second else {}
+    named, rest = movers(changes, 2, "participant")
+    names = {name: name if name.startswith("Requests ") else f"Participant {shortened(name)}" for name, _ in named}
+    return " ".join([*(f"{names[name]}: {signed(number)} bytes." for name, number in named), *rest])

@@ -10,6 +10,7 @@ import pytest
 from object_stores import CATALOG, Machine, commit, left_in, replace_catalog, seen
 
 from ledgerframes.errors import StoreError
+from ledgerframes.long_waits import shown_by
 from ledgerframes.store import Store, remote
 from ledgerframes.store.location import Location
 from ledgerframes.store.remote import CLAIM, UPLOAD, WRITERS, Lease, LocalCopy
@@ -168,9 +169,13 @@ def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypa
     store = machine()
     commit(store, 0, 5, 1)
     claim_of_another(store)
-    monkeypatch.setattr(remote, "BUSY_SECONDS", 0.2)
-    with pytest.raises(StoreError, match=r"other processes kept writing to s3://.* Run again when they have finished"):
+    monkeypatch.setattr(remote, "BUSY_SECONDS", 0.4)
+    monkeypatch.setattr(remote, "MIN_SECONDS", 0.0)
+    told: list[str] = []
+    busy = pytest.raises(StoreError, match=r"other processes kept writing to s3://.* Run again when they have finished")
+    with busy, shown_by(told.append):
         commit(store, 5, 9, 1)
+    assert len(told) == 1 and "other processes write to s3://" in told[0]
     assert seen(store) == dict.fromkeys(range(5), 1)
     assert left_in(store) == [CATALOG, f"{WRITERS}/other.{CLAIM}", f"{WRITERS}/other.{UPLOAD}"]
 

@@ -16,7 +16,7 @@ from servers import served
 import ledgerframes as lf
 from ledgerframes import network
 from ledgerframes.api import host_rates
-from ledgerframes.api.host_rates import FORGET_AFTER, HostRate, HostRates, Waits
+from ledgerframes.api.host_rates import FORGET_AFTER, HostRate, HostRates, Wait, Waits
 from ledgerframes.loaders import sync
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.sandbox import Faults, Sandbox
@@ -73,7 +73,7 @@ def test_what_one_process_is_told_another_one_obeys(path: Path, clock: VirtualCl
     one.refuse(clock.time, 34.0, "one.invalid returned 429")
     shown: list[str] = []
     waits = Waits()
-    with waits.session(shown.append, threading.Event()):
+    with waits.session(lambda text: bool(shown.append(text)), threading.Event()):
         two.acquire(waits)
     assert clock.time == 1034
     assert shown[0] == "waits 34 s: one.invalid returned 429"
@@ -83,11 +83,11 @@ def test_what_one_process_is_told_another_one_obeys(path: Path, clock: VirtualCl
 
 def test_a_process_sees_what_its_workers_wait_for(path: Path, clock: VirtualClock) -> None:
     caller, worker = rate(path), rate(path)
-    assert caller.wait_text == ""
+    assert caller.wait is None
     worker.refuse(clock.time, 34.0, "one.invalid returned 429")
-    assert caller.wait_text == "waits 34 s: one.invalid returned 429"
+    assert caller.wait == Wait(clock.time + 34, "one.invalid returned 429", HOST)
     clock.time += 33
-    assert caller.wait_text == ""
+    assert caller.wait is None
 
 
 def test_the_progress_bar_shows_what_workers_wait_for(
@@ -100,8 +100,8 @@ def test_the_progress_bar_shows_what_workers_wait_for(
     net = lf.connect("sandbox", history_url="http://far.invalid", store=tmp_path / "store")
     shown = threading.Event()
     with Progress("Fetching bulk objects (x)", 10, "objects", visible=True) as bar:
-        monkeypatch.setattr(bar, "show_wait", lambda text: shown.set() if text.startswith("waits 34 s: far.invalid") else None)
-        with sync._showing_waits_of_workers(net, bar):
+        monkeypatch.setattr(bar, "show_wait", lambda text: text.startswith("waits 34 s: far.invalid") and not shown.set())
+        with net.waits.session(bar.show_wait, threading.Event()), sync._showing_waits_of_workers(net):
             assert shown.wait(60)
     capsys.readouterr()
 

@@ -17,6 +17,7 @@ from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
+from ledgerframes.long_waits import shown_by
 from ledgerframes.store import Segment, Store, sqlite
 from ledgerframes.store.catalog_schema import SCHEMA, UPGRADES
 from ledgerframes.windows import Window
@@ -282,6 +283,23 @@ def test_a_catalog_that_another_process_uses_is_named(tmp_path: Path, monkeypatc
         for use in (store.all_segments, lambda: commit(store, 10, 20, 1)):
             with pytest.raises(StoreError, match=r"Another process .* Wait until it ends"):
                 use()
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_long_wait_for_another_process_is_told_once(lock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 10, 1)
+    monkeypatch.setattr(sqlite, "MIN_SECONDS", 0.1)
+    told: list[str] = []
+    other = sqlite3.connect(store.catalog.path, isolation_level=None, check_same_thread=False)
+    with closing(other), shown_by(told.append):
+        other.execute(f"BEGIN {lock}")
+        timer = threading.Timer(0.5, other.execute, ["COMMIT"])
+        timer.start()
+        commit(store, 10, 20, 1)
+        timer.join()
+    assert len(told) == 1 and told[0].startswith("ledgerframes waits 120 s: another process uses the catalog ")
+    assert set(every_row(store)) == set(range(20))
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"no Parquet")])

@@ -40,7 +40,7 @@ def _top_columns(top: Sequence[int]) -> tuple[declare.ResultColumn, ...]:
 HEAD = (
     declare.count("parties", "Parties with more than 0.", "parties"),
     declare.count("parties_zero", "Parties with 0.", "parties"),
-    declare.amount("total", "Sum, in bytes or coin. Missing without any."),
+    declare.amount("total", "Sum, in weighted bytes, bytes or coin. Missing without any."),
     declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
     declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
@@ -61,7 +61,7 @@ LORENZ = declare.Figure(
     columns=(
         declare.text("party", "App provider."),
         declare.count("rank", "Position from the smallest, 1 first.", ""),
-        declare.amount("value", "Its value, in bytes or coin.", "", "Value"),
+        declare.amount("value", "Its value, in weighted bytes, bytes or coin.", "", "Value"),
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,24 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._requests import requests, root_templates
+from ledgerframes.analysis.cost._compare_totals import compare_totals
 from ledgerframes.analysis.eras import breaks_between
+from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 from ledgerframes.statistics import PercentileDifference, difference_of_percentiles, percentile
 from ledgerframes.statistics.differences import LEAST_COUNT
 
-VERDICTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
+JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
-MAX_COVERAGE_DIFFERENCE = 0.01
 COST = "total_traffic_cost"
+SIDES = ("before", "after")
+NOTHING = np.zeros(0, dtype=np.int64)
+PERCENTILES = tuple((name, percent, side) for name, percent in (("median", 50), ("p95", 95)) for side in SIDES)
 Pair = tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]  # keys of a row of the result, and the requests before and after
 VERSION_KEYS = (
     declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
@@ -33,7 +36,7 @@ VERSION_KEYS = (
 )
 COMPARE = declare.Figure(
     "cost.compare",
-    rows="One row per kind of request; sorted by the size of its change in total cost, largest first.",
+    rows="One row per kind of request; sorted by the size of its change in total cost per day, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     is_grouped=True,
     columns=(
@@ -41,26 +44,46 @@ COMPARE = declare.Figure(
         declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
         declare.count("requests_before", "Requests with a known cost before."),
         declare.count("requests_after", "Requests with a known cost after."),
-        declare.cost("median_before", "Median cost before. Missing below 6 requests.", "Median traffic cost"),
-        declare.cost("median_after", "Median cost after. Missing below 6 requests.", "Median traffic cost"),
-        declare.cost("p95_before", "95th percentile before. Missing below 72 requests.", "95th percentile"),
-        declare.cost("p95_after", "95th percentile after. Missing below 72 requests.", "95th percentile"),
+        declare.rate("coverage_before", "Share of the requests before with a known cost. Missing without any.", declare.SHARE),
+        declare.rate("coverage_after", "Share of the requests after with a known cost. Missing without any.", declare.SHARE),
+        declare.cost("median_before", f"Median cost before. {needs(50)}", "Median traffic cost"),
+        declare.cost("median_after", f"Median cost after. {needs(50)}", "Median traffic cost"),
+        declare.cost("p95_before", f"95th percentile before. {needs(95)}", "95th percentile"),
+        declare.cost("p95_after", f"95th percentile after. {needs(95)}", "95th percentile"),
+        FEW_REQUESTS,
         declare.cost("difference", "Median after minus median before. Missing with too few requests.", "Change of the median"),
         declare.cost("low", "Low end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
         declare.cost("high", "High end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
+        declare.cost(
+            "low_all", "Low end of the 95 % interval for all judged kinds together. Missing with it.", "Change of the median"
+        ),
+        declare.cost(
+            "high_all", "High end of the 95 % interval for all judged kinds together. Missing with it.", "Change of the median"
+        ),
         declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
-        declare.choice("verdict", VERDICTS),
-        declare.flag(
-            "is_clear_after_correction",
-            "Whether the interval excludes 0 also for all kinds together. Missing with the difference.",
+        declare.choice(
+            "judgment",
+            JUDGMENTS,
+            "dearer or cheaper if the interval for all judged kinds together excludes 0, no clear change, too few, new, or gone.",
         ),
         declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
-        declare.cost("change", "Total cost after minus total cost before.", "Change of the total"),
+        declare.cost(
+            "change", "Total cost after minus total cost before. Missing if the windows differ in length.", "Change of the total"
+        ),
+        declare.integer(
+            "change_per_day",
+            "Total cost per day after minus that before, rounded half up. Missing without two windows.",
+            "bytes per day",
+            "Change of the total per day",
+        ),
         declare.rate(
             "contribution",
-            "Change as a share of the change of all. Missing without one, or if coverage differs by over 0.01.",
+            "Change as a share of the change of all. Missing without one, or with a reason in `not_comparable`.",
             declare.SHARE,
         ),
+        declare.duration("length_before", "Length of the window before. Missing without one."),
+        declare.duration("length_after", "Length of the window after. Missing without one."),
+        declare.text("not_comparable", "Why the totals of the two sides do not compare: length or coverage. Missing if they do."),
         declare.text("era", "Eras that begin between the start of the first and the end of the second side. Missing without."),
     ),
 )
@@ -72,7 +95,7 @@ def compare(
     after: Frames,
     *,
     by: str = "template",
-    min_requests: int = LEAST_COUNT,
+    min_requests: int | None = None,
     price: TrafficPrice | None = None,
     rate: NetworkRate | None = None,
     eras: pd.DataFrame | None = None,
@@ -87,9 +110,11 @@ def compare(
         Kind, template and choice of the first root node, or these for each pair of package ids. With versions, a request
         is in as many rows as the other side has versions.
     min_requests : int, optional
-        Least number of requests on both sides for a difference, at least 30 (default: 30).
+        Least number of requests for a median, a percentile and a difference (default: as many as each needs to be firm, 6
+        for the median, 72 for p95 and 30 on both sides for the difference, which is never of fewer). The column
+        ``few_requests_for`` marks those that rest on fewer than that.
     price : TrafficPrice, optional
-        List price of traffic, for the difference in coin.
+        List price of traffic after, for the difference in coin.
     rate : NetworkRate, optional
         The network's own rate, for the difference in coin.
     eras : DataFrame, optional
@@ -99,11 +124,13 @@ def compare(
     Raises
     ------
     UsageError
-        If the frames are of two networks or populations, or a price is of another kind.
+        If the frames are of two networks or populations, or a price is of another kind, or not that of the rounds after.
 
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
-    many resamples. Costs depend on the number of validators, so a change need not come from the app
-    (docs/facts.md#costs-per-network).
+    many resamples. Of many kinds, chance alone makes some seem dearer, so ``judgment`` follows from the interval for all kinds
+    together. Costs depend on the number of validators, so a change need not come from the app
+    (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
+    ``coverage_time`` is the part of the longer one that both cover.
 
     >>> noon = "2026-11-08T12:00:00Z"
     >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
@@ -117,21 +144,18 @@ def compare(
     sides = [_rows(frames, kinds) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
-    values["coin_difference"] = _coin_difference(values["difference"], price, rate)
-    coverages = [rows[COST].notna().mean() for rows in sides]
-    total, differ = values["change"].sum(), abs(coverages[0] - coverages[1]) > MAX_COVERAGE_DIFFERENCE
-    has_contribution = by == "template" and total != 0 and not differ
-    values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
+    values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
+    values |= compare_totals(values.pop("totals"), (before, after), sides)
+    if by == "version":  # a request is in several rows, so the changes do not add up
+        values["contribution"] = np.nan
     values["era"] = _eras_between(before, after, eras)
-    values["coverage_time"] = np.min([window_share(frames) for frames in (before, after)])
     result = COMPARE.build(after, values, by)
-    keys = COMPARE.grouping(by).key_names
-    return sort_largest_first(result.assign(size=result["change"].abs()), "size", *keys).drop(columns="size")
+    size = result["change_per_day"].fillna(result["change"]).abs()
+    return sort_largest_first(result.assign(size=size), "size", *COMPARE.grouping(by).key_names).drop(columns="size")
 
 
-def _check(before: Frames, after: Frames, min_requests: int) -> None:
-    if min_requests < LEAST_COUNT:
-        raise UsageError(f"min_requests= must be at least {LEAST_COUNT}, got {min_requests!r}.")
+def _check(before: Frames, after: Frames, min_requests: int | None) -> None:
+    require_min_requests(min_requests)
     declare.require_one_network(COMPARE.name, before, after)
     if before.population != after.population:
         raise UsageError(
@@ -178,64 +202,79 @@ def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
     return by_package or [(None, rows)]
 
 
-def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
-    """Return the columns that need no price."""
-    judged = [min(before[COST].count(), after[COST].count()) >= min_requests for _, before, after in pairs]
-    rows = [_row(*pair, is_judged, max(1, sum(judged))) for pair, is_judged in zip(pairs, judged, strict=True)]
+def _columns(pairs: Sequence[Pair], min_requests: int | None) -> dict[str, Any]:
+    """Return the columns that need no price and no window, and the totals of both sides."""
+    least = max(LEAST_COUNT, min_requests or 0)
+    judged = [min(before[COST].count(), after[COST].count()) >= least for _, before, after in pairs]
+    rows = [_row(*pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
-    table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes"], dtype="object")
+    table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes", "totals"], dtype="object")
     integers = [column.name for column in COMPARE.columns if column.dtype == declare.INTEGER]
-    return {**table, **{name: as_integers(table[name].tolist(), name) for name in integers}}
+    counts = [(f"{name}_{side}", table[f"requests_{side}"].to_numpy("int64"), percent) for name, percent, side in PERCENTILES]
+    return {
+        **table,
+        **{name: as_integers(table[name].tolist(), name) for name in integers},
+        "few_requests_for": few_requests(counts, min_requests),
+        "totals": table["totals"].tolist(),
+    }
 
 
-def _row(keys: dict[str, Any], before: pd.DataFrame, after: pd.DataFrame, is_judged: bool, judged_count: int) -> dict[str, Any]:
+def _row(
+    keys: dict[str, Any],
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    is_judged: bool,
+    judged_count: int,
+    min_requests: int | None,
+) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
-    first, second = (rows[COST].dropna().astype("int64") for rows in (before, after))
-    compared: tuple[Any, Any] = (first, second) if is_judged else ([], [])
-    difference, strict = (difference_of_percentiles(*compared, 50, confidence=1 - LEVEL / number) for number in (1, judged_count))
-    (median_before, p95_before), (median_after, p95_after) = (
-        [percentile(costs, percent).value for percent in (50, 95)] for costs in (first, second)
+    sides = {"before": before, "after": after}
+    costs = {side: rows[COST].dropna().astype("int64") for side, rows in sides.items()}
+    first, second = (costs[side].to_numpy() if is_judged else NOTHING for side in SIDES)
+    difference, strict = (
+        difference_of_percentiles(first, second, 50, confidence=1 - LEVEL / number) for number in (1, judged_count)
     )
+    percentiles = {
+        f"{name}_{side}": percentile(costs[side], percent, min_count=min_requests).value for name, percent, side in PERCENTILES
+    }
+    median_before = percentiles["median_before"]
     both = pd.concat([before[COST], after[COST]], ignore_index=True)
     return {
         **keys,
-        "package_ids_before": ", ".join(sorted(before["package_id"].dropna().unique())) or None,
-        "package_ids_after": ", ".join(sorted(after["package_id"].dropna().unique())) or None,
-        "requests_before": len(first),
-        "requests_after": len(second),
-        "median_before": median_before,
-        "median_after": median_after,
-        "p95_before": p95_before,
-        "p95_after": p95_after,
+        **{f"package_ids_{side}": _package_ids(rows) for side, rows in sides.items()},
+        **{f"requests_{side}": len(each) for side, each in costs.items()},
+        **{f"coverage_{side}": rows[COST].notna().mean() for side, rows in sides.items()},
+        **percentiles,
         **{name: getattr(difference, name) for name in ("difference", "low", "high")},
+        "low_all": strict.low,
+        "high_all": strict.high,
         "relative": difference.difference / median_before if difference.difference is not None and median_before else np.nan,
-        "verdict": _verdict(before, after, difference),
-        "is_clear_after_correction": _excludes_zero(strict) if is_judged else None,
-        "change": sum(second.tolist()) - sum(first.tolist()),
+        "judgment": _judgment(before, after, strict),
+        "totals": tuple(sum(each.tolist()) for each in costs.values()),
         "coverage": both.notna().mean(),
         "coverage_bytes": single_group(len(both)).coverage_bytes(both, known(both))[0],
     }
 
 
-def _excludes_zero(difference: PercentileDifference) -> bool:
-    return difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)
+def _package_ids(rows: pd.DataFrame) -> str | None:
+    return ", ".join(sorted(rows["package_id"].dropna().unique())) or None
 
 
-def _verdict(before: pd.DataFrame, after: pd.DataFrame, difference: PercentileDifference) -> str:
+def _judgment(before: pd.DataFrame, after: pd.DataFrame, difference: PercentileDifference) -> str:
+    """Return what the interval for all judged kinds together says of a kind."""
     if before.empty or after.empty:
         return "new" if before.empty else "gone"
-    if difference.difference is None:
+    if difference.low is None or difference.high is None:
         return "too few"
-    if not _excludes_zero(difference):
-        return "no clear change"
-    return "dearer" if difference.low and difference.low > 0 else "cheaper"
+    return "dearer" if difference.low > 0 else "cheaper" if difference.high < 0 else "no clear change"
 
 
-def _coin_difference(differences: pd.Series, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
+def _coin_difference(differences: pd.Series, after: Frames, price: TrafficPrice | None, rate: NetworkRate | None) -> pd.Series:
     if price is None and rate is None:
         return pd.Series(pd.NA, index=differences.index, dtype=decimals.DTYPE)
     price, rate = require_traffic_price(price), require_price(rate, NetworkRate, "rate")
     if rate is None:
         raise UsageError("Pass rate= too, because coin_difference follows from price= and rate=.")
     require_one_currency(price, rate)
+    require_prices_of_rounds(after, [price], "Pass that price, or compare with a part of the window.")
     return rate.coins(price.of_bytes(differences))

@@ -16,6 +16,7 @@ from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
 
 TOP_COUNTS = (1, 3, 10)
+UNKNOWN = "without a cost, or if all others are unknown"
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(
     "cost.concentration",
@@ -25,12 +26,13 @@ CONCENTRATION = declare.Figure(
     columns=(
         declare.choice("member", KEYS),
         declare.count("requests", "Confirmation requests."),
-        declare.count("members", "Members with a known cost. Other members have no cost or an unknown one.", "members"),
+        declare.count("members", "Members with a known cost.", "members"),
+        declare.count("unknown_members", "Members without a known cost, which all measures leave out.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
         declare.rate("gini", "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
-        declare.rate("hhi", "Sum of the squared shares. Missing without a cost.", "", "Sum of squared shares"),
+        declare.rate("hhi", f"Sum of the squared shares. Missing {UNKNOWN}.", "", "Sum of squared shares"),
         *(
-            declare.share(f"Share of the {number} with the highest cost, ties included. Missing without a cost.", f"top_{number}")
+            declare.share(f"Share of the {number} with the highest cost, ties included. Missing {UNKNOWN}.", f"top_{number}")
             for number in TOP_COUNTS
         ),
         *(declare.count(f"top_{number}_members", f"Members in top_{number}, ties included.", "members") for number in TOP_COUNTS),
@@ -64,10 +66,8 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
     costs = rows["total_traffic_cost"]
     periods = grouping.group_rows(frames, rows, (), every)
     is_member = _has_member(rows, member)
-    measures = [
-        _measures(period_costs)
-        for period_costs in _costs_of_members(costs[is_member], periods, periods.codes[is_member], groups.codes[is_member])
-    ]
+    members = _costs_of_members(costs[is_member], periods, periods.codes[is_member], groups.codes[is_member])
+    measures = [_measures(period_costs) for period_costs in members]
     is_request, is_known = is_first_of_request(rows), known(costs)
     requests = Groups(periods.keys, periods.codes[is_request])
     values: dict[str, Any] = {
@@ -91,23 +91,28 @@ def _has_member(rows: pd.DataFrame, member: str) -> Flags:
     return (rows["kind"] == "transaction").to_numpy(dtype=bool) & known(rows["template_name"])
 
 
-def _costs_of_members(costs: pd.Series, periods: Groups, period_codes: Integers, member_codes: Integers) -> list[list[int]]:
-    """Return the known costs of the members of each period, in no particular order."""
+def _costs_of_members(
+    costs: pd.Series, periods: Groups, period_codes: Integers, member_codes: Integers
+) -> list[list[int | None]]:
+    """Return the cost of each member of each period in no order, None if it is unknown."""
     names = pd.DataFrame({"period": period_codes, "member": member_codes})
     members = group_by(names, ["period", "member"])
     totals = members.total(costs.reset_index(drop=True)) if len(names) else pd.Series(dtype="Int64")
-    by_period = totals.dropna().groupby(members.keys["period"].reindex(totals.dropna().index)).agg(list)
+    by_period = totals.astype("object").where(totals.notna(), None).groupby(members.keys["period"]).agg(list)
     return [list(by_period.get(period, [])) for period in range(len(periods))]
 
 
-def _measures(costs: list[int]) -> dict[str, float | int | None]:
-    measured = concentration_of(costs)
+def _measures(members: list[int | None]) -> dict[str, float | int | None]:
+    costs = [cost for cost in members if cost is not None]
+    measured, unknown = concentration_of(costs), len(members) - len(costs)
     tops = {number: top(costs, number) or TopMembers(0, np.nan) for number in TOP_COUNTS}
+    is_all = {number: bool(unknown) and each.count == len(costs) for number, each in tops.items()}  # a share of 1 by construction
     return {
         "members": measured.members,
+        "unknown_members": unknown,
         "total_traffic_cost": measured.total if costs else None,
         "gini": measured.gini if len(costs) > 1 and measured.gini is not None else np.nan,
-        "hhi": np.nan if measured.hhi is None else measured.hhi,
-        **{f"top_{number}": each.share for number, each in tops.items()},
+        "hhi": np.nan if measured.hhi is None or (unknown and len(costs) == 1) else measured.hhi,
+        **{f"top_{number}": np.nan if is_all[number] else each.share for number, each in tops.items()},
         **{f"top_{number}_members": each.count for number, each in tops.items()},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import Groups, Rates, group_by, is_true, known
+from ledgerframes.analysis._groups import Groups, group_by, is_true, known
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.percentiles import nearest_rank
+from ledgerframes.statistics.percentiles import least_count, nearest_rank
 
+PERCENTS = (50, 95)
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
 MATCHED, REJECTED, NO_ACTUAL, NO_ESTIMATE = range(len(OUTCOMES))
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
@@ -29,8 +32,9 @@ ESTIMATE = declare.Figure(
         declare.cost("estimated", "Sum of the estimates of the requests. Missing without one.", "Estimated traffic cost"),
         declare.cost("actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost"),
         declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
-        declare.rate("ratio_p50", "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"),
-        declare.rate("ratio_p95", "95th percentile of actual over estimated cost. Missing without one."),
+        declare.rate("ratio_p50", f"Median of actual over estimated cost. {needs(50)}", "", "Actual over estimate"),
+        declare.rate("ratio_p95", f"95th percentile of actual over estimated cost. {needs(95)}"),
+        FEW_REQUESTS,
         declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10 %."),
     ),
     condition="with a known estimate and a known cost",
@@ -38,7 +42,9 @@ ESTIMATE = declare.Figure(
 
 
 @ESTIMATE.document
-def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "template") -> pd.DataFrame:
+def estimate(
+    actual: Frames, estimates: pd.DataFrame, *, by: str | None = "template", min_requests: int | None = None
+) -> pd.DataFrame:
     """Return the actual cost of requests next to the cost that was estimated for them.
 
     Parameters
@@ -64,6 +70,7 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     True
     """
     keys = ESTIMATE.check(actual, by).key_names
+    require_min_requests(min_requests)
     costs = _actual(actual)
     key = _check(estimates, costs)
     combined = _join(costs, estimates, key)
@@ -77,7 +84,7 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
         "estimated": groups.total(rows["estimated"]),
         "actual": groups.total(rows["cost"].rename("actual")),
         "difference": groups.total(both["difference"]),
-        **_ratios(rows, groups),
+        **_ratios(rows, groups, min_requests),
         "over_10_percent": groups.count(is_over),
         "coverage": groups.coverage(known(both["difference"])),
     }
@@ -137,14 +144,20 @@ def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFram
     return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
 
 
-def _ratios(rows: pd.DataFrame, groups: Groups) -> dict[str, Rates]:
+def _ratios(rows: pd.DataFrame, groups: Groups, min_requests: int | None) -> dict[str, Any]:
     """Return percentiles of the ratio by nearest rank, which are ratios that occurred."""
     above, below = (rows[name].to_numpy(dtype="float64", na_value=np.nan) for name in ("cost", "estimated"))
     ratios = np.divide(above, below, out=np.full(len(rows), np.nan), where=below > 0)
     ordered = pd.Series(ratios).groupby(groups.codes).agg(lambda values: sorted(values.dropna()))
+    counts = np.array([len(each) for each in ordered], dtype=np.int64)
+    names = {f"ratio_p{percent}": percent for percent in PERCENTS}
     return {
-        f"ratio_p{percent}": np.array(
-            [each[nearest_rank(len(each), percent) - 1] if len(each) else np.nan for each in ordered], dtype="float64"
-        )
-        for percent in (50, 95)
+        **{name: [_percentile(each, percent, min_requests) for each in ordered] for name, percent in names.items()},
+        "few_requests_for": few_requests([(name, counts, percent) for name, percent in names.items()], min_requests),
     }
+
+
+def _percentile(ordered: Sequence[float], percent: int, min_requests: int | None) -> float:
+    """Return a percentile of ratios in ascending order, missing with too few of them."""
+    least = least_count(percent) if min_requests is None else min_requests
+    return ordered[nearest_rank(len(ordered), percent) - 1] if len(ordered) >= least else np.nan

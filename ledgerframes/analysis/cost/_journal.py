@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+from ledgerframes.money import rounded
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")
 UNITS = ("bytes", "coin")
-CENT = Decimal("0.01")
 ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
@@ -38,7 +38,7 @@ JOURNAL = declare.Figure(
         declare.label("currency_code", "Currency of the amounts, such as USD."),
         declare.amount("quantity", "Bytes or coin of the entry."),
         declare.choice("unit", UNITS, "Unit of the quantity, bytes or coin."),
-        declare.amount("rate", "Price per megabyte or per coin.", "currency per MB or coin"),
+        declare.amount("rate", "Price per megabyte or per coin. Missing if the line has several.", "currency per MB or coin"),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
         declare.text("memo", "Description of the entry."),
         declare.text("source_ids_sha256", "Digest of the ids that the entry rests on."),
@@ -84,8 +84,9 @@ def journal(
     Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
     has more.
 
-    >>> price = lf.TrafficPrice("60", "USD/MB")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
+    >>> price = lf.TrafficPrice("50", "USD/MB")
+    >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
+    >>> bill = lf.cost.statement(evening, by="participant", every="1d", price=price, min_coverage=0)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
     >>> bool(lf.decimals.total(entries["debit"]) == lf.decimals.total(bill["currency"]))
     True
@@ -180,7 +181,7 @@ def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> 
         _require_posting(posting)
         date = _day(posting["date"])
         with localcontext(prec=2 * decimals.PRECISION):
-            amount = (quantity * rate * (Decimal("1e-6") if posting["unit"] == "bytes" else 1)).quantize(CENT, ROUND_HALF_EVEN)
+            amount = rounded(quantity * rate * (Decimal("1e-6") if posting["unit"] == "bytes" else 1))
         if amount:
             source_id = str(posting["source_id"])
             yield _entry(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Flags, Groups, is_true, known, ratio
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
 from ledgerframes.frames import Frames
 
@@ -30,15 +32,14 @@ OVERHEAD = declare.Figure(
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
         declare.share("Share of the total cost of the requests."),
-        declare.integer(
-            "confirmers_per_view", "Median number of parties that can confirm an envelope. Missing without views.", "parties"
-        ),
+        declare.integer("confirmers_per_view", f"Median number of parties that can confirm an envelope. {needs(50)}", "parties"),
         declare.integer(
             "same_confirmers_envelopes",
             "Envelopes with the confirmers of a larger one of their request. Missing without views.",
             "envelopes",
         ),
         declare.cost("same_confirmers_cost", "Cost of these envelopes. Missing without views."),
+        FEW_REQUESTS,
     ),
     has_periods=True,
     condition="with a known cost and with envelopes",
@@ -46,7 +47,7 @@ OVERHEAD = declare.Figure(
 
 
 @OVERHEAD.document
-def overhead(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+def overhead(frames: Frames, *, by: str | None = None, every: str | None = None, min_requests: int | None = None) -> pd.DataFrame:
     """Return the cost of envelopes with views, of those without, and of none.
 
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
@@ -60,6 +61,7 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     ['with views', 'without views', 'unassigned']
     """
     keys = ["kind" if name == REQUEST_KIND.name else name for name in OVERHEAD.check(frames, by).key_names]
+    require_min_requests(min_requests)
     rows, groups = grouping.requests_by(frames, keys, every)
     groups = Groups(groups.keys.rename(columns={"kind": REQUEST_KIND.name}), groups.codes)
     facts = _facts_of_requests(frames, rows)
@@ -69,11 +71,13 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     assigned = facts["assigned"]
     unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
     totals = groups.total(rows["total_traffic_cost"])
-    (confirmers,) = groups.percentiles(facts["confirmers"], [50])
-    with_views = {
+    (confirmers,) = groups.percentiles(facts["confirmers"], [50], min_requests)
+    marked = [("confirmers_per_view", groups.count(known(facts["confirmers"])), 50)]
+    with_views: dict[str, Any] = {
         "envelopes": groups.total(facts["envelopes_with_views"]),
         "traffic_cost": groups.total(facts["with_views"]),
         "confirmers_per_view": confirmers,
+        "few_requests_for": few_requests(marked, min_requests),
         **{name: groups.total(facts[name]) for name in ("same_confirmers_envelopes", "same_confirmers_cost")},
     }
     without_views = {

@@ -37,7 +37,8 @@ COLUMNS = {
 def problems(frames: Frames) -> pd.DataFrame:
     """Return the values that sums, averages and percentiles leave out, and their number.
 
-    A negative cost counts as unknown, so the coverage falls. A verdict from before its request has no latency.
+    A negative cost counts as unknown in all figures, so the coverage falls. So do the envelopes of a request with a negative
+    total. A verdict from before its request has no latency.
 
     Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
 

@@ -74,7 +74,7 @@ SUMMARY = declare.Figure(
 
 @dataclass(frozen=True)
 class TrafficBalance:
-    """A traffic balance at a time, which the three APIs do not return.
+    """A traffic balance at a time, such as that of ``net.history.traffic_status`` now.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, is_true, known, shares, sort_largest_first
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._requests import is_first_of_request, is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
@@ -26,9 +27,10 @@ SPEND = declare.Figure(
             grouping.PARTY,
             extra=(
                 declare.count("single_party_requests", "Requests that the party submitted alone."),
-                declare.cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+                declare.cost("single_party_traffic_cost", "Cost of its requests of one party. Missing if unknown."),
                 declare.cost(
-                    "shared_traffic_cost", "Cost of requests of several parties, each counted once, for the first by name."
+                    "shared_traffic_cost",
+                    "Cost of its requests of several, each counted once, for the first by name. Missing if unknown.",
                 ),
             ),
         ),
@@ -40,8 +42,10 @@ SPEND = declare.Figure(
             ),
             (
                 declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
-                declare.integer("confirmers", "Median number of parties that can confirm the view.", "parties"),
-                declare.integer("informees", "Median number of parties that see the view.", "parties"),
+                declare.integer(
+                    "confirmers", f"Median number of parties that can confirm the view. {needs(50, ' envelopes')}", "parties"
+                ),
+                declare.integer("informees", f"Median number of parties that see the view. {needs(50, ' envelopes')}", "parties"),
             ),
         ),
         "result": grouping.RESULT,
@@ -61,14 +65,17 @@ SPEND = declare.Figure(
         declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
         declare.share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
-        declare.cost("median", "Median cost per request.", "Median traffic cost"),
-        declare.cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
+        declare.cost("median", f"Median cost per request. {needs(50)}", "Median traffic cost"),
+        declare.cost("p95", f"95th percentile of the cost per request. {needs(95)}", "95th percentile of the traffic cost"),
         declare.cost("max", "Highest cost of a request.", "Highest traffic cost"),
+        declare.text("breaks", "Eras that begin within the time of the row, so that it mixes their costs. Missing without any."),
+        FEW_REQUESTS,
     ),
     has_periods=True,
 )
 MAX_COVERAGE_DIFFERENCE = 0.02
 MIN_KNOWN = 30
+PERCENTS = {"median": 50, "p95": 95}
 
 
 @SPEND.document
@@ -80,6 +87,7 @@ def spend(
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,
     strict: bool = False,
+    min_requests: int | None = None,
 ) -> pd.DataFrame:
     """Return the traffic cost of all requests, per group and per period.
 
@@ -103,6 +111,7 @@ def spend(
     True
     """
     keys = SPEND.check(frames, by).key_names
+    require_min_requests(min_requests)
     if by == "view":
         rows, groups = views_by(frames, keys, every, ["verdict_result"])
         is_known = rows["is_known"].to_numpy(dtype=bool)
@@ -112,11 +121,13 @@ def spend(
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     is_first = is_first_of_request(rows)
     total, coverage = groups.total(costs), groups.coverage(is_known)
-    median, p95, largest = groups.percentiles(costs, [50, 95, 100])
+    with_cost = groups.count(is_known)
+    median, p95 = groups.percentiles(costs, list(PERCENTS.values()), min_requests)
+    marked = [(name, groups.count(known(costs)), percent) for name, percent in PERCENTS.items()]
     values = {
         **groups.keys,
         "requests": groups.count(),
-        "requests_with_cost": groups.count(is_known),
+        "requests_with_cost": with_cost,
         "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
         "estimated_traffic_cost": _estimated_totals(frames, rows, groups, is_known),
@@ -125,20 +136,22 @@ def spend(
         "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),
         "median": median,
         "p95": p95,
-        "max": largest,
+        "max": groups.largest(costs),
+        "breaks": None if by == "era" else grouping.breaks(frames, rows, groups, eras),
         "coverage": coverage,
         "coverage_bytes": groups.coverage_bytes(costs, is_known),
     }
     if by == "party":
         is_single = is_true(rows["is_single_party"])
         values["single_party_requests"] = groups.count(is_single)
-        values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
-        values["shared_traffic_cost"] = groups.known_part(costs, is_first & ~is_single & known(rows["party"]))
+        values["single_party_traffic_cost"] = groups.masked_total(costs, is_single)
+        values["shared_traffic_cost"] = groups.masked_total(costs, is_first & ~is_single & known(rows["party"]))
     if by == "view":
         values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
-        values["confirmers"], values["informees"] = (
-            groups.percentiles(rows[name], [50])[0] for name in ("confirmers", "informees")
-        )
+        for name in ("confirmers", "informees"):
+            (values[name],) = groups.percentiles(rows[name], [50], min_requests)
+            marked.append((name, groups.count(known(rows[name])), 50))
+    values["few_requests_for"] = few_requests(marked, min_requests)
     result = SPEND.build(frames, values, by, every=every)
     return sort_largest_first(result, "total_traffic_cost", *keys, before=["period_start"] if every else [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,18 +15,27 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._groups import Groups, known
+from ledgerframes.analysis._groups import Groups, Integers, known
 from ledgerframes.analysis._requests import not_negative, per_party, positions, requests, take_or_missing
 from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.analysis.state._traffic_prices import prices_at, require_prices_of_rounds
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
+from ledgerframes.money import (
+    MarketRate,
+    NetworkRate,
+    TrafficPrice,
+    require_one_currency,
+    require_price,
+    require_traffic_prices,
+)
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import largest_remainder
 
 SPLITS = ("equal", "first", "whole")
 COSTS = ("total_traffic_cost", "paid")
 MIN_COVERAGE = 0.99
+PRICE_STEP = "Pass the prices of the rounds, each with its as_of=, or accept_price=True."
 STATEMENT = declare.Figure(
     "cost.statement",
     rows="One row per period and line, periods without requests included; sorted by time and name.",
@@ -35,12 +45,14 @@ STATEMENT = declare.Figure(
         declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
         declare.cost("bytes_paid", "Cost that own participants paid, divided like the bytes. Missing without ledger=."),
         declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
-        declare.amount("currency", "Rounded amount. The lines of a period add up to their rounded total.", "currency", "Amount"),
+        declare.amount(
+            "currency", "Rounded amount. The lines of a period add up to their total, half to even.", "currency", "Amount"
+        ),
         declare.amount("rounding_difference", "Rounded less exact amount.", "currency"),
         declare.amount("coin", "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
         declare.amount("market_value", "Coin at the market price. Missing without market=.", "currency of the market"),
         declare.label("currency_code", "Currency of the amounts, such as USD."),
-        declare.amount("price", "List price of traffic.", "currency per MB"),
+        declare.amount("price", "List price of traffic. Missing if parts of the line have several.", "currency per MB"),
         declare.amount("rate", "The network's own rate. Missing without rate=.", "currency per coin"),
         declare.time("rate_as_of", "Time of the rate. Missing if unknown."),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
@@ -56,27 +68,28 @@ def statement(
     *,
     by: str | None = "party",
     every: str | None = "1mo",
-    price: TrafficPrice,
+    price: TrafficPrice | Sequence[TrafficPrice],
     rate: NetworkRate | None = None,
     market: MarketRate | None = None,
     rounding: str = "0.01",
     split: str | None = None,
     min_coverage: float = MIN_COVERAGE,
+    accept_price: bool = False,
     ledger: Frames | None = None,
     labels: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return a bill of the traffic, with lines that add up to the rounded total.
 
-    Each line is rounded down to `rounding`. The units that are missing to the total go to the lines with the largest
-    remainders. Rejected requests cost as well, and are in the bill.
+    The total of a period is rounded half to even to `rounding`. Each line is rounded down, and the units that are missing to the
+    total go to the lines with the largest remainders. Rejected requests cost as well, and are in the bill.
 
     Parameters
     ----------
     by : {None, "party", "participant", "label"}, optional
         Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
         label share no request.
-    price : TrafficPrice
-        List price of traffic.
+    price : TrafficPrice or list of TrafficPrice
+        List price of traffic. Of several, each counts from its ``as_of`` on, and the first one also before.
     rate : NetworkRate, optional
         The network's own rate, for amounts in coin.
     market : MarketRate, optional
@@ -88,14 +101,16 @@ def statement(
         each, so that the lines add up to more than was spent.
     min_coverage : float, optional
         Least share of the requests with a known cost, of each period (default: 0.99).
+    accept_price : bool, optional
+        Accept a price that is not that of the rounds in the window, such as one of a reseller (default: False).
     ledger : Frames, optional
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
 
     Raises
     ------
     UsageError
-        If a price is of another kind or currency, the ledger is of another network, or several parties or labels share requests
-        and `split` is missing.
+        If a price is of another kind or currency, or is not that of the mining rounds in the window, the ledger is of another
+        network, or several parties or labels share requests and `split` is missing.
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
@@ -103,13 +118,16 @@ def statement(
     what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
-    >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
-    >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
+    >>> price, rate = lf.TrafficPrice("50", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
+    >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
+    >>> bill = lf.cost.statement(evening, by="participant", every="1h", price=price, rate=rate, min_coverage=0)
+    >>> bool(bill["bytes"].sum() == lf.cost.spend(evening)["total_traffic_cost"].sum())
     True
     """
     keys = STATEMENT.check(frames, by).key_names
-    price, rate, market = _check(price, rate, market, split)
+    prices, rate, market = _check(price, rate, market, split)
+    if not accept_price:
+        require_prices_of_rounds(frames, prices, PRICE_STEP)
     unit = _rounding_unit(rounding)
     rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
     _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
@@ -121,7 +139,7 @@ def statement(
     groups = grouping.group_rows(frames, rows, keys, every)
     costs = rows["total_traffic_cost"]
     total = groups.total(costs).rename("bytes")
-    exact = price.of_bytes(total)
+    exact, line_prices = _exact_amounts(groups, costs, prices, prices_at(prices, rows["record_time"]))
     rounded = _rounded_lines(exact, groups.keys.get("period_start", 0), unit)
     coin = rate.coins(rounded) if rate else amounts([None] * len(groups))
     values: dict[str, Any] = {
@@ -134,7 +152,8 @@ def statement(
         "rounding_difference": decimals.subtract(rounded, exact, name="rounding_difference"),
         "coin": coin,
         "market_value": market.value(coin) if market else amounts([None] * len(groups)),
-        **_price_columns(price, rate, len(groups)),
+        "price": line_prices,
+        **_constant_columns(prices[0].currency, rate, len(groups)),
         "source_ids_sha256": _digests(rows["update_id"], groups),
         "coverage": groups.coverage(known(costs)),
         "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
@@ -144,14 +163,14 @@ def statement(
 
 
 def _check(
-    price: TrafficPrice, rate: NetworkRate | None, market: MarketRate | None, split: str | None
-) -> tuple[TrafficPrice, NetworkRate | None, MarketRate | None]:
-    price = require_traffic_price(price)
+    price: TrafficPrice | Sequence[TrafficPrice], rate: NetworkRate | None, market: MarketRate | None, split: str | None
+) -> tuple[tuple[TrafficPrice, ...], NetworkRate | None, MarketRate | None]:
+    prices = require_traffic_prices(price)
     rate, market = require_price(rate, NetworkRate, "rate"), require_price(market, MarketRate, "market")
-    require_one_currency(price, rate, market)
+    require_one_currency(prices[0], rate, market)
     if split is not None and split not in SPLITS:
         raise UsageError(f"Unknown split {split!r}. Choose from {', '.join(map(repr, SPLITS))}.")
-    return price, rate, market
+    return prices, rate, market
 
 
 def _rounding_unit(rounding: str) -> Decimal:
@@ -208,6 +227,25 @@ def _paid(frames: Frames, update_ids: pd.Series, ledger: Frames | None) -> pd.Se
     return take_or_missing(not_negative(paid["paid_traffic_cost"]), positions(update_ids, paid["update_id"]))
 
 
+def _exact_amounts(
+    groups: Groups, costs: pd.Series, prices: Sequence[TrafficPrice], numbers: Integers
+) -> tuple[pd.Series, pd.Series]:
+    """Return the exact amount of each line, with each part at its own price.
+
+    The second column is the price of the lines that have only one.
+    """
+    parts = [price.of_bytes(groups.total(costs.where(numbers == number))) for number, price in enumerate(prices)]
+    exact: list[Decimal | None] = []
+    line_prices: list[Decimal | None] = []
+    for line in zip(*parts, strict=True):
+        billed = {number: amount for number, amount in enumerate(line) if not pd.isna(amount)}
+        amount = decimals.total(pd.Series(list(billed.values()), dtype=decimals.DTYPE))
+        exact.append(amount if isinstance(amount, Decimal) else None)
+        first, *others = billed or range(len(prices))
+        line_prices.append(None if others else prices[first].amount)
+    return amounts(exact), amounts(line_prices)
+
+
 def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) -> pd.Series:
     """Return amounts in whole units, those of each period with the sum of the rounded total."""
     rounded: list[Decimal | None] = [None] * len(exact)
@@ -219,11 +257,10 @@ def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) ->
     return amounts(rounded)
 
 
-def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:
-    """Return the prices, the same in every line."""
+def _constant_columns(currency: str, rate: NetworkRate | None, count: int) -> dict[str, Any]:
+    """Return currency and rate, the same in every line."""
     return {
-        "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
-        "price": amounts([price.amount] * count),
+        "currency_code": pd.Categorical([currency] * count, categories=[currency]),
         "rate": amounts([rate.amount if rate else None] * count),
         "rate_as_of": rate.as_of if rate else None,
         "rate_source": rate.source if rate and rate.source else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -28,7 +27,7 @@ WASTED = declare.Figure(
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
         declare.label(
             "top_cause",
-            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if neither did.",
+            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if neither is known to.",
         ),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
@@ -90,6 +89,7 @@ def wasted(
     wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)
     values = {
         **groups.keys,
+        **grouping.covered_hours(frames, keys, every),
         "requests": groups.count(),
         "rejected": groups.count(rejected),
         "wasted_traffic_cost": wasted_cost,
@@ -106,8 +106,8 @@ def wasted(
 def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
     """Return the kind of rejections of each group that wasted more bytes."""
     kinds, costs = reject_kinds(rows), rows["total_traffic_cost"]
-    contention, timeout = (groups.total(costs.where(kinds == code)).fillna(0) for code in range(len(REJECT_KINDS)))
-    codes = np.where(contention == timeout, -1, timeout > contention)
+    contention, timeout = (groups.masked_total(costs, kinds == code) for code in range(len(REJECT_KINDS)))
+    codes = (timeout > contention).astype("Int64").mask(timeout == contention).fillna(-1).to_numpy("int64")
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))
 
 

@@ -213,8 +213,9 @@ def _use_of(
     members = members_of(app)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
-    part = frames.between(since, until)
     window = Window(instant(since, "since"), instant(until, "until"))
+    overlap = (frames.window and window.intersect(frames.window)) or window
+    part = frames.between(overlap.since, overlap.until)
     share = 0.0 if frames.window is None or part.window != window else window_share(part)
     _require_coverage("of the window is final", share, min_coverage)
     rows = read_app_requests(part, members, excluded, by_confirmer=by_confirmer)

@@ -24,6 +24,7 @@ FEWER_COSTS, FEWER_UPDATES = "fewer known costs than before", "fewer visible upd
 FEWER_REQUESTS, MORE_REQUESTS = "fewer requests than before", "more requests than before"
 NOT_COMPARED = "too few days before it to compare"
 REASONS = (FEWER_COSTS, FEWER_UPDATES, FEWER_REQUESTS, MORE_REQUESTS, NOT_COMPARED)
+COST = "total_traffic_cost"
 TABLES = {"updates": "updates", "verdicts": "verdicts", "with_cost": "traffic", "with_activity": "activity_records"}
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -124,7 +125,8 @@ class Periods:
         """Return the number of requests in a table, missing if the frames do not have it."""
         if table not in frames.tables:
             return pd.Series(pd.NA, range(len(self.starts)), "Int64")
-        rows = frames.read(table, ["update_id", "record_time"]).drop_duplicates("update_id")
+        rows = frames.read(table, ["update_id", "record_time", *([COST] if table == "traffic" else [])])
+        rows = (rows[rows[COST] >= 0] if table == "traffic" else rows).drop_duplicates("update_id")
         return pd.Series(self.count_times(microseconds(rows["record_time"])), dtype="Int64")
 
     def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:

@@ -42,7 +42,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     indexes = positions(created["contract_id"], archived["contract_id"])
     for name in ("until", "effective_until"):
         created[name] = take_or_missing(archived[name], indexes)
-    facts = [_template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
+    facts = [template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
     created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
     created["reason"] = _reasons(created)
     _require_start(frames, created, archived, older)
@@ -87,7 +87,7 @@ def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
 # -- own contracts ------------------------------------------------------------------------------------------------------
 
 
-def _template_and_payload(template_name: str, package_name: object, text: object) -> tuple[str, dict[str, Any] | None]:
+def template_and_payload(template_name: str, package_name: object, text: object) -> tuple[str, dict[str, Any] | None]:
     """Return the neutral template of a contract, none for another package, and its payload."""
     package = package_name if isinstance(package_name, str) else ""
     coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""

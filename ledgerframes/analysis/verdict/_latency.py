@@ -7,6 +7,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import known
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
 from ledgerframes.analysis._requests import missing_if_committed, not_negative
 from ledgerframes.analysis.verdict._latency_classes import PERCENTS, latencies, latency_values
 from ledgerframes.frames import Frames
@@ -20,7 +21,7 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
     columns = []
     for name, percent in PERCENTS.items():
         columns += [
-            _duration(f"{prefix}{name}", f"Latency that {percent} % of the {noun} do not exceed. Missing with too few of them."),
+            _duration(f"{prefix}{name}", f"Latency that {percent} % of the {noun} do not exceed. {needs(percent, '')}"),
             _duration(f"{prefix}{name}_low", f"Lower end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
             _duration(f"{prefix}{name}_high", f"Upper end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
         ]
@@ -67,6 +68,7 @@ LATENCY = declare.Figure(
         declare.count("impossible", "Requests with a verdict from before their record time, in no percentile."),
         *_percentile_columns("", "accepted requests"),
         *_percentile_columns("rejected_", "requests rejected before the limit"),
+        FEW_REQUESTS,
         declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
@@ -76,23 +78,36 @@ OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_h
 
 
 @LATENCY.document
-def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
+def latency(
+    frames: Frames,
+    *,
+    by: str | None = None,
+    every: str | None = None,
+    eras: pd.DataFrame | None = None,
+    min_requests: int | None = None,
+) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
     not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
-    the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md).
+    the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md). With
+    `min_requests`, it is there without an interval.
 
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True
+    >>> hours = lf.verdict.latency(day, every="1h", min_requests=5)
+    >>> hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all()
+    True
     """
     keys = LATENCY.check(frames, by).key_names
+    require_min_requests(min_requests)
     needed = ["verdict_result", "finalization_time"]
     rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False, eras=eras)
-    computed = latency_values(rows, groups)
+    computed = latency_values(rows, groups, min_requests)
     values = {
         **groups.keys,
+        **grouping.covered_hours(frames, keys, every),
         **computed,
         **{name: missing_if_committed(frames, computed[name]) for name in OF_REJECTED},
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),

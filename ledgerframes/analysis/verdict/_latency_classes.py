@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._groups import Flags, Groups, Integers, as_integers, durations, is_true, known, microseconds, ratio
+from ledgerframes.analysis._percentiles import few_requests
 from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request, not_negative
 from ledgerframes.statistics import wilson
 from ledgerframes.statistics.percentiles import group_percentiles
@@ -101,7 +102,7 @@ def timeout_counts(groups: Groups, classes: pd.Series, is_doubtful: bool) -> pd.
     return counts.mask(np.full(len(counts), is_doubtful))
 
 
-def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
+def latency_values(rows: pd.DataFrame, groups: Groups, min_requests: int | None = None) -> dict[str, Any]:
     """Return the latency figures of each group, by column.
 
     The percentiles, and the largest latency, are of accepted requests, and with the prefix ``rejected_`` of those rejected before
@@ -114,9 +115,11 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     is_slow = is_accepted & is_true(numbers >= SLOW_FROM)
     is_doubtful = is_limit_doubtful(rows, classes, numbers)
     accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REJECTED_IN_TIME], is_of[TIMEOUT]))
-    percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", "accepted")
-    of_rejected, rejected_reasons = _percentiles(numbers, is_of[REJECTED_IN_TIME], groups, "rejected_", "rejected")
-    parts = [[DOUBTFUL_LIMIT] * len(groups) if is_doubtful else [""] * len(groups), reasons, rejected_reasons]
+    percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", min_requests)
+    of_rejected, rejected_reasons = _percentiles(numbers, is_of[REJECTED_IN_TIME], groups, "rejected_", min_requests)
+    sides = (("", accepted), ("rejected_", rejected))
+    marked = [(f"{prefix}{name}", counts, percent) for prefix, counts in sides for name, percent in PERCENTS.items()]
+    doubt = [DOUBTFUL_LIMIT if is_doubtful else ""]
     return {
         "requests": groups.count(),
         "accepted": accepted,
@@ -130,8 +133,15 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
         "latency_missing": groups.count(is_of[UNKNOWN]),
         **percentiles,
         **of_rejected,
-        "reason": pd.array([", ".join(filter(None, texts)) for texts in zip(*parts, strict=True)], dtype="str"),
+        "few_requests_for": few_requests(marked, min_requests),
+        "reason": pd.array([_reason(*doubt, *texts) for texts in zip(reasons, rejected_reasons, strict=True)], dtype="str"),
     }
+
+
+def _reason(doubt: str, *too_few: str) -> str:
+    """Return why figures of a group are missing, and the argument that shows them."""
+    advice = " (min_requests= shows them)" if any(too_few) else ""
+    return ", ".join(filter(None, (doubt, *too_few))) + advice
 
 
 def _timeout_rate(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:
@@ -146,18 +156,20 @@ def _timeout_rate(timeouts: Integers, decided: Integers, is_doubtful: bool) -> d
 
 
 def _percentiles(
-    numbers: pd.Series, mask: Flags, groups: Groups, prefix: str, noun: str
+    numbers: pd.Series, mask: Flags, groups: Groups, prefix: str, min_requests: int | None
 ) -> tuple[dict[str, pd.Series], list[str]]:
     """Return percentiles with intervals and the largest value, and a reason per group."""
     values, codes = numbers[mask].to_numpy("int64"), groups.codes[mask]
     columns: dict[str, pd.Series] = {}
     missing: list[list[str]] = [[] for _ in range(len(groups))]
-    for name, row in zip(PERCENTS, group_percentiles(values, codes, len(groups), list(PERCENTS.values())), strict=True):
+    of_groups = group_percentiles(values, codes, len(groups), list(PERCENTS.values()), min_requests)
+    for name, row in zip(PERCENTS, of_groups, strict=True):
         for end in ("value", "low", "high"):
             column = f"{prefix}{name}" + ("" if end == "value" else f"_{end}")
             columns[column] = durations(as_integers([getattr(each, end) for each in row], column))
         for names, each in zip(missing, row, strict=True):
-            names += [name] if each.reason else []
+            names += [name] if each.value is None else []
     largest = pd.Series(values, dtype="Int64").groupby(codes).max().reindex(range(len(groups)))
     columns[f"{prefix}max"] = durations(largest)
+    noun = "rejected" if prefix else "accepted"
     return columns, [f"too few {noun} requests for {', '.join(names)}" if names else "" for names in missing]

@@ -98,6 +98,7 @@ def outcomes(
     classes = outcome_classes(rows["verdict_result"], numbers)
     values = {
         **groups.keys,
+        **grouping.covered_hours(frames, keys, every),
         "requests": groups.count(),
         "accepted": groups.count(is_accepted),
         "rejected": groups.count(is_hit),

@@ -12,12 +12,14 @@ from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import (
     Flags,
     Groups,
+    Integers,
     durations,
     group_by,
     ratio,
     single_group,
     sort_largest_first,
 )
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._requests import (
     PARTICIPANT_PREFIX,
     UNSPECIFIED,
@@ -33,10 +35,17 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
 SLOW_PERCENT = 90
-OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm")
+LEVEL = 0.05
+OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm", "differs")
+NOT_REQUIRED = "no request needs it"
+NO_REST = "every request names it"
+TOO_FEW = "too few requests"
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
-    rows="One row per confirming party, or per participant; sorted by rate, highest first, then by name.",
+    rows=(
+        "One row per confirming party, or per participant; sorted by ``p_holm``, lowest first and missing last, then by required "
+        "requests, most first, and by name."
+    ),
     by={"party": declare.Grouping(), "participant": declare.Grouping()},
     columns=(
         declare.text("party", "Confirming party. Missing by participant."),
@@ -54,9 +63,11 @@ WAITED_FOR = declare.Figure(
         declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
         declare.share("Lower end of the 95 % interval of the difference. Missing with it.", "difference_low"),
         declare.share("Upper end of the 95 % interval of the difference. Missing with it.", "difference_high"),
-        declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
-        declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
-        declare.text("reason", "Reason why no request is called slow. Missing if there is none."),
+        declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing if not judged."),
+        declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
+        declare.duration("median_latency", f"Median latency of the required requests. {needs(50)}", "Latency"),
+        FEW_REQUESTS,
+        declare.text("reason", "Reason why a row is not judged. Missing if it is."),
     ),
     condition="with a known verdict",
     unit="requests of these frames",
@@ -70,6 +81,7 @@ def waited_for(
     by: str | None = "party",
     hosting: pd.DataFrame | None = None,
     accept_survivorship: bool = False,
+    min_requests: int | None = None,
 ) -> pd.DataFrame:
     """Return how often requests that need a party's confirmation are slow.
 
@@ -96,13 +108,15 @@ def waited_for(
         If `hosting` is needed and missing, or has no such column.
 
     Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
-    that do not name it. Differences with a ``p_holm`` up to 0.05 are more than chance explains.
+    that do not name it, adjusted for the number of rows. A row that ``differs`` is slow more, or less, often than chance
+    explains. The interval of the difference is not adjusted, so it decides nothing among many rows.
 
     >>> parties = lf.verdict.waited_for(day)
     >>> bool((parties["slow"] <= parties["required"]).all())
     True
     """
     WAITED_FOR.check(frames, by)
+    require_min_requests(min_requests)
     require_rejections(frames, accept_survivorship, "requests that timed out")
     rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
     coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
@@ -124,6 +138,7 @@ def waited_for(
     low, high = wilson(hits, trials)
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     _, p_values = group_against_rest(hits, trials, hits + rest_hits, trials + rest_trials)
+    p_holm = holm(p_values)
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
         "party": pd.NA,
@@ -138,22 +153,30 @@ def waited_for(
         "difference": difference,
         "difference_low": difference_low,
         "difference_high": difference_high,
-        "p_holm": holm(p_values),
-        "median_latency": durations(required.percentiles(latencies, [50])[0]),
-        "reason": [DOUBTFUL_LIMIT if timeouts is None else None] * len(names),
+        "p_holm": p_holm,
+        "differs": pd.Series(p_holm <= LEVEL, dtype="boolean").mask(np.isnan(p_holm)),
+        "median_latency": durations(required.percentiles(latencies, [50], min_requests)[0]),
+        "few_requests_for": few_requests([("median_latency", trials, 50)], min_requests),
+        "reason": _reasons(trials, rest_trials, is_judged=~np.isnan(p_holm)),
         "coverage": coverage,
     }
     if timeouts is None:
-        values |= dict.fromkeys(OF_SLOW, [None] * len(names))
+        values |= {**dict.fromkeys(OF_SLOW, [None] * len(names)), "reason": [DOUBTFUL_LIMIT] * len(names)}
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
-    return sort_largest_first(result, "slow_rate", *names)
+    return sort_largest_first(result, "required", *names, before=["p_holm"])
+
+
+def _reasons(trials: Integers, rest_trials: Integers, *, is_judged: Flags) -> pd.Series:
+    """Return why each row is not judged, missing if it is."""
+    reasons = np.select([is_judged, trials == 0, rest_trials == 0], ["", NOT_REQUIRED, NO_REST], TOO_FEW)
+    return pd.Series(reasons, dtype="str").replace("", pd.NA)
 
 
 def _is_slow(rows: pd.DataFrame, is_timeout: Flags) -> Flags:
     """Return which requests timed out, or took longer than 90 % of the others."""
     latencies = rows["latency"].to_numpy("int64")
     others = rows["latency"][~is_timeout].astype("Int64")
-    (limit,) = single_group(len(others)).percentiles(others, [SLOW_PERCENT])
+    (limit,) = single_group(len(others)).percentiles(others, [SLOW_PERCENT], min_count=1)
     is_slow: Flags = is_timeout | (latencies > limit.fillna(np.iinfo(np.int64).max).iloc[0])
     return is_slow
 

@@ -39,11 +39,23 @@ def headers_of(items: Sequence[Event]) -> list[EventHeader]:
     DecodeError
         If an item has neither update nor verdict or contradicts itself.
     """
-    return [EventHeader(*header_of(item), item.update is not None, *_decision(item.verdict), item.extra) for item in items]
+    return [EventHeader(*header_of(item), item.update is not None, *_decision(item.verdict), _extra_of(item)) for item in items]
 
 
 def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
     return (verdict.finalization_time, verdict.verdict_result) if verdict else (None, None)
+
+
+def _extra_of(item: Event) -> msgspec.Raw:
+    """Return the unknown members of an item.
+
+    Those of a list of activity records are among them if it is empty, because it has no row then.
+    """
+    records = item.app_activity_records
+    if not item.is_extended or records is None or records.records or not records.extra:
+        return item.extra
+    own = bytes(item.extra)[1:-1]
+    return msgspec.Raw(b"{%s}" % b",".join(filter(None, [own, b'"app_activity_records":' + bytes(records.extra)])))
 
 
 class EventHeaders:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from ledgerframes.datasets._arrays import index_in_group, split_template_ids
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns, flatten
-from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._extras import encode_extras, unknown_members
 from ledgerframes.datasets._schema import Table
-from ledgerframes.datasets._structs import kind_of
+from ledgerframes.datasets._structs import Wire, is_empty, kind_of
 from ledgerframes.datasets.ledger import schema
 from ledgerframes.datasets.ledger.wire import (
     Assigned,
@@ -29,19 +29,20 @@ from ledgerframes.datasets.ledger.wire import (
     TraceContext,
     Unassigned,
     UpdateItem,
+    UpdatesPage,
 )
 from ledgerframes.errors import DecodeError
 
+EMPTY = "empty"  # kind of an event without content, which is also that of an absent one, because the member is optional
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
-# Structs with separate rows. The created event of an assignment has no row.
-OWN_ROWS = (LedgerTransaction, LedgerReassignment, LedgerTopology, Assigned, Unassigned, Authorization)
 
 
 @decode_boundary()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:
     """Build the four ledger tables from the items of update pages, in any order.
 
-    Offset checkpoints contain no update and are skipped. With `trees`, the events are ledger effects, which show the tree.
+    Offset checkpoints and empty items contain no update and are skipped. With `trees`, the events are ledger effects, which show
+    the tree.
 
     Raises
     ------
@@ -67,8 +68,16 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
     }
 
 
+def members_without_row(page: UpdatesPage) -> set[str]:
+    """Return the names of unknown members of a page and its items without an update."""
+    items = (item for item in page.updates or () if item.is_extended and _update_of(item) is None)
+    return unknown_members(page).union(*map(unknown_members, items))
+
+
 def _update_of(item: UpdateItem) -> Update | None:
-    """Return the update in an item, or None for a checkpoint."""
+    """Return the update in an item, or None for a checkpoint and an empty item."""
+    if is_empty(item.update):
+        return None
     kind, update = kind_of(item.update, "$.updates[...].update")
     return None if kind == "checkpoint" else update
 
@@ -99,17 +108,27 @@ class _Updates:
         rows = pa.array(self.event_rows[event_positions])
         return {"participant_id": self.participant_id, **self.columns.copy_to(table, rows, skip=("extra",))}
 
+    def events_without_row(self) -> list[dict[str, Wire]]:
+        """Return the empty events of each update, by their index."""
+        events: list[dict[str, Wire]] = [{} for _ in self.structs]
+        for at, (row, index) in enumerate(zip(self.event_rows, index_in_group(self.event_rows), strict=True)):
+            if self.contents[at][0] == EMPTY:
+                events[row][str(index)] = self.events[at]
+        return events
+
     def event_columns(self, table: Table, positions: Sequence[int]) -> Columns:
         """Return the header of events, with their index and their unknown members."""
         contents, events = [self.contents[at][1] for at in positions], [self.events[at] for at in positions]
         index = index_in_group(self.event_rows)[positions]
-        return {**self.header(table, positions), "event_index": index, "extra": encode_extras(contents, OWN_ROWS, event=events)}
+        return {**self.header(table, positions), "event_index": index, "extra": encode_extras(contents, event=events)}
 
 
 def _content(event: LedgerEvent | LedgerReassignmentEvent | TopologyEvent, update: Update) -> tuple[str, Any]:
     """Return the kind of an event, and its content."""
     if isinstance(event, TopologyEvent):
-        return kind_of(event.event, "$..events[...].event", update_id=update.update_id)
+        return (
+            (EMPTY, None) if is_empty(event.event) else kind_of(event.event, "$..events[...].event", update_id=update.update_id)
+        )
     return kind_of(event, "$..events[...]", update_id=update.update_id)
 
 
@@ -125,7 +144,7 @@ def _update_table(kind: str, updates: _Updates) -> pa.Table:
             "participant_id": updates.participant_id,
             "kind": kind,
             "event_count": [len(update.events) for update in updates.structs],
-            "extra": encode_extras(updates.structs, OWN_ROWS, item=updates.items),
+            "extra": encode_extras(updates.structs, item=updates.items, events=updates.events_without_row()),
         },
     )
 
@@ -137,7 +156,7 @@ def _event_table(updates: _Updates, trees: bool) -> pa.Table:
         **updates.header(schema.LEDGER_EVENTS),
         **split_template_ids(bodies["template_id"]),
         "event_type": [f"{kind}_event" for kind, _ in updates.contents],
-        "extra": encode_extras(contents, (LedgerEventBody,), event=updates.events),
+        "extra": encode_extras(contents, event=updates.events),
     }
     if trees:
         parents_and_depths = _parents_and_depths(updates)
@@ -181,7 +200,7 @@ def _reassignment_table(updates: _Updates) -> pa.Table:
 
 
 def _topology_table(updates: _Updates) -> pa.Table:
-    positions = [position for position, (kind, _) in enumerate(updates.contents) if kind != "empty"]
+    positions = [position for position, (kind, _) in enumerate(updates.contents) if kind != EMPTY]
     kinds_and_contents = [updates.contents[position] for position in positions]
     return StructColumns.from_structs(Authorization, [content for _, content in kinds_and_contents]).to_table(
         schema.LEDGER_TOPOLOGY,

@@ -6,6 +6,7 @@ and some services do the opposite. :func:`decode_page` rewrites pages of theirs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -270,6 +271,7 @@ class ActiveContractItem(LedgerStruct):
 
 
 PAGE = "POST /v2/updates/get-updates-page"
+WRAPPED = ("JsUnassignedEvent",)  # events of transactions and reassignments whose content the specification wraps
 
 
 def decode_page(body: bytes) -> UpdatesPage:
@@ -305,7 +307,7 @@ def _as_documented(item: Any) -> Any:
     """Return an update item with ``value`` where the specification has it, and nowhere else."""
     if not isinstance(item, dict) or not isinstance(item.get("update"), dict):
         return item
-    return {**item, "update": {kind: {"value": _with_events(_unwrapped(content))} for kind, content in item["update"].items()}}
+    return {**item, "update": _kinds_changed(item["update"], lambda kind, content: {"value": _with_events(_unwrapped(content))})}
 
 
 def _with_events(update: Any) -> Any:
@@ -320,12 +322,24 @@ def _event_as_documented(event: Any) -> Any:
     if any(kind.startswith("ParticipantAuthorization") for kind in event):
         event = {"event": event}  # this encoding omits the level between
     if isinstance(event.get("event"), dict):
-        changes = {kind: change if kind == "Empty" else {"value": _unwrapped(change)} for kind, change in event["event"].items()}
-        return {**event, "event": changes}
-    return {
-        kind: {"value": _unwrapped(part)} if kind == "JsUnassignedEvent" else _unwrapped(part) for kind, part in event.items()
-    }
+        return {**event, "event": _kinds_changed(event["event"], _topology_as_documented)}
+    return _kinds_changed(event, lambda kind, part: {"value": _unwrapped(part)} if kind in WRAPPED else _unwrapped(part))
+
+
+def _topology_as_documented(kind: str, change: Any) -> Any:
+    return change if kind == "Empty" else {"value": _unwrapped(change)}
+
+
+def _kinds_changed(one_of: dict[str, Any], change: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """Return a one-of with the content of its kinds changed.
+
+    Kinds have a capital letter. Other members stay as they are.
+    """
+    return {name: change(name, content) if name[:1].isupper() else content for name, content in one_of.items()}
 
 
 def _unwrapped(content: Any) -> Any:
-    return content["value"] if isinstance(content, dict) and content.keys() == {"value"} else content
+    """Return the content of ``value``, with the other members."""
+    if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
+        return content
+    return {name: member for name, member in content.items() if name != "value"} | content["value"]

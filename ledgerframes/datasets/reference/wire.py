@@ -30,3 +30,31 @@ class NameRules(Wire):
 
     contract: Contract | None = None
     domain_id: str | None = None
+
+
+class UsedTraffic(Wire):
+    """Bytes of extra traffic that a member has used, and up to which it may use now."""
+
+    total_consumed: int
+    total_limit: int
+
+
+class BoughtTraffic(Wire):
+    """Bytes of extra traffic that were bought for a member.
+
+    The latest may not be in the limit yet.
+    """
+
+    total_purchased: int
+
+
+class TrafficStatus(Wire):
+    """Extra traffic of a member of a synchronizer (docs/facts.md#traffic-balance)."""
+
+    actual: UsedTraffic
+    target: BoughtTraffic
+
+    @property
+    def balance(self) -> int:
+        """Bytes of extra traffic that are left now."""
+        return self.actual.total_limit - self.actual.total_consumed

@@ -58,7 +58,7 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
                 (contract.assigned_event or contract.unassigned_event or contract).reassignment_counter for contract in contracts
             ],
             "workflow_id": [item.workflow_id for item, *_ in entries],
-            "extra": encode_extras(contracts, (ActiveContract,), item=[item for item, *_ in entries]),
+            "extra": encode_extras(contracts, item=[item for item, *_ in entries]),
         },
     )
     return schema.LEDGER_ACTIVE_CONTRACTS.sorted(rows)
@@ -117,7 +117,7 @@ def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages]
     packages += [VettedPackage(package_id=package_id) for package_id in package_ids if package_id not in vetted]
     around = [vetting for _, vetting in pairs] + [None] * (len(packages) - len(pairs))
     synchronizer_ids = [vetting and vetting.synchronizer_id for vetting in around]
-    extra = encode_extras(packages, (VettedPackage,), vetting=around)
+    extra = encode_extras(packages, vetting=around)
     return _table(schema.PACKAGES, VettedPackage, packages, participant_id, synchronizer_id=synchronizer_ids, extra=extra)
 
 

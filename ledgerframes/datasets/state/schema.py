@@ -67,6 +67,7 @@ COMPLETIONS = Table(
         Column("synchronizer_id", TEXT, "Synchronizer of the command.", missing="if it is not sent"),
         Column("record_time", TIME, "Time of the synchronizer at the end of the command.", missing="if it is not sent"),
         ledger.LEDGER_UPDATES["paid_traffic_cost"],
+        ledger.LEDGER_UPDATES["transaction_hash"],
         Column(
             "deduplication_period", JSON, "Period in which the command is deduplicated.", missing="if it is not sent", unit="JSON"
         ),

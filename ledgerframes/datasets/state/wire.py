@@ -15,6 +15,8 @@ from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
+Members = dict[str, msgspec.Raw]
+
 
 class LedgerVersion(LedgerStruct):
     """Version of the ledger API, such as ``3.5.14``, with its features."""
@@ -29,9 +31,10 @@ class LedgerVersion(LedgerStruct):
 
 
 class LedgerEnd(LedgerStruct):
-    """Offset of the last update, 0 on an empty ledger."""
+    """Offset of the last update, or 0, and the latest record time of each synchronizer."""
 
     offset: Offset
+    synchronizer_times: list[SynchronizerTime] | None = None
 
 
 class PrunedOffsets(LedgerStruct):
@@ -116,6 +119,7 @@ class Completion(LedgerStruct):
     trace_context: TraceContext | None = None
     synchronizer_time: SynchronizerTime | None = None
     paid_traffic_cost: int | None = None
+    transaction_hash: str | None = None
 
 
 class CompletionItem(LedgerStruct):
@@ -124,8 +128,12 @@ class CompletionItem(LedgerStruct):
     completion_response: msgspec.Raw
 
     def content(self, endpoint: str) -> Completion | OffsetCheckpoint | None:
-        """Return the content of the one-of, wrapped in ``value`` or not."""
-        kind, content = one_of(self.completion_response, endpoint)
+        """Return the content of the one-of, wrapped in ``value`` or not.
+
+        Unknown members around the content are in its ``extra``.
+        """
+        kind, content, others = one_of(self.completion_response, endpoint)
+        content = _with_members(content, completionResponse=others, item=_members(self.extra))
         if kind == "Completion":
             return decode(content, Completion, endpoint)
         if kind == "OffsetCheckpoint":
@@ -139,6 +147,16 @@ class CompletionItem(LedgerStruct):
             json_path="$..completionResponse",
             kind=kind,
         )
+
+
+class CompletionsByHash(LedgerStruct):
+    """The accepted completion of a transaction, and the latest that were rejected.
+
+    See docs/facts.md#lookups-by-hash.
+    """
+
+    accepted_completion: Completion | None = None
+    last_rejected_completions: list[Completion] | None = None
 
 
 class ContractEvent(LedgerStruct):
@@ -177,21 +195,19 @@ class RightItem(LedgerStruct):
     kind: msgspec.Raw
 
 
-class RightContent(LedgerStruct):
-    """The content of a right, empty without a party."""
-
-    party: str | None = None
-
-
 class UserRights(LedgerStruct):
     """Response of the list of rights."""
 
     rights: list[RightItem]
 
     def to_rights(self, endpoint: str) -> list[Right]:
-        """Return the rights without their one-ofs."""
-        rights = [one_of(item.kind, endpoint) for item in self.rights]
-        return [Right(kind=kind, party=decode(content, RightContent, endpoint).party) for kind, content in rights]
+        """Return the rights without their one-ofs, but with all unknown members."""
+        return [_right(item, endpoint) for item in self.rights]
+
+
+def _right(item: RightItem, endpoint: str) -> Right:
+    kind, content, others = one_of(item.kind, endpoint)
+    return decode(_with_members(content, kind=kind, right=others, item=_members(item.extra)), Right, endpoint)
 
 
 def release_of(version: str) -> tuple[int, int]:
@@ -200,29 +216,43 @@ def release_of(version: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
-    """Return kind and content of a one-of.
+def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw, Members]:
+    """Return kind and content of a one-of, and its other members, which are unknown.
+
+    A key is the name of a kind, with a capital letter (docs/facts.md#unknown-kinds).
 
     Raises
     ------
     DecodeError
         If it does not have exactly one key.
     """
-    members = decode(content, dict[str, msgspec.Raw], endpoint)
-    if len(members) != 1:
-        keys = ", ".join(members) or "none"
+    members = decode(content, Members, endpoint)
+    kinds = [name for name in members if name[:1].isupper()]
+    if len(kinds) != 1:
+        keys = ", ".join(kinds) or "none"
         raise DecodeError(f"A one-of from {endpoint} must have exactly one key, got {keys}.", endpoint=endpoint, json_path="$")
-    ((kind, inner),) = members.items()
-    return kind, unwrapped(inner)
+    inner = members.pop(kinds[0])
+    return kinds[0], unwrapped(inner), members
 
 
 def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
-    """Return the content of ``value`` if that is the only key.
+    """Return the content of ``value`` if that is an object, with the other members.
 
     See docs/facts.md#one-of-encodings.
     """
     try:
-        members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+        others = _members(content)
+        inner = _members(others.pop("value"))
     except DATA_ERRORS:
         return content
-    return members["value"] if members.keys() == {"value"} else content
+    return msgspec.Raw(msgspec.json.encode({**others, **inner}))
+
+
+def _with_members(content: msgspec.Raw, **members: object) -> msgspec.Raw:
+    """Return a JSON object with further members, except those that are empty."""
+    further = {name: value for name, value in members.items() if value}
+    return msgspec.Raw(msgspec.json.encode({**_members(content), **further})) if further else content
+
+
+def _members(content: msgspec.Raw) -> Members:
+    return msgspec.json.decode(content, type=Members) if content else {}

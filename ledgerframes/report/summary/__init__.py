@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.activity import describe_activity
+from ledgerframes.report.summary.balance import describe_balance
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.problems import describe_problems
 from ledgerframes.report.summary.traffic import describe_traffic
@@ -18,6 +19,7 @@ SUBJECTS: dict[str, Callable[[Periods, Prices], list[Statement]]] = {
     "traffic": describe_traffic,
     "verdicts": describe_verdicts,
     "activity": describe_activity,
+    "balance": describe_balance,
 }
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import activity
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
 from ledgerframes.report.tables import shorten
@@ -16,6 +17,7 @@ from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 MAX_PARTIES = 3
+MAX_MOVERS = 2
 
 
 def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
@@ -36,7 +38,7 @@ def _total(parties: pd.DataFrame) -> str:
     total, names = int(parties["weight"].sum()), [shorten(name) for name in parties["party"].head(MAX_PARTIES)]
     share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
     verb = "has" if len(names) == 1 else "have"
-    return f"A weight of {total:,} bytes for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
+    return f"A weight of {total:,} for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
 
 
 def _rewards(periods: Periods, prices: Prices) -> str:
@@ -60,10 +62,10 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
         return f"Not compared, because no activity record of the {periods.name} is known."
     change = int(after.sum()) - int(before.sum())
     names = after.index.union(before.index)
-    changes = after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)
-    text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
-    if not change:
-        return text
-    name = str(changes.idxmax() if change > 0 else changes.idxmin())
-    relative = f" ({signed_percent(int(changes[name]), int(before[name]))})" if name in before.index else " (new)"
-    return f"{text} {shorten(name)}: {signed(int(changes[name]))} bytes{relative}."
+    changes = (after.reindex(names, fill_value=0) - before.reindex(names, fill_value=0)).to_dict()
+    movers = largest_movers({str(name): int(number) for name, number in changes.items()}, MAX_MOVERS)
+    texts = [f"{signed(change)} ({signed_percent(change, int(before.sum()))}) against the {periods.name}."]
+    for name, number in movers.largest:
+        relative = signed_percent(number, int(before[name])) if name in before.index else "new"
+        texts.append(f"{shorten(name)}: {signed(number)} ({relative}).")
+    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", unit="")]))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TypedDict
 
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
+from ledgerframes.representation import describe_length
 from ledgerframes.statistics import printing
 
 MIN_FINAL_SHARE = 0.99  # a part of a period is compared with no whole one
-UNITS = {noun: timedelta(**{f"{noun}s": 1}) for noun in ("day", "hour", "minute", "second")}
 
 
 class Statement(TypedDict):
@@ -25,23 +24,24 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The window of a report, the period of the same length before it, and the state.
+    """The window of a report, the period before it, and what else its head needs.
 
-    The last two are None if the store does not have them, or the report does not need them.
+    The period before has the same length. Parts that the store does not have, or the report does not need, are None. A
+    balance is known only if a parameter of the report gives it.
     """
 
     after: Frames
     before: Frames | None
     state: State | None = None
+    weeks: Frames | None = None  # the window and the weeks before it
+    participant: str = ""  # whose balance it is, empty for the one with the highest cost
+    balance: int = 0  # at the end of the window, in bytes
 
     @property
     def name(self) -> str:
         """The period before in words, such as ``7 days before``."""
         assert self.after.window is not None
-        length = self.after.window.until - self.after.window.since
-        noun, unit = next((noun, unit) for noun, unit in UNITS.items() if length % unit == timedelta(0) or noun == "second")
-        number = round(length / unit)
-        return f"{number} {noun}s before" if number != 1 else f"{noun} before"
+        return f"{describe_length(self.after.window.until - self.after.window.since).removeprefix('1 ')} before"
 
     @property
     def obstacle(self) -> str:
@@ -49,7 +49,7 @@ class Periods:
         if self.before is None:
             return f"Not compared, because the store does not have the {self.name}."
         for frames, name in ((self.after, "this window"), (self.before, f"the {self.name}")):
-            share = window_share(frames)
+            share = period_share(frames)
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""

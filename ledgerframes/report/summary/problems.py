@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pandas as pd
+
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._requests import requests
+from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import rows_of
@@ -21,10 +24,19 @@ def describe_problems(periods: Periods) -> Statement:
     return {"term": "Problems", "text": text, "details": problems}
 
 
+def _breaks(frames: Frames) -> Iterator[str]:
+    """Yield the eras of the network that begin in the window."""
+    if frames.window is None:
+        return
+    for era in rows_of(breaks_between(pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until), None)):
+        yield f"The era {era.name} begins on {era.at:%Y-%m-%d}, so figures of the window mix two meanings."
+
+
 def _problems(frames: Frames) -> Iterator[str]:
-    final = window_share(frames)
+    final = period_share(frames)
     if final < 1:
-        yield f"Only {printing.share(final)} of the window is final."
+        yield f"Only {printing.share(final)} of the window is final and in the history."
+    yield from _breaks(frames)
     unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
     if unknown:
         yield f"The cost of {pluralize(unknown, 'request')} is unknown."

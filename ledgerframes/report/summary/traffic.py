@@ -11,13 +11,16 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import decompose, printing
 
-MAX_REASONS = 3
+MAX_KINDS = 3
+MAX_PARTICIPANTS = 2
+NO_PARTICIPANT = "Requests without a known participant"
 MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, coverage is a part of the change
 KIND = ["kind", "package_name", "template_name", "choice"]
 
@@ -72,14 +75,14 @@ def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
 def _total(costs: Costs, prices: Prices) -> str:
     if not costs.requests_with_cost:
         return f"The cost of none of the {pluralize(costs.requests, 'request')} is known."
-    is_at_least = costs.requests_with_cost < costs.requests
-    total = printing.at_least(costs.total) if is_at_least else costs.total
-    amount = prices.of_bytes(total, is_at_least=is_at_least)
+    amount = prices.of_bytes(costs.total)
     at_price = f", which is {amount} {prices.basis}" if amount else ""
-    if not is_at_least:
-        return f"{total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
+    if costs.requests_with_cost == costs.requests:
+        return f"{costs.total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
     known = printing.percent(costs.requests_with_cost, costs.requests)
-    return f"At least {total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
+    return (
+        f"At least {costs.total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
+    )
 
 
 def _highest(costs: Costs) -> str:
@@ -116,8 +119,8 @@ def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[s
     text = f"{signed(change)} bytes ({size}) against the {periods.name}."
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
         return text, [_coverage_note(before, after)]
-    reasons = _reasons(cost.compare(periods.before, periods.after), change)
-    details = [_parts(before, after), *reasons, _participant_change(before, after, change)]
+    kinds = cost.compare(periods.before, periods.after)
+    details = [_parts(before, after), _judgments(kinds), *_kinds(kinds), _participants(before, after)]
     return text, [detail for detail in details if detail]
 
 
@@ -127,11 +130,14 @@ def _coverage_note(before: Costs, after: Costs) -> str:
 
 
 def _parts(before: Costs, after: Costs) -> str:
-    """Return how much of the change is due to more, dearer, other and new kinds of request."""
+    """Return the parts of the change, such as more requests, other costs, and other kinds.
+
+    The parts are bookkeeping. Whether a kind is dearer is for :func:`_judgments` to say.
+    """
     parts = decompose(*(_requests_and_bytes(side.kinds) for side in (before, after)))
     texts = {
         f"{'more' if parts.volume > 0 else 'fewer'} requests of the same kinds": parts.volume,
-        "a higher cost per request" if parts.price > 0 else "a lower cost per request": parts.price,
+        "other costs within the kinds": parts.price,
         "another mix of kinds": parts.mix,
         "new kinds": parts.new,
         "kinds that no longer occur": parts.removed,
@@ -147,25 +153,38 @@ def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
     return dict(zip(names, numbers, strict=True))
 
 
-def _reasons(kinds: pd.DataFrame, change: int) -> Iterator[str]:
-    """Return the kinds that changed most in the direction of the total, each with its reason."""
-    same_direction = kinds[kinds["change"] * (1 if change >= 0 else -1) > 0]
-    for row in rows_of(same_direction.head(MAX_REASONS)):
-        name = kind_name(row.kind, row.template_name, row.choice)
-        yield f"{name}: {signed(int(row.change))} bytes, {_reason(row)}."
+def _judgments(kinds: pd.DataFrame) -> str:
+    """Return how many kinds are clearly dearer or cheaper, or an empty text."""
+    counts = kinds["judgment"].value_counts()
+    dearer, cheaper, unclear = (int(counts[name]) for name in ("dearer", "cheaper", "no clear change"))
+    judged = dearer + cheaper + unclear
+    if not judged:
+        return ""
+    subject = f"Of {pluralize(judged, 'kind')} with enough requests,"
+    if not dearer and not cheaper:
+        return f"{subject} none is clearly dearer or cheaper."
+    return f"{subject} {dearer:,} {'is' if dearer == 1 else 'are'} clearly dearer and {cheaper:,} cheaper."
+
+
+def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
+    """Yield the kinds that changed most, up and down, each with what the figures tell of it."""
+    movers = largest_movers({row.Index: int(row.change) for row in rows_of(kinds)}, MAX_KINDS)
+    rows = {row.Index: row for row in rows_of(kinds)}
+    for index, change in movers.largest:
+        row = rows[index]
+        yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed(change)} bytes, {_reason(row)}."
+    yield movers.describe_rest("kind")
 
 
 def _reason(row: Any) -> str:
-    """Return why the cost of a kind changed, as far as the figures tell."""
-    if row.verdict in ("new", "gone"):
-        return "a new kind" if row.verdict == "new" else "a kind that no longer occurs"
+    """Return what the figures tell of the change of a kind."""
+    if row.judgment in ("new", "gone"):
+        return "a new kind" if row.judgment == "new" else "a kind that no longer occurs"
     counts = f"{pluralize(row.requests_after, 'request')} ({row.requests_before:,} before)"
-    if row.verdict == "too few":
+    if row.judgment not in ("dearer", "cheaper"):
         return counts
-    if not row.is_clear_after_correction:  # of many kinds, chance alone moves some
-        return f"{counts}, no clear change of the median cost"
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))
-    interval = f"{signed(int(row.low))} to {signed(int(row.high))} bytes"
+    interval = f"{signed(int(row.low_all))} to {signed(int(row.high_all))} bytes"
     package = _new_package(row.package_ids_before, row.package_ids_after)
     return f"{counts}, median cost {size} ({interval}){package}"
 
@@ -176,13 +195,20 @@ def _new_package(before: object, after: object) -> str:
     return f", with the new package {shorten(new[0][:8])}" if old and new else ""
 
 
-def _participant_change(before: Costs, after: Costs, change: int) -> str:
-    """Return the participant whose cost changed most in the direction of the total."""
-    key = "submitting_participant_uid"
-    sides = [side.participants.dropna(subset=key).set_index(key) for side in (before, after)]
-    totals = [side["total_traffic_cost"].fillna(0) for side in sides]
-    changes = totals[1].sub(totals[0], fill_value=0)
-    if changes.empty or not change:
-        return ""
-    name = str(changes.idxmax() if change > 0 else changes.idxmin())
-    return f"Participant {shorten(name)}: {signed(int(changes[name]))} bytes."
+def _participants(before: Costs, after: Costs) -> str:
+    """Return the participants whose cost changed most, up and down."""
+    sides = [_bytes_by_participant(side.participants) for side in (before, after)]
+    changes = {name: sides[1].get(name, 0) - sides[0].get(name, 0) for name in dict.fromkeys([*sides[0], *sides[1]])}
+    movers = largest_movers(changes, MAX_PARTICIPANTS)
+    texts = [f"{_payer(name)}: {signed(change)} bytes." for name, change in movers.largest]
+    return " ".join(filter(None, [*texts, movers.describe_rest("participant")]))
+
+
+def _payer(name: str) -> str:
+    return name if name == NO_PARTICIPANT else f"Participant {shorten(name)}"
+
+
+def _bytes_by_participant(participants: pd.DataFrame) -> dict[str, int]:
+    known = participants.dropna(subset="total_traffic_cost")
+    names = known["submitting_participant_uid"].fillna(NO_PARTICIPANT)
+    return dict(zip(names, known["total_traffic_cost"].astype(int).tolist(), strict=True))

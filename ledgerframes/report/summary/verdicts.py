@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis._groups import is_true
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.report.summary.texts import listing, rows_of
 from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import difference_of_rates, printing
 
+MAX_NAMES = 5
+DAY = "%A %Y-%m-%d"
 MICROSECOND = np.timedelta64(1, "us")
 
 
@@ -25,9 +29,12 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
     decided = overall.accepted + overall.rejected
     if not decided:
         return [{"term": "Rejections", "text": "No request has a decision.", "details": []}]
+    days = verdict.outcomes(periods.after, every="1d")
+    change, without_days = _change(periods, overall, days)
+    details = [_who_differs(periods.after), _which_days(days)]
     return [
-        {"term": "Rejections", "text": _rejections(overall, decided), "details": []},
-        {"term": "Change of the rejections", "text": _change(periods, overall), "details": []},
+        {"term": "Rejections", "text": _rejections(overall, decided), "details": [each for each in details if each]},
+        {"term": "Change of the rejections", "text": change, "details": without_days},
         {"term": "Cost of the rejections", "text": _waste(periods.after, prices), "details": []},
         {"term": "Latency", "text": _latency(periods), "details": []},
     ]
@@ -46,18 +53,76 @@ def _timeouts(overall: Any) -> str:
     return f"{overall.timeouts:,} of them timed out."
 
 
-def _change(periods: Periods, after: Any) -> str:
+# -- who and when ---------------------------------------------------------------------------------------------------------
+
+
+def _who_differs(frames: Frames) -> str:
+    """Return the participants whose own rate differs from that of the others."""
+    rows = verdict.outcomes(frames, by="participant").dropna(subset="submitting_participant_uid")
+    if len(rows) < 2:
+        return ""
+    judged = int(rows["differs"].notna().sum())
+    if not judged:
+        return "No participant has enough requests to be told from the others."
+    differing = rows[is_true(rows["differs"])].sort_values(["p_holm", "submitting_participant_uid"])
+    subject = f"{pluralize(judged, 'participant')} with enough requests"
+    if differing.empty:
+        return f"Of {subject}, none can be told from the others."
+    first = rows_of(differing.head(MAX_NAMES))
+    names = [f"{shorten(row.submitting_participant_uid)} {_against_the_rest(row, rows)}" for row in first]
+    more = [f"{len(differing) - MAX_NAMES:,} more"] if len(differing) > MAX_NAMES else []
+    verb = "differs" if len(differing) == 1 else "differ"
+    return f"Of {subject}, {len(differing):,} {verb} from the others: {listing([*names, *more])}."
+
+
+def _which_days(days: pd.DataFrame) -> str:
+    """Return the days whose rate differs from that of the other days of the window."""
+    differing = rows_of(days[is_true(days["differs"])])
+    texts = [f"{row.period_start:{DAY}} differs from the other days: {_against_the_rest(row, days)}." for row in differing]
+    return " ".join(texts)
+
+
+def _against_the_rest(row: Any, rows: pd.DataFrame) -> str:
+    """Return the rate of a row, and that of all others together."""
+    trials, rejected = row.accepted + row.rejected, int(rows["rejected"].sum()) - row.rejected
+    rest = int((rows["accepted"] + rows["rejected"]).sum()) - trials
+    others = printing.percent(rejected, rest, printing.rate_decimals(rest))
+    return f"{printing.rate(row.rejected, trials)} against {others} of the others"
+
+
+# -- change against the period before ---------------------------------------------------------------------------------------
+
+
+def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list[str]]:
+    """Return the change of the rate, also without the days that differ in its direction."""
     if periods.before is None or periods.obstacle:
-        return periods.obstacle
+        return periods.obstacle, []
     (before,) = rows_of(verdict.outcomes(periods.before))
-    sides = [(side.rejected, side.accepted + side.rejected) for side in (before, after)]
-    if not sides[0][1]:
-        return f"Not compared, because no request of the {periods.name} has a decision."
+    first, second = ((side.rejected, side.accepted + side.rejected) for side in (before, after))
+    if not first[1]:
+        return f"Not compared, because no request of the {periods.name} has a decision.", []
     effect = np.nanmax([1.0, before.dispersion, after.dispersion])  # requests of one participant in one hour can be alike
-    difference, low, high = (float(each) for each in difference_of_rates(*sides, design_effect=effect))
+    difference, explanation = _difference(first, second, effect)
+    text = f"{difference}, from {printing.rate(*first)} in the {periods.name}.{explanation}"
+    has_risen = Fraction(*second) > Fraction(*first)
+    days = days[is_true(days["differs"]) & ((days["difference"] > 0) == has_risen)]
+    rest = second[0] - int(days["rejected"].sum()), second[1] - int((days["accepted"] + days["rejected"]).sum())
+    if days.empty or not rest[1]:
+        return text, []
+    names = listing([f"{day:{DAY}}" for day in days["period_start"]])
+    difference, explanation = _difference(first, rest, effect)
+    return text, [f"Without {names}: {difference}.{explanation}"]
+
+
+def _difference(before: tuple[int, int], after: tuple[int, int], effect: float) -> tuple[str, str]:
+    """Return the difference of two rates with its interval, and whether chance can explain it."""
+    difference, low, high = (float(each) for each in difference_of_rates(before, after, design_effect=effect))
     sign = "+" if difference > 0 else ""
-    text = f"{sign}{printing.points(difference)} ({printing.points_interval(low, high)}), from {printing.rate(*sides[0])}"
-    return f"{text} in the {periods.name}.{'' if low > 0 or high < 0 else ' Chance can explain such a change.'}"
+    explanation = "" if low > 0 or high < 0 else " Chance can explain such a change."
+    return f"{sign}{printing.points(difference)} ({printing.points_interval(low, high)})", explanation
+
+
+# -- cost and latency -------------------------------------------------------------------------------------------------------
 
 
 def _waste(frames: Frames, prices: Prices) -> str:
@@ -65,15 +130,9 @@ def _waste(frames: Frames, prices: Prices) -> str:
     if pd.isna(total.wasted_traffic_cost):
         return "Unknown."
     number = int(total.wasted_traffic_cost)
-    amount = prices.of_bytes(number, is_at_least=True)
+    amount = prices.of_bytes(number)
     at_price = f", which is {amount} at the list price" if amount else ""
-    text = f"{number:,} known bytes{at_price}, {printing.share(total.share)} of the known cost."
-    participants = cost.wasted(frames, by="participant", every=None).dropna(subset="submitting_participant_uid")
-    if participants.empty or not number:
-        return text
-    (worst,) = rows_of(participants.nlargest(1, "wasted_traffic_cost"))
-    share = printing.percent(int(worst.wasted_traffic_cost), number)
-    return f"{text} Participant {shorten(worst.submitting_participant_uid)} caused {share} of it."
+    return f"{number:,} known bytes{at_price}, {printing.share(total.share)} of the known cost."
 
 
 def _latency(periods: Periods) -> str:

@@ -1,0 +1,53 @@
+"""The number of requests that a percentile in a result needs, and its mark.
+
+The rule itself is :func:`ledgerframes.statistics.least_count`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._groups import Integers
+from ledgerframes.errors import UsageError
+from ledgerframes.statistics.percentiles import least_count
+
+FEW_REQUESTS = declare.text(
+    "few_requests_for",
+    "Percentiles that rest on fewer requests than they need. Missing without any, and without min_requests=.",
+)
+
+
+def needs(percent: int, unit: str = " requests") -> str:
+    """Return the sentence on when a percentile is missing.
+
+    >>> needs(95)
+    'Missing below 72 requests, or below min_requests=.'
+    """
+    return f"Missing below {least_count(percent):,}{unit}, or below min_requests=."
+
+
+def require_min_requests(min_requests: int | None) -> None:
+    """Raise a UsageError unless `min_requests` is None or a count from 1 on."""
+    if min_requests is not None and (isinstance(min_requests, bool) or not isinstance(min_requests, int) or min_requests < 1):
+        raise UsageError(f"min_requests= must be an integer of at least 1, got {min_requests!r}.")
+
+
+def few_requests(columns: Iterable[tuple[str, Integers, int]], min_requests: int | None) -> pd.Series | None:
+    """Return the names of the percentiles with too few requests, for each row.
+
+    Parameters
+    ----------
+    columns : iterable of (str, array of int, int)
+        Name of a column, the number of values of each row, and the percent.
+    min_requests : int or None
+        As the caller passed it. Without it there are none.
+    """
+    if min_requests is None:
+        return None
+    marks = {name: (counts >= min_requests) & (counts < least_count(percent)) for name, counts, percent in columns}
+    rows = np.stack([*marks.values()], axis=1)
+    return pd.Series([", ".join(np.array([*marks])[is_few]) or None for is_few in rows], dtype="str")

@@ -1,0 +1,97 @@
+"""Total costs of two windows, and whether they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._groupings import bounds_of
+from ledgerframes.analysis._groups import as_integers
+from ledgerframes.frames import Frames
+from ledgerframes.representation import describe_length
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.rounding import half_up
+
+MAX_COVERAGE_DIFFERENCE = 0.01
+DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
+
+
+def compare_totals(
+    totals: Sequence[tuple[int, int]], frames: Sequence[Frames], requests: Sequence[pd.DataFrame]
+) -> dict[str, Any]:
+    """Return the changes of total costs, and whether the two windows compare.
+
+    Parameters
+    ----------
+    totals : sequence of (int, int)
+        Known cost before and after, for each row.
+    frames, requests : sequence of Frames, sequence of DataFrame
+        Those before and after.
+    """
+    lengths = [_window_length(*side) for side in zip(frames, requests, strict=True)]
+    final = [window_share(side) for side in frames]
+    known_shares = [float(rows["total_traffic_cost"].notna().mean()) for rows in requests]
+    obstacles = (
+        *unequal_lengths(lengths[0], lengths[1]),
+        *unequal_shares("final", final[0], final[1]),
+        *unequal_shares("known costs", known_shares[0], known_shares[1]),
+    )
+    reason = ", ".join(obstacles)
+    changes = [second - first for first, second in totals]
+    have_one_length = lengths[0] == lengths[1]
+    return {
+        "change": as_integers(changes if have_one_length else [None] * len(changes), "change"),
+        "change_per_day": as_integers([_change_per_day(pair, lengths) for pair in totals], "change_per_day"),
+        "contribution": _contributions(changes) if not reason else np.nan,
+        "length_before": lengths[0],
+        "length_after": lengths[1],
+        "not_comparable": reason or None,
+        "coverage_time": _covered_by_both(lengths, final),
+    }
+
+
+def _window_length(frames: Frames, requests: pd.DataFrame) -> timedelta | None:
+    """Return the length of the window, None without one. That of all history begins with it."""
+    if frames.window is None:
+        return None
+    since, until = bounds_of(frames, requests["record_time"])
+    return timedelta(microseconds=until - since)
+
+
+def unequal_lengths(before: timedelta | None, after: timedelta | None) -> Iterator[str]:
+    """Yield that two windows differ in length, if they do."""
+    if before != after:
+        yield f"windows of {describe_length(before)} and {describe_length(after)}"
+
+
+def unequal_shares(noun: str, before: float | None, after: float | None) -> Iterator[str]:
+    """Yield that two shares of what is known differ by more than 0.01, if they do."""
+    if before is not None and after is not None and abs(before - after) > MAX_COVERAGE_DIFFERENCE:
+        yield f"{noun}: {printing.share(float(before))} before and {printing.share(float(after))} after"
+
+
+def _change_per_day(totals: tuple[int, int], lengths: Sequence[timedelta | None]) -> int | None:
+    first, second = (
+        Fraction(total * (DAY // MICROSECOND), length // MICROSECOND) if length else None
+        for total, length in zip(totals, lengths, strict=True)
+    )
+    return None if first is None or second is None else half_up(second - first)
+
+
+def _contributions(changes: Sequence[int]) -> list[float]:
+    total = sum(changes)
+    return [float(Fraction(each, total)) if total else np.nan for each in changes]
+
+
+def _covered_by_both(lengths: Sequence[timedelta | None], final: Sequence[float]) -> float:
+    """Return the part of the longer window that the side with less final time covers."""
+    if lengths[0] is None or lengths[1] is None:
+        return np.nan
+    longest = max(lengths[0], lengths[1])
+    return min(share * (length / longest) for share, length in zip(final, lengths, strict=True) if length is not None)

@@ -1,0 +1,92 @@
+"""Prices of traffic in the mining rounds of a window, and other ones that callers pass.
+
+The price of a round counts from its opening on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+
+from ledgerframes import extents
+from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds
+from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis._requests import read_where
+from ledgerframes.analysis.state._lifetimes import template_and_payload
+from ledgerframes.analysis.state._payloads import OPEN_ROUND, Values, list_of, read_round
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.money import TrafficPrice
+from ledgerframes.windows import iso
+
+CURRENCY = "USD"  # of the prices of rounds
+COLUMNS = ["template_name", "package_name", "create_arguments", "signatories"]
+
+
+class RoundPrice(NamedTuple):
+    """The price of traffic [USD per MB] from the opening of a round on."""
+
+    opens_at: datetime
+    amount: Decimal
+
+
+def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], step: str) -> None:
+    """Raise a UsageError if a round that opens in the window has another price.
+
+    The message ends with `step`. A price in another currency than that of the rounds contradicts none.
+    """
+    rounds = round_prices(frames)
+    opened = from_microseconds(extents.microseconds(each.opens_at) for each in rounds)
+    amounts = [prices[position].amount for position in prices_at(prices, opened)]
+    if prices[0].currency == CURRENCY and amounts != [each.amount for each in rounds]:
+        passed = ", ".join(map(str, prices))
+        raise UsageError(f"price= is {passed}, but the rounds of this window have {_changes(rounds)}. {step}")
+
+
+def prices_at(prices: Sequence[TrafficPrice], times: pd.Series) -> Integers:
+    """Return the position of the price that counts at each time.
+
+    It is the last one whose time is not later, and the first one before all.
+    """
+    starts = np.array([extents.microseconds(each.as_of) for each in prices[1:] if each.as_of], dtype=np.int64)
+    return np.searchsorted(starts, microseconds(times), side="right").astype(np.int64)
+
+
+@once_per_frames
+def round_prices(frames: Frames) -> list[RoundPrice]:
+    """Return the price of each round that opens in the window, in the order of time.
+
+    It is empty if the rounds have no price, or are signed by several parties, of which only one is the network's.
+    """
+    if "tree_events" not in frames.tables or frames.window is None:
+        return []
+    is_round = (pc.field("event_type") == "created_event") & (pc.field("template_name") == OPEN_ROUND)
+    everything = frames._filtered(replace(frames._filter, update_ids=None))  # with all rows of the window
+    created = read_where(everything, "tree_events", is_round, COLUMNS)
+    payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
+    if len({payload["dso"] for payload in payloads}) != 1:
+        return []
+    rows = [row for payload in payloads for row in read_round(payload) if row["traffic_price"] is not None]
+    return sorted(RoundPrice(row["opens_at"], row["traffic_price"]) for row in rows if row["opens_at"] < frames.window.until)
+
+
+def _own_payload(template_name: str, package_name: object, text: object, signatories: object) -> Values | None:
+    """Return the payload of a round that the network alone signs, None of another contract."""
+    template, payload = template_and_payload(template_name, package_name, text)
+    is_own = template == OPEN_ROUND and payload is not None and list_of(signatories) == [payload["dso"]]
+    return payload if is_own else None
+
+
+def _changes(rounds: Sequence[RoundPrice]) -> str:
+    """Return the prices of rounds in words, each with the time from which it counts."""
+    changes = [rounds[0], *(after for before, after in pairwise(rounds) if after.amount != before.amount)]
+    first, *later = [f"{each.amount.normalize():f} {CURRENCY}/MB from {iso(each.opens_at)}" for each in changes]
+    return ", then ".join([first.partition(" from ")[0], *later])

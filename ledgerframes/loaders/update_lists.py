@@ -1,0 +1,108 @@
+"""Pages of updates made of lists, for participants without pages.
+
+See docs/facts.md#updates-before-3-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.operation import Request
+from ledgerframes.api.response import Response
+from ledgerframes.datasets.state.wire import LedgerEnd
+from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
+from ledgerframes.loaders.bad_updates import identity_of
+
+LIST = "POST /v2/updates"
+LIST_SIZE = 200  # updates and checkpoints, the list limit unless the operator changed it (docs/facts.md#list-limit)
+IDLE_SECONDS = 20.0  # without an element, after which a list may end; one with an offset to end at should not
+
+Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset through which these are all
+
+
+FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, and the page
+
+
+def lists_instead(ledger: Ledger, error: UnsupportedOperationError) -> UpdateLists:
+    """Return the lists of a participant that has no pages, or raise its error if it should have some."""
+    if ledger.supports("get_updates_page"):
+        raise error
+    return UpdateLists(ledger)
+
+
+class UpdateLists:
+    """Pages of updates, each a list of those after an offset, in ascending order."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._size = LIST_SIZE
+        self._idle_ms = int(min(IDLE_SECONDS, ledger.transport.limits.timeout / 2) * 1000)
+
+    def __call__(self, request: Mapping[str, Any]) -> Response:
+        """Return the page that a request describes, whose token is its last offset."""
+        after = int(request.get("pageToken") or request["beginOffsetExclusive"])
+        through = request.get("endOffsetInclusive")
+        if through is None:
+            response = self._ledger.send(self._ledger.operations["ledger_end"], Request())
+            through = max(after, response.decode(LedgerEnd).offset)
+            if through == after:
+                return _page(response, [], after, after, through)
+        return _page(*self._list(request, after, through), after, through)
+
+    def _list(self, request: Mapping[str, Any], after: int, through: int) -> tuple[Response, Sequence[msgspec.Raw], int]:
+        """Return a list, its updates, and the offset that they reach.
+
+        A size that the participant refuses is halved.
+        """
+        size = min(self._size, request["maxPageSize"])
+        try:
+            response = self._ledger.updates(
+                request["updateFormat"], after=after, through=through, limit=size, idle_ms=self._idle_ms
+            )
+        except TooManyElementsError:
+            if size == 1:
+                raise
+            self._size = size // 2
+            return self._list(request, after, through)
+        items = response.decode(list[msgspec.Raw])
+        updates, reached = _complete_part(items) or (items, through)
+        if (updates is items and len(items) >= size) or not after < reached <= through:
+            raise DecodeError(
+                f"{LIST} returned no offset after {after} and through {through} to continue from. Check the service's version.",
+                endpoint=LIST,
+                json_path="$[...].update",
+            )
+        return response, updates, reached
+
+
+def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, after: int, through: int) -> Response:
+    """Return updates as a page of the offsets after one and up to the one that they reach."""
+    page = {
+        "updates": updates,
+        "lowestPageOffsetExclusive": after,
+        "highestPageOffsetInclusive": reached,
+        "nextPageToken": str(reached) if reached < through else None,
+    }
+    return replace(response, body=msgspec.json.encode(page))
+
+
+def _complete_part(items: Sequence[msgspec.Raw]) -> Page | None:
+    """Return the updates of a list up to its last offset, or None if it has none.
+
+    Any list may be short, so only one without an offset is the last. What comes after the offset is in the next list again.
+    """
+    identities = list(map(identity_of, items))
+    known = [number for number, (_, offset) in enumerate(identities) if offset is not None]
+    if not known:
+        return None
+    updates = [item for item in items[: known[-1] + 1] if not _is_checkpoint(item)]
+    return updates, identities[known[-1]][1] or 0
+
+
+def _is_checkpoint(item: msgspec.Raw) -> bool:
+    return b'"OffsetCheckpoint"' in bytes(item)[:200] and "OffsetCheckpoint" in msgspec.json.decode(item)["update"]

@@ -1,0 +1,80 @@
+"""Long waits, of which the log and the user are told once."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ledgerframes.control_characters import escape_control
+
+__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "shown_by", "tell"]
+
+MIN_SECONDS = 5.0  # shorter waits are not worth a line
+
+logger = logging.getLogger("ledgerframes")
+
+
+def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
+    """Tell the log of a wait, and the user unless a progress bar shows it."""
+    logger.warning("long_wait seconds=%d reason=%s", round(seconds), reason)
+    if not is_shown:
+        _show(f"ledgerframes waits {seconds:,.0f} s: {reason}.")
+
+
+def _show_to_people(text: str) -> None:
+    """Write a line below the cell of a notebook, or to a terminal.
+
+    Workers leave it to the process that started them.
+    """
+    if is_notebook():
+        NotebookLine().write(text)
+    elif multiprocessing.parent_process() is None and sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"{escape_control(text)}\n")
+
+
+_show: Callable[[str], None] = _show_to_people
+
+
+@contextmanager
+def shown_by(show: Callable[[str], None]) -> Iterator[None]:
+    """Show long waits by a function, such as one that also writes where nobody looks."""
+    global _show
+    before, _show = _show, show
+    try:
+        yield
+    finally:
+        _show = before
+
+
+class NotebookLine:
+    """A line below a cell, which each text replaces."""
+
+    encoding = "utf-8"  # of the characters that tqdm may draw a bar with
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def write(self, text: str, /) -> None:
+        """Show a text instead of the one before, unless it only clears the line."""
+        line = text.strip()
+        if not line:
+            return
+        if self._handle is None:
+            from IPython.display import display
+
+            self._handle = display({"text/plain": line}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update({"text/plain": line}, raw=True)
+
+    def flush(self) -> None:
+        """Do nothing, because a text is shown at once."""
+
+
+def is_notebook() -> bool:
+    """Return whether this process runs the cells of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")

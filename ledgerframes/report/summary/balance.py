@@ -1,0 +1,82 @@
+"""The statement on the end of a traffic balance."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis import cost
+from ledgerframes.analysis.cost._runway import TrafficBalance
+from ledgerframes.errors import CoverageError
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.report.tables import shorten
+
+SOON = timedelta(days=7)
+
+
+def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
+    """Return the statement on the balance, none if no balance is given."""
+    if not periods.balance:
+        return []
+    participant = periods.participant or _largest_payer(periods)
+    name = f"Participant {shorten(participant)}: " if participant else ""
+    return [{"term": "Traffic balance", "text": f"{name}{_runway(periods, participant)}", "details": []}]
+
+
+def _largest_payer(periods: Periods) -> str:
+    payers = cost.spend(periods.after, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
+    return next(iter(payers["submitting_participant_uid"]), "")
+
+
+def _runway(periods: Periods, participant: str) -> str:
+    if periods.weeks is None or not participant or periods.after.window is None:
+        return "No forecast. The store does not have the weeks before this window."
+    balance = TrafficBalance(periods.balance, periods.after.window.until)
+    try:
+        return describe_runway(cost.runway_summary(periods.weeks, participant=participant, balance=balance))
+    except CoverageError as error:
+        return f"No forecast. {error}"
+
+
+def describe_runway(forecast: pd.DataFrame) -> str:
+    """Return when a traffic balance ends, and whether that can be within 7 days.
+
+    Parameters
+    ----------
+    forecast : DataFrame
+        From :func:`ledgerframes.cost.runway_summary`.
+
+    Returns
+    -------
+    str
+        A sentence on the ends of the band, and another one if the earliest is within 7 days.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import describe_runway
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
+    >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
+    >>> describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
+    'A balance of 200,000 bytes ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases. The earliest of these ends is within 7 days.'
+    """
+    (row,) = rows_of(forecast)
+    amount = f"A balance of {row.balance:,} bytes"
+    first, middle, last = row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last
+    if pd.isna(row.factor):
+        end = "after more than a year" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
+        return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_soon(row, middle)}"
+    if pd.isna(first):
+        return f"{amount} lasts more than a year, in 9 of 10 cases."
+    until = "more than a year" if pd.isna(last) else f"{last:%Y-%m-%d}"
+    return f"{amount} ends from {first:%Y-%m-%d} to {until}, in 4 of 5 cases.{_soon(row, first)}"
+
+
+def _soon(row: Any, end: pd.Timestamp) -> str:
+    return " The earliest of these ends is within 7 days." if end - row.balance_at <= SOON else ""

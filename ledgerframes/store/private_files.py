@@ -1,0 +1,49 @@
+"""Files and directories of a store, which other users of the machine cannot read.
+
+A root that this package creates is for its user alone. Below a root, nothing is more open than the directory that it is in, so
+that the permissions hold that somebody has set for an existing root, such as that of a team.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["make_durable_dir", "open_to_write", "restrict"]
+
+PRIVATE = 0o700
+READ_AND_WRITE = 0o666
+
+
+def make_durable_dir(directory: Path, root: Path) -> None:
+    """Create a directory, and sync its name to the disk before anything in it counts.
+
+    It is private, or below an existing root as open as the directory that it is in.
+    """
+    if directory.is_dir():
+        return
+    make_durable_dir(directory.parent, root)
+    directory.mkdir(mode=_mode(directory.parent) if root in directory.parents else PRIVATE, exist_ok=True)
+    if os.name == "posix":
+        descriptor = os.open(directory.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def open_to_write(path: Path) -> BinaryIO:
+    """Open a file to be written, which is no more open than its directory."""
+    mode = _mode(path.parent) & READ_AND_WRITE
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode))
+
+
+def restrict(path: Path, *, is_private: bool = False) -> None:
+    """Take permissions from a file that another library has created."""
+    allowed = PRIVATE if is_private else _mode(path.parent)
+    path.chmod(_mode(path) & allowed & READ_AND_WRITE)
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
