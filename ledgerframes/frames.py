@@ -156,7 +156,7 @@ class Frames:
 
     @property
     def missing_before(self) -> tuple[Window, ...]:
-        """Time before the window that is not in the store, when requests can have had a first verdict."""
+        """Time before the window that is not in the store, and can have first verdicts."""
         return tuple(each.window for each in self._source.missing_before)
 
     @property

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.cli.store import describe
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.repair import repair
@@ -233,3 +234,10 @@ def test_frames_without_problems_say_nothing(tmp_path: Path) -> None:
     assert frames.problems.empty
     assert "excluded" not in repr(frames)
     assert list(frames.problems.columns) == ["problem", "table", "rows", "update_id"]
+
+
+def test_the_description_of_a_store_counts_rows_of_tables_only(split: lf.Network) -> None:
+    assert any({"dropped_rows", "event_positions"} <= segment.files.keys() for segment in split.store.segments(EVENTS))
+    tables = describe(split)["tables"]
+    assert tables["events.verdicts"]["rows"] == 21
+    assert not {"events.dropped_rows", "events.event_positions"} & tables.keys()

@@ -239,7 +239,7 @@ class Store:
         return [each for each in self.datasets.values() if each.family == dataset.family]
 
     def compare_segments(self) -> None:
-        """Find the second verdicts in segments that were never compared, as those of earlier versions."""
+        """Find the second verdicts in segments of earlier versions, which were never compared."""
         datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
         if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
             return
