@@ -25,6 +25,10 @@ from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batc
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
+if TYPE_CHECKING:
+    # Jedi, which completes names in notebooks, offers none of an object if it reads the annotation of a property as Literal.
+    from ledgerframes.population import Population as StaticPopulation
+
 __all__ = ["FrameSource", "Frames", "MemoryFrameSource", "Population"]
 
 CommittedIds = Callable[[pa.Array], Collection[str]]
@@ -113,7 +117,7 @@ class Frames:
         return self._filter.window is not None and self._filter.has_chosen_ids
 
     @property
-    def population(self) -> Population:
+    def population(self) -> StaticPopulation:
         """Population of the requests, as far as rejections are concerned.
 
         ``all``: all requests of a window. ``committed``: committed updates, which have no rejected requests. ``chosen``: requests
