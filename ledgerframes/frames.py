@@ -20,7 +20,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
-from ledgerframes.row_filters import RowFilter, SecondVerdicts
+from ledgerframes.row_filters import RowFilter
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
@@ -83,12 +83,10 @@ class Frames:
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
-        self._unknown_ids = tuple(unknown_ids)
-        self._failed = dict(failed)
-        self._population = population
-        self._committed_ids = committed_ids
-        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets, is_chosen)
-        self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
+        self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
+        self._population, self._committed_ids = population, committed_ids
+        ids = None if update_ids is None else pa.array(update_ids, pa.string())
+        self._filter = RowFilter(window, ids, offsets, is_chosen, source.second_verdicts)
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- properties -------------------------------------------------------------------------------------------------
@@ -161,11 +159,15 @@ class Frames:
         return clipped
 
     @property
+    def missing_before(self) -> tuple[Window, ...]:
+        """Time before the window that is not in the store, and can have first verdicts."""
+        return tuple(each.window for each in self._source.missing_before)
+
+    @property
     def problems(self) -> pd.DataFrame:
         """The rows that these frames exclude, counted by problem and table.
 
-        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example. A second verdict on a request is excluded
-        with all rows of its event (docs/facts.md#second-verdicts).
+        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example (docs/facts.md#second-verdicts).
         """
         return self._filter.problems(self._source, self._tables)
 

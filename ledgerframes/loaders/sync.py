@@ -32,6 +32,7 @@ from ledgerframes.loaders.executors import Inline, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
+from ledgerframes.store.small_segments import merge_small_segments
 
 logger = logging.getLogger("ledgerframes")
 
@@ -168,8 +169,8 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     if loader.net.offline and loader.needs_network:
         names = list(loader.missing(accept_provisional=True))
         require_coverage(loader.net, loader.count_text(len(names)), names)
-    else:
-        sync(loader, executor=executor, progress=progress)
+    elif sync(loader, executor=executor, progress=progress):
+        merge_small_segments(loader.net.store, loader.dataset)
     return loader.frames()
 
 
@@ -188,8 +189,8 @@ def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
         )
 
 
-def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool | None = None) -> None:
-    """Fetch and commit what the store does not cover.
+def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool | None = None) -> bool:
+    """Fetch and commit what the store does not cover, and return whether anything was missing.
 
     Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
     them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
@@ -202,6 +203,7 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     loader.finish()
     facts = (loader.net.name, loader.dataset.name, len(chunks), time.monotonic() - start)
     logger.info("load_finished network=%s dataset=%s chunks=%d seconds=%d", *facts)
+    return bool(chunks)
 
 
 def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None, progress: bool | None) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.store.catalog_schema import SCHEMA
@@ -71,9 +72,14 @@ class Segment:
         return self.status != "provisional"
 
     @property
+    def row_files(self) -> dict[str, SegmentFile]:
+        """The files of rows, by table, without what is derived from them."""
+        return {table: file for table, file in self.files.items() if table != EVENT_POSITIONS.name}
+
+    @property
     def rows(self) -> int:
         """Rows of all tables together."""
-        return sum(file.rows for file in self.files.values())
+        return sum(file.rows for file in self.row_files.values())
 
     @property
     def bytes(self) -> int:
@@ -265,12 +271,12 @@ def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: 
     return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files)
 
 
-def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
-    """Add a segment with its files."""
+def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str, *, is_compared: bool = True) -> None:
+    """Add a segment with its files, and whether its events were compared with others."""
     row, keys = _row(segment), segment.extent.keys
     connection.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [*row, fingerprint, _checksum(row, keys, segment.files.values())],
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [*row, fingerprint, _checksum(row, keys, segment.files.values()), is_compared],
     )
     connection.executemany(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", [(segment.segment_id, *file) for file in segment.files.values()]
@@ -304,12 +310,13 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
     """Replace several segments by one if all of them still exist, and return whether they do."""
-    for segment in old:
-        if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
-            return False
+    query = "SELECT compared FROM segments WHERE segment_id = ?"
+    rows = [connection.execute(query, [segment.segment_id]).fetchone() for segment in old]
+    if None in rows:
+        return False
     for segment in old:
         remove_segment(connection, segment.segment_id)
-    add_segment(connection, new, fingerprint)
+    add_segment(connection, new, fingerprint, is_compared=all(compared for (compared,) in rows))
     return True
 
 

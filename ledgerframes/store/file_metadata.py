@@ -87,7 +87,7 @@ def _read_identity(parquet: pq.ParquetFile) -> str:
 def _schema(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], table: str) -> pa.Schema:
     """Return the schema of the table, if this version reads the segment."""
     dataset = datasets.get(identity["dataset"])
-    tables = {each.name: each for each in dataset.all_tables} if dataset else {}
+    tables = {each.name: each for each in dataset.file_tables} if dataset else {}
     if dataset is None or table not in tables or identity["fingerprint"] != dataset.schema_fingerprint:
         raise _UnusableFileError(OTHER_SCHEMA)
     return tables[table].schema

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
-from ledgerframes.extents import from_microseconds, microseconds
+from ledgerframes.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
-from ledgerframes.windows import Window
+from ledgerframes.store.positions import NO_EVENTS
+from ledgerframes.windows import MICROSECOND, Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
 DISK_FORMAT = ds.ParquetFileFormat(
@@ -27,18 +33,34 @@ OBJECT_STORE_FORMAT = ds.ParquetFileFormat(
 )
 
 
+class ScanPart(NamedTuple):
+    """Rows of a table, and the filters that they need."""
+
+    rows: ds.Dataset
+    is_inside: bool  # the window
+    may_have_second_verdicts: bool
+
+
 @dataclass(frozen=True)
 class StoreSnapshot:
-    """A fixed set of segments, immutable like the segments themselves."""
+    """A fixed set of segments, immutable like the segments themselves.
+
+    Attributes
+    ----------
+    network : str
+    location : Location
+    segments : tuple of Segment
+    second_verdicts : Table
+        Migration, record time and update id of all second verdicts of the dataset.
+    missing_before : tuple of MigrationWindow
+        What the store does not have before the window of the snapshot.
+    """
 
     network: str
     location: Location
     segments: tuple[Segment, ...]
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """The location and the segments."""
-        return (str(self.location), *(segment.segment_id for segment in self.segments))
+    second_verdicts: pa.Table = field(default_factory=lambda: NO_EVENTS, repr=False)
+    missing_before: tuple[MigrationWindow, ...] = ()
 
     @property
     def is_sorted(self) -> bool:
@@ -48,8 +70,9 @@ class StoreSnapshot:
 
     @property
     def digest(self) -> str:
-        """Digest of the digests of all files, in order, which identifies the rows exactly."""
-        text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.files.items()))
+        """Digest of all files, in order, and of the second verdicts, which identifies the rows."""
+        text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.row_files.items()))
+        text += "".join(f"{event};" for event in self.second_verdicts.to_pylist() if self._may_have(event["record_time"]))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -57,18 +80,24 @@ class StoreSnapshot:
         """Size of the files on disk."""
         return sum(segment.bytes for segment in self.segments)
 
+    def _may_have(self, record_time: datetime) -> bool:
+        """Return whether a segment can have rows of a record time."""
+        return any(_may_overlap(segment, Window(record_time, record_time + MICROSECOND)) for segment in self.segments)
+
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table, for scans that skip files outside their filter."""
         return self._dataset(table, self.segments, allow_damage=True)
 
-    def iter_scans(self, table: str, window: Window | None) -> list[tuple[ds.Dataset, bool]]:
-        """Return the rows of one table by runs of segments, and whether each is inside the window.
+    def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
+        """Return the rows of one table by runs of segments.
 
-        Those inside need neither a filter nor partition expressions, which together take a third of the time for small files.
+        Those inside the window need neither a filter nor partition expressions, which together take a third of the time for
+        small files.
         """
+        times = self.second_verdicts["record_time"].cast(pa.int64()).to_numpy()
         near = [segment for segment in self.segments if window is None or _may_overlap(segment, window)]
-        runs = groupby(near, lambda segment: window is not None and _is_inside(segment, window))
-        return [(self._dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
+        runs = groupby(near, lambda each: (window is not None and _is_inside(each, window), _may_have_any(each, times)))
+        return [ScanPart(self._dataset(table, run, with_expressions=not facts[0]), *facts) for facts, run in runs]
 
     def _dataset(
         self, table: str, segments: Iterable[Segment], *, with_expressions: bool = True, allow_damage: bool = False
@@ -89,7 +118,7 @@ class StoreSnapshot:
 
     def file_digests(self) -> dict[str, str]:
         """Return the SHA-256 of each file by its path below the network's directory."""
-        return {file.path: file.sha256 for segment in self.segments for file in segment.files.values()}
+        return {file.path: file.sha256 for segment in self.segments for file in segment.row_files.values()}
 
 
 def _coverage_row(segment: Segment) -> dict[str, object]:
@@ -112,3 +141,11 @@ def _is_inside(segment: Segment, window: Window) -> bool:
     """Return whether the record times of a segment are all inside the window."""
     times = segment.extent.record_times
     return times is not None and microseconds(window.since) <= times[0] and times[1] <= microseconds(window.until)
+
+
+def _may_have_any(segment: Segment, record_times: npt.NDArray[np.int64]) -> bool:
+    """Return whether a segment can have one of these record times, which are in any order."""
+    times = segment.extent.record_times
+    if times is None or not len(record_times):
+        return len(record_times) > 0
+    return bool(((record_times >= times[0]) & (record_times < times[1])).any())

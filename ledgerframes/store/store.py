@@ -21,8 +21,16 @@ from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.second_verdicts import (
+    UNREADABLE,
+    compare_older_segments,
+    find_second_verdicts,
+    second_verdicts,
+    uncompared_segments,
+)
 from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
+from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window
 
@@ -80,7 +88,7 @@ class Store:
 
     def table_files(self) -> list[FileInfo]:
         """Return the files of tables, whether or not the catalog names them."""
-        tables = {table.name for dataset in self.datasets.values() for table in dataset.all_tables}
+        tables = {table.name for dataset in self.datasets.values() for table in dataset.file_tables}
         files = self.location.iter_files()
         return [file for file in files if file.path.endswith(".parquet") and file.path.partition("/")[0] in tables]
 
@@ -185,8 +193,9 @@ class Store:
             else:
                 parts = [segment]
             for part in parts:
-                self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
+                retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
                 records.add_segment(connection, part, dataset.schema_fingerprint)
+                self._find_second_verdicts(connection, dataset, [part, *retained])
         for part in parts:
             facts = (self.network, dataset.name, part.extent, part.status, part.rows)
             logger.info("segment_committed network=%s dataset=%s extent=%s status=%s rows=%d", *facts)
@@ -199,7 +208,7 @@ class Store:
         """Write a part of a segment as a new segment, because segments never change."""
         filesystem, rows = self.location.filesystem, part.filter()
         tables = {}
-        for name, file in segment.files.items():
+        for name, file in segment.row_files.items():
             with damage_as_store_error(name, self.location):
                 tables[name] = pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
         cut = replace(segment, segment_id=new_segment_id(), extent=part, files={})
@@ -207,13 +216,36 @@ class Store:
 
     def _replace_provisional(
         self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
-    ) -> None:
-        """Remove the provisional rows that the new segment covers and retain the others."""
-        for old in provisional:
-            if new.extent.overlaps(old.extent):
-                for part in old.extent.difference([new.extent]):
-                    records.add_segment(connection, self._cut(dataset, old, part), dataset.schema_fingerprint)
-                records.remove_segment(connection, old.segment_id)
+    ) -> list[Segment]:
+        """Remove provisional rows that the new segment covers, and return segments of the others."""
+        replaced = [old for old in provisional if new.extent.overlaps(old.extent)]
+        retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new.extent])]
+        for part in retained:
+            records.add_segment(connection, part, dataset.schema_fingerprint)
+        for old in replaced:
+            records.remove_segment(connection, old.segment_id)
+        return retained
+
+    # -- second verdicts --------------------------------------------------------------------------------------------
+
+    def _find_second_verdicts(self, connection: sqlite3.Connection, dataset: Dataset, new: Sequence[Segment]) -> None:
+        """Compare the events of segments that a transaction has added with all others."""
+        if dataset.event_tables:
+            ids, extents = [segment.segment_id for segment in new], [segment.extent for segment in new]
+            find_second_verdicts(connection, self.location, self._family(dataset), ids, extents)
+
+    def _family(self, dataset: Dataset) -> list[Dataset]:
+        """Return the datasets with the same events."""
+        return [each for each in self.datasets.values() if each.family == dataset.family]
+
+    def compare_segments(self) -> None:
+        """Find the second verdicts in segments of earlier versions, which were never compared."""
+        datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
+        if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
+            return
+        with self.catalog.write_transaction() as connection:
+            for family in {dataset.family: self._family(dataset) for dataset in datasets}.values():
+                compare_older_segments(connection, self.location, family)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -232,16 +264,34 @@ class Store:
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
-        return self.snapshot_of(self.segments(dataset, overlapping))
+        self.compare_segments()
+        return StoreSnapshot(self.network, self.location, *self.catalog.read(_snapshot, dataset, overlapping))
 
     def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
-        """Return a snapshot of these segments only."""
-        return StoreSnapshot(self.network, self.location, tuple(segments))
+        """Return a snapshot of these segments of one dataset only."""
+        if not segments:
+            return StoreSnapshot(self.network, self.location, ())
+        dataset = self.datasets[segments[0].dataset]
+        self.compare_segments()
+        return StoreSnapshot(self.network, self.location, tuple(segments), self.catalog.read(second_verdicts, dataset))
 
     def freeze(self, target: Path) -> Store:
         """Copy the catalog, and return a store that can be read until its files are pruned."""
+        self.compare_segments()
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
+
+
+def _snapshot(
+    connection: sqlite3.Connection, dataset: Dataset, overlapping: Window | Extent | None
+) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...]]:
+    """Return segments and second verdicts of a dataset, and what is missing before a window."""
+    missing: list[MigrationWindow] = []
+    if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
+        before = Window(START_OF_TIME, overlapping.since)
+        missing = plan_missing(before, *records.covered(connection, dataset, before, True))
+    segments = records.segments(connection, dataset, overlapping)
+    return segments, second_verdicts(connection, dataset), tuple(missing)
 
 
 def new_segment_id() -> str:
@@ -259,7 +309,7 @@ def write_segment_files(
     location: Location, dataset: Dataset, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]
 ) -> Segment:
     """Write the files of a segment, part by part, and return the segment with them."""
-    with SegmentWriter(location, file_name(segment.extent, segment.segment_id)) as writer:
+    with SegmentWriter(location, file_name(segment.extent, segment.segment_id), dataset.event_tables) as writer:
         for tables in parts:
             writer.write(tables)
         return finish_segment(writer, dataset, segment)
