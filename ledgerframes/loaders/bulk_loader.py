@@ -24,7 +24,6 @@ from ledgerframes.loaders.sync import Loader, Reader
 from ledgerframes.network import Network
 from ledgerframes.representation import pluralize
 from ledgerframes.store import Segment
-from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
@@ -252,9 +251,7 @@ class BulkFileLoader(BulkLoader):
         super().__init__(net, options)
         self._tasks = bulk_listing.tasks_by_path(paths, options.kind)
         if not all(task.key for task in self._tasks):  # a file that is not named by its key may be in the store under the key
-            snapshot = net.store.snapshot(self.dataset)
-            with damage_as_store_error(BULK_OBJECTS.name, snapshot.location):
-                rows = snapshot.scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
+            rows = net.store.snapshot(self.dataset).read(BULK_OBJECTS.name, ["object_key", "sha256"])
             keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
             self._tasks = [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in self._tasks]
 

@@ -19,6 +19,14 @@ from ledgerframes.extents import Extent, ExtentRange, Migration, MigrationWindow
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
+from ledgerframes.store.older_schemas import (
+    Schemas,
+    UnreadableSegment,
+    find_schemas,
+    find_segments,
+    fingerprints,
+    with_schemas,
+)
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.segments import SegmentWriter, file_name
@@ -105,12 +113,15 @@ class Store:
 
     def missing(self, dataset: Dataset, window: Window, *, accept_provisional: bool = False) -> list[MigrationWindow]:
         """Return what to fetch before a window is final, in the known migrations."""
-        return plan_missing(window, *self.catalog.read(records.covered, dataset, window, accept_provisional))
+        return plan_missing(window, *self._covered(dataset, window, accept_provisional))
 
     def is_complete(self, dataset: Dataset, window: Window) -> bool:
         """Return whether a window is final in the known migrations, and any is known."""
-        migrations, covered = self.catalog.read(records.covered, dataset, window, False)
+        migrations, covered = self._covered(dataset, window, False)
         return bool(migrations) and not plan_missing(window, migrations, covered)
+
+    def _covered(self, dataset: Dataset, window: Window, accept_provisional: bool) -> tuple[list[Migration], list[Extent]]:
+        return self.catalog.read(with_schemas, self.location, dataset, records.covered, window, accept_provisional)
 
     def missing_parts(self, dataset: Dataset, extent: E, *, accept_provisional: bool = False) -> list[E]:
         """Return what to fetch of an extent, with provisional parts unless they are accepted."""
@@ -171,13 +182,14 @@ class Store:
         if extent.catalog_range and extent.catalog_range[1] >= extent.catalog_range[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.catalog_range[1:]}")
         status = "gap" if gap else "final" if final else "provisional"
-        return write_segment_files(self.location, dataset, new_segment(dataset, extent, status=status, source=source), [tables])
+        return write_segment_files(self.location, new_segment(dataset, extent, status=status, source=source), [tables])
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
         """Make a segment visible whose files are written, as :meth:`commit` does."""
         extent = segment.extent
         with self.catalog.write_transaction() as connection:
-            present = records.segments(connection, dataset, extent)
+            schemas = find_schemas(connection, self.location, dataset)
+            present = records.segments(connection, dataset, schemas.readable, extent)
             final = [other.extent for other in present if other.final]
             if final:
                 logger.info("segment_already_committed dataset=%s extent=%s", dataset.name, extent)
@@ -186,14 +198,16 @@ class Store:
                 parts = [segment]
             for part in parts:
                 self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
-                records.add_segment(connection, part, dataset.schema_fingerprint)
+                records.add_segment(connection, part)
+            if segment.status == "final":
+                self._remove_replaced(connection, dataset, schemas, extent)
         for part in parts:
             facts = (self.network, dataset.name, part.extent, part.status, part.rows)
             logger.info("segment_committed network=%s dataset=%s extent=%s status=%s rows=%d", *facts)
 
     def committed_keys(self, dataset: Dataset, *, accept_provisional: bool = False) -> frozenset[str]:
         """Return the update ids or object keys of final segments, or also of provisional ones."""
-        return self.catalog.read(records.stored_keys, dataset, accept_provisional)
+        return self.catalog.read(with_schemas, self.location, dataset, records.stored_keys, accept_provisional)
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
@@ -203,7 +217,7 @@ class Store:
             with damage_as_store_error(name, self.location):
                 tables[name] = pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
         cut = replace(segment, segment_id=new_segment_id(), extent=part, files={})
-        return write_segment_files(self.location, dataset, cut, [tables])
+        return write_segment_files(self.location, cut, [tables])
 
     def _replace_provisional(
         self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
@@ -212,31 +226,46 @@ class Store:
         for old in provisional:
             if new.extent.overlaps(old.extent):
                 for part in old.extent.difference([new.extent]):
-                    records.add_segment(connection, self._cut(dataset, old, part), dataset.schema_fingerprint)
+                    records.add_segment(connection, self._cut(dataset, old, part))
+                records.remove_segment(connection, old.segment_id)
+
+    def _remove_replaced(self, connection: sqlite3.Connection, dataset: Dataset, schemas: Schemas, extent: Extent) -> None:
+        """Remove the segments that this version cannot read, and of which others now have all rows."""
+        for old in records.segments(connection, dataset, tuple(schemas.unreadable), extent) if schemas.unreadable else ():
+            present = records.segments(connection, dataset, schemas.readable, old.extent)
+            if not old.extent.difference(other.extent for other in present if other.status == "final"):
                 records.remove_segment(connection, old.segment_id)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
         """Return the committed segments that overlap a window or an extent, or all, in order."""
-        return list(self.catalog.read(records.segments, dataset, overlapping))
+        return list(self.catalog.read(find_segments, self.location, dataset, overlapping)[0])
 
     def end_of_rows(self, dataset: Dataset, window: Window) -> int | None:
         """Return the end of the last segment with rows in a window, or None if there is none."""
-        return self.catalog.read(records.end_of_rows, dataset, window)
+        return self.catalog.read(with_schemas, self.location, dataset, records.end_of_rows, window)
 
     def all_segments(self) -> list[Segment]:
-        """Return the segments of all datasets that are committed now, in order."""
+        """Return the segments of all datasets and schemas that are committed now, in order."""
         with self.catalog.read_transaction() as connection:
-            return [segment for dataset in self.datasets.values() for segment in records.segments(connection, dataset)]
+            return [
+                segment
+                for dataset in self.datasets.values()
+                for segment in records.segments(connection, dataset, fingerprints(connection, dataset))
+            ]
+
+    def unreadable(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[UnreadableSegment]:
+        """Return the segments of a dataset whose schema this version cannot read, in order."""
+        return list(self.catalog.read(find_segments, self.location, dataset, overlapping)[1])
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
-        return self.snapshot_of(self.segments(dataset, overlapping))
+        return self.snapshot_of(*self.catalog.read(find_segments, self.location, dataset, overlapping))
 
-    def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
+    def snapshot_of(self, segments: Sequence[Segment], unreadable: Sequence[UnreadableSegment] = ()) -> StoreSnapshot:
         """Return a snapshot of these segments only."""
-        return StoreSnapshot(self.network, self.location, tuple(segments))
+        return StoreSnapshot(self.network, self.location, tuple(segments), tuple(unreadable))
 
     def freeze(self, target: Path) -> Store:
         """Copy the catalog, and return a store that can be read until its files are pruned."""
@@ -252,19 +281,18 @@ def new_segment_id() -> str:
 def new_segment(dataset: Dataset, extent: Extent, *, status: str, source: str, segment_id: str = "") -> Segment:
     """Return a segment of this version and moment, without files yet."""
     now = time.time_ns() // 1000
-    return Segment(segment_id or new_segment_id(), dataset.name, extent, status, source, now, installed_version(), {})
+    segment_id = segment_id or new_segment_id()
+    return Segment(segment_id, dataset.name, extent, status, source, now, installed_version(), {}, dataset.schema_fingerprint)
 
 
-def write_segment_files(
-    location: Location, dataset: Dataset, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]
-) -> Segment:
+def write_segment_files(location: Location, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]) -> Segment:
     """Write the files of a segment, part by part, and return the segment with them."""
     with SegmentWriter(location, file_name(segment.extent, segment.segment_id)) as writer:
         for tables in parts:
             writer.write(tables)
-        return finish_segment(writer, dataset, segment)
+        return finish_segment(writer, segment)
 
 
-def finish_segment(writer: SegmentWriter, dataset: Dataset, segment: Segment) -> Segment:
+def finish_segment(writer: SegmentWriter, segment: Segment) -> Segment:
     """Finish the files of a segment, and return the segment with them."""
-    return replace(segment, files=writer.close(records.identity(segment, dataset.schema_fingerprint)))
+    return replace(segment, files=writer.close(records.identity(segment)))

@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
-from ledgerframes.store.segments import SegmentFile, read_footer_digest
+from ledgerframes.store.segments import SegmentFile, open_parquet, read_footer_digest
 from ledgerframes.store.store import Store
 
 __all__ = ["DamagedFile", "verify"]
@@ -107,8 +106,3 @@ def _mismatch(source: pa.NativeFile, file: SegmentFile, quick: bool) -> str | No
     if file.footer and (digest := read_footer_digest(source, file.bytes)) != file.footer:
         return DIGEST_MISMATCH if digest else UNREADABLE
     return None if open_parquet(source).metadata.num_rows == file.rows else ROW_COUNT_MISMATCH
-
-
-def open_parquet(source: pa.NativeFile) -> pq.ParquetFile:
-    """Open a file of a segment, whose pages are checked when they are read."""
-    return pq.ParquetFile(source, page_checksum_verification=True)
