@@ -134,6 +134,14 @@ class Frames:
         return dict(self._failed)
 
     @property
+    def unreadable(self) -> dict[str, str]:
+        """Segments that these frames lack, because another version wrote them in a schema that this one cannot read.
+
+        The reasons by dataset and extent. They stay in the store, and no service has them any more.
+        """
+        return {each.name: each.reason for each in self._source.unreadable}
+
+    @property
     def history_start(self) -> datetime | None:
         """The time of the network's first event, None unless the coverage starts before it."""
         return first_event_time(self._source)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 import zlib
 from collections import defaultdict
@@ -102,6 +103,7 @@ class Catalog:
         self._list_files = list_files
         # A state of the file, and the results of queries in it.
         self._remembered: tuple[State | None, dict[object, object]] = (None, {})
+        self._moment = threading.local()  # the connection of a block in which a thread sees one state
 
     def read(
         self,
@@ -113,6 +115,8 @@ class Catalog:
 
         Callers must not change the result.
         """
+        if connection := getattr(self._moment, "connection", None):
+            return query(connection, *arguments, **options)
         state, key = self._state(), (query, arguments, *options.items())
         remembered = self._remembered
         if state is None or state != remembered[0]:
@@ -125,6 +129,16 @@ class Catalog:
         if len(results) > MAX_RESULTS:
             self._remembered = (None, {})
         return result
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Let all queries of this thread in the block see the same state, whatever others commit meanwhile."""
+        with self.read_transaction() as connection:
+            self._moment.connection = connection
+            try:
+                yield
+            finally:
+                del self._moment.connection
 
     def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""

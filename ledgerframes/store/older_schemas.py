@@ -39,8 +39,10 @@ class UnreadableSegment:
     segment: Segment
     reason: str
 
-    def __str__(self) -> str:
-        return f"{self.segment.dataset} {self.segment.extent}: {self.reason}"
+    @property
+    def name(self) -> str:
+        """Dataset and extent."""
+        return f"{self.segment.dataset} {self.segment.extent}"
 
 
 class Schemas(NamedTuple):

@@ -14,6 +14,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
+from ledgerframes.store.older_schemas import UnreadableSegment
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.windows import Window
@@ -35,6 +36,7 @@ class MemoryFrameSource:
     location: Location | None = None
     identity: Hashable = None
     digests: Mapping[str, str] = field(default_factory=dict)
+    unreadable: tuple[UnreadableSegment, ...] = ()
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""

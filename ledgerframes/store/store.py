@@ -6,7 +6,8 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -186,24 +187,42 @@ class Store:
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
         """Make a segment visible whose files are written, as :meth:`commit` does."""
-        extent = segment.extent
+        with self.catalog.write_transaction() as connection:
+            parts = self._add_segment(connection, dataset, segment)
+        self._log_commit(dataset, parts)
+
+    def commit_mark(self, dataset: Dataset, extent: Extent, keys: Set[str], *, final: bool, source: str) -> None:
+        """Mark an extent as complete, if the store has all of these objects at the moment of the commit."""
+        parts: list[Segment] = []
         with self.catalog.write_transaction() as connection:
             schemas = find_schemas(connection, self.location, dataset)
-            present = records.segments(connection, dataset, schemas.readable, extent)
-            final = [other.extent for other in present if other.final]
-            if final:
-                logger.info("segment_already_committed dataset=%s extent=%s", dataset.name, extent)
-                parts = [self._cut(dataset, segment, part) for part in extent.difference(final)]
-            else:
-                parts = [segment]
-            for part in parts:
-                self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
-                records.add_segment(connection, part)
-            if segment.status == "final":
-                self._remove_replaced(connection, dataset, schemas, extent)
-        for part in parts:
-            facts = (self.network, dataset.name, part.extent, part.status, part.rows)
+            if keys <= records.stored_keys(connection, dataset, schemas.readable, not final):
+                mark = self.write_segment(dataset, extent, {}, final=final, source=source)
+                parts = self._add_segment(connection, dataset, mark)
+        self._log_commit(dataset, parts)
+
+    def _log_commit(self, dataset: Dataset, segments: Sequence[Segment]) -> None:
+        for each in segments:
+            facts = (self.network, dataset.name, each.extent, each.status, each.rows)
             logger.info("segment_committed network=%s dataset=%s extent=%s status=%s rows=%d", *facts)
+
+    def _add_segment(self, connection: sqlite3.Connection, dataset: Dataset, segment: Segment) -> list[Segment]:
+        """Add a segment in a transaction, and return the parts of it that no other has covered."""
+        extent = segment.extent
+        schemas = find_schemas(connection, self.location, dataset)
+        present = records.segments(connection, dataset, schemas.readable, extent)
+        final = [other.extent for other in present if other.final]
+        if final:
+            logger.info("segment_already_committed dataset=%s extent=%s", dataset.name, extent)
+            parts = [self._cut(dataset, segment, part) for part in extent.difference(final)]
+        else:
+            parts = [segment]
+        for part in parts:
+            self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
+            records.add_segment(connection, part)
+        if segment.status == "final":
+            self._remove_replaced(connection, dataset, schemas, extent)
+        return parts
 
     def committed_keys(self, dataset: Dataset, *, accept_provisional: bool = False) -> frozenset[str]:
         """Return the update ids or object keys of final segments, or also of provisional ones."""
@@ -237,6 +256,10 @@ class Store:
                 records.remove_segment(connection, old.segment_id)
 
     # -- reading ----------------------------------------------------------------------------------------------------
+
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """Let this thread read one state of the store in the block, whatever other processes commit or drop meanwhile."""
+        return self.catalog.at_one_moment()
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
         """Return the committed segments that overlap a window or an extent, or all, in order."""

@@ -23,6 +23,7 @@ UNREADABLE = "unreadable"
 SIZE_MISMATCH = "size differs"
 DIGEST_MISMATCH = "digest differs"
 ROW_COUNT_MISMATCH = "row count differs"
+OTHER_SCHEMA = "other schema"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class DamagedFile:
     path : str
         Path below the network's directory.
     problem : str
-        ``missing``, ``unreadable``, ``size differs``, ``digest differs`` or ``row count differs``.
+        ``missing``, ``unreadable``, ``size differs``, ``digest differs``, ``row count differs``, or ``other schema`` and why this
+        version cannot read it.
     """
 
     segment: Segment
@@ -47,7 +49,7 @@ class DamagedFile:
 
 
 def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
-    """Compare every committed file with the size, digest and row count in the catalog.
+    """Compare every committed file with the size, digest and row count in the catalog, and its schema with this version.
 
     Parameters
     ----------
@@ -77,10 +79,12 @@ def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
     files = [(segment, file) for segment in store.all_segments() for file in segment.files.values()]
     with ThreadPoolExecutor(THREADS) as pool:
         problems = list(pool.map(lambda each: check_file(store.location, each[1], quick=quick), files))
+    unreadable = [each for dataset in store.datasets.values() for each in store.unreadable(dataset)]
+    reasons = {each.segment.segment_id: f"{OTHER_SCHEMA}: {each.reason}" for each in unreadable}
     mismatches = [
         DamagedFile(segment, file.table, file.path, problem)
-        for (segment, file), problem in zip(files, problems, strict=True)
-        if problem
+        for (segment, file), damage in zip(files, problems, strict=True)
+        if (problem := damage or reasons.get(segment.segment_id))
     ]
     # Files of segments that another process has replaced since may be deleted already.
     committed = {segment.segment_id for segment in store.all_segments()} if mismatches else set()
