@@ -135,9 +135,9 @@ class Frames:
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """Segments that these frames lack, because another version wrote them in a schema that this one cannot read.
+        """Segments without rows here, as another version wrote them, by dataset and extent.
 
-        The reasons by dataset and extent. They stay in the store, and no service has them any more.
+        The values say why this version cannot read them. They stay in the store.
         """
         return {each.name: each.reason for each in self._source.unreadable}
 

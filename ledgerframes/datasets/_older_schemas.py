@@ -19,7 +19,7 @@ class UnmappableError(Exception):
 
 @dataclass(frozen=True)
 class SchemaMapping:
-    """How the columns of a table follow from the columns of a file.
+    """Origin of the columns of a table in the columns of a file.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class SchemaMapping:
 
     @property
     def is_native(self) -> bool:
-        """Whether Arrow reads the rows by itself, which fills a column that a file does not have with nulls."""
+        """Whether Arrow reads the rows by itself, which fills absent columns with nulls."""
         return all(
             self.sources[column.name] == column.name and self.schema.field(column.name).type == column.type
             if column.name in self.sources
@@ -87,7 +87,7 @@ class SchemaMapping:
         return frozenset(names - self.sources.keys())
 
     def stored_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns of the file that these columns of the table follow from, at least one."""
+        """Return the columns of the file from which these of the table follow, at least one."""
         needed = [name for column in columns for name in self._needed(self.table[column])]
         return list(dict.fromkeys(needed)) or self.schema.names[:1]
 

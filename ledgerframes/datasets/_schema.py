@@ -35,7 +35,7 @@ SCALARS = (str, int, datetime)
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a column follows from others, for rows of a version that did not have it.
+    """Computation of a column from others, for rows of a version that did not have it.
 
     Attributes
     ----------

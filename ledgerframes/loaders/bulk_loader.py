@@ -79,7 +79,7 @@ class BulkLoader(Loader[BulkTask]):
             if self._consecutive_failures >= MAX_FAILURES:
                 raise error
 
-    def lost(self) -> Collection[str]:
+    def shortfall(self) -> Collection[str]:
         """Return the objects that were read, and are not in the store any more."""
         stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=True)
         return [key for key in self.object_keys() if key not in stored_keys and key not in self.failures]
@@ -146,10 +146,10 @@ class FolderLoader(BulkLoader):
         self._was_stored = self.is_stored()
         return [] if self._was_stored else self.list_folders()
 
-    def lost(self) -> Collection[str]:
+    def shortfall(self) -> Collection[str]:
         """Return the objects of the folders, or all of what the store does not contain any more."""
         if self.folders or not self._was_stored or self.is_stored():
-            return super().lost()
+            return super().shortfall()
         return [self.name]
 
     def restart(self) -> None:

@@ -79,9 +79,9 @@ class EventIdLoader(Loader[Ids]):
         missing = {update_id for part in parts for update_id in part.keys}
         return {update_id: {"update_id": update_id} for update_id in self.update_ids if update_id in missing}
 
-    def lost(self) -> Collection[str]:
+    def shortfall(self) -> Collection[str]:
         """Return the missing ids, without those that cannot be stored."""
-        return [each for each in super().lost() if each not in self.unknown_ids | self.bad_ids]
+        return [each for each in super().shortfall() if each not in self.unknown_ids | self.bad_ids]
 
     def count_text(self, count: int) -> str:
         """Return the number of missing ids."""

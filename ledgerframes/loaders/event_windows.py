@@ -55,9 +55,9 @@ class EventLoader(Loader[MigrationWindow]):
         missing = self.net.store.missing(EVENTS, self.window, accept_provisional=accept_provisional)
         return {str(each): each.coverage() for each in missing}
 
-    def lost(self) -> Collection[str]:
+    def shortfall(self) -> Collection[str]:
         """Return the missing windows, none of a network without events."""
-        return super().lost() if self.net.store.migrations() else ()
+        return super().shortfall() if self.net.store.migrations() else ()
 
     def restart(self) -> None:
         """Forget the open ends."""

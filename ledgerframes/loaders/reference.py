@@ -116,10 +116,10 @@ def _load_observations(
 def _observations(net: Network, dataset: Dataset, required: Sequence[Observation] = ()) -> Frames:
     """Return frames of all observations, which must have those that this load has stored."""
     snapshot = net.store.snapshot(dataset)
-    if lost := {str(each) for each in required} - {str(segment.extent) for segment in snapshot.segments}:
+    if shortfall := {str(each) for each in required} - {str(segment.extent) for segment in snapshot.segments}:
         raise CoverageError(
-            f"Another process dropped the observation of {net.name} at {min(lost)} while it was loaded. Load again when it ends.",
-            missing=tuple(lost),
+            f"Another process dropped the observation of {net.name} at {min(shortfall)} at once. Load again after it.",
+            missing=tuple(shortfall),
         )
     return Frames(snapshot, [dataset.tables[0].name])
 

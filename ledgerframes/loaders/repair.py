@@ -27,7 +27,7 @@ from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
-from ledgerframes.store.older_schemas import fingerprints
+from ledgerframes.store.older_schemas import all_fingerprints
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import DamagedFile
 from ledgerframes.windows import Window
@@ -174,7 +174,7 @@ def _folder_marks(connection: sqlite3.Connection, segment: Segment) -> Sequence[
         return []
     dataset = DATASETS[segment.dataset]
     folders = replace(segment.extent, keys=segment.extent.folders)
-    return records.segments(connection, dataset, fingerprints(connection, dataset), folders)
+    return records.segments(connection, dataset, all_fingerprints(connection, dataset), folders)
 
 
 def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], damaged_tables: set[str]) -> Repair:

@@ -128,7 +128,7 @@ class Loader(ABC, Generic[C]):
     def frames(self) -> Frames:
         """Return frames of what is stored now."""
 
-    def lost(self) -> Collection[str]:
+    def shortfall(self) -> Collection[str]:
         """Return by name what a sync has fetched or found, and the store does not cover any more."""
         return list(self.missing(accept_provisional=True))
 
@@ -179,36 +179,37 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
 
 
 def log_unreadable(net: Network, frames: Frames) -> None:
-    """Log the segments that frames lack, because another version has written them."""
+    """Log the segments of other versions that are missing in frames."""
     for name, reason in frames.unreadable.items():
         logger.warning("segment_unreadable network=%s segment=%s reason=%s", net.name, name, reason)
 
 
 def _read(loader: Loader[Any]) -> Frames:
     """Return frames of what the store covers, which must be all of the load."""
-    with loader.net.store.at_one_moment():
+    with loader.net.store.one_state():
         names = list(loader.missing(accept_provisional=True))
         require_coverage(loader.net, loader.count_text(len(names)), names)
         return loader.frames()
 
 
 def _sync_and_read(loader: Loader[Any], executor: Executor | None, progress: bool | None) -> Frames:
-    """Fetch what is missing, and return frames of one state of the store that covers all of the load.
+    """Fetch what is missing, and return frames of a state of the store that has all of it.
 
     Other processes may drop segments at any time. What they have dropped is fetched again.
     """
     for _ in range(MAX_SYNCS):
         sync(loader, executor=executor, progress=progress)
-        with loader.net.store.at_one_moment():
-            lost = loader.lost()
-            if not lost:
+        with loader.net.store.one_state():
+            shortfall = loader.shortfall()
+            if not shortfall:
                 return loader.frames()
-        logger.warning("segments_dropped_during_load network=%s extents=%s", loader.net.name, _some(lost))
+        logger.warning("segments_dropped_during_load network=%s extents=%s", loader.net.name, _some(shortfall))
         loader.restart()
     raise CoverageError(
-        f"{loader.net.name} was loaded {MAX_SYNCS} times, and {loader.count_text(len(lost))} missing again ({_some(lost)}), "
+        f"{loader.net.name} was loaded {MAX_SYNCS} times, and {loader.count_text(len(shortfall))} missing again "
+        f"({_some(shortfall)}), "
         "because another process drops them. Load again when it has finished.",
-        missing=tuple(lost),
+        missing=tuple(shortfall),
     )
 
 

@@ -87,6 +87,13 @@ class Segment:
 
 
 _CHECKED: set[Path] = set()  # catalogs whose integrity this process has checked
+_THREAD = threading.local()
+
+
+def _connections() -> dict[Path, sqlite3.Connection]:
+    """Return the connections of blocks in which this thread sees one state, by catalog."""
+    connections: dict[Path, sqlite3.Connection] = _THREAD.__dict__.setdefault("connections", {})
+    return connections
 
 
 class Catalog:
@@ -103,7 +110,6 @@ class Catalog:
         self._list_files = list_files
         # A state of the file, and the results of queries in it.
         self._remembered: tuple[State | None, dict[object, object]] = (None, {})
-        self._moment = threading.local()  # the connection of a block in which a thread sees one state
 
     def read(
         self,
@@ -115,7 +121,7 @@ class Catalog:
 
         Callers must not change the result.
         """
-        if connection := getattr(self._moment, "connection", None):
+        if connection := _connections().get(self.path):
             return query(connection, *arguments, **options)
         state, key = self._state(), (query, arguments, *options.items())
         remembered = self._remembered
@@ -131,14 +137,14 @@ class Catalog:
         return result
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
-        """Let all queries of this thread in the block see the same state, whatever others commit meanwhile."""
+    def one_state(self) -> Iterator[None]:
+        """Let all queries of this thread in the block see the same state."""
         with self.read_transaction() as connection:
-            self._moment.connection = connection
+            _connections()[self.path] = connection
             try:
                 yield
             finally:
-                del self._moment.connection
+                del _connections()[self.path]
 
     def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""

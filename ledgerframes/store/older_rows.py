@@ -15,7 +15,7 @@ from ledgerframes.datasets._older_schemas import SchemaMapping
 
 @dataclass(frozen=True)
 class OlderRows:
-    """Rows of files of one other schema, with the methods of a ``pyarrow.dataset`` that reading needs.
+    """Rows of files of one other schema, with the methods of a dataset that reading needs.
 
     Filters are those of the store, whose columns have had the same names in all versions.
     """

@@ -1,4 +1,4 @@
-"""Segments of other schemas: which of them can be read, and how."""
+"""Segments of other schemas, and the mappings by which their rows are read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class UnreadableSegment:
 
 
 class Schemas(NamedTuple):
-    """Fingerprints of the schemas of a dataset that this version can read, and of others with the reason."""
+    """Fingerprints of schemas that this version can read, and of others with the reason."""
 
     readable: records.Fingerprints
     unreadable: Mapping[str, str]
@@ -58,7 +58,7 @@ _REASONS: dict[tuple[Location, str, str], str] = {}  # by location, dataset and 
 
 
 def is_schema_of(fingerprint: str, table: Table) -> bool:
-    """Return whether segments with a fingerprint have the rows of a table in the schema of this version.
+    """Return whether segments with a fingerprint have a table in the schema of this version.
 
     No fingerprint covers the side tables, which Arrow reads by itself.
     """
@@ -107,7 +107,7 @@ def _read_schema(location: Location, paths: Iterable[str]) -> pa.Schema:
 
 def find_schemas(connection: sqlite3.Connection, location: Location, dataset: Dataset) -> Schemas:
     """Return the schemas of the segments of a dataset, and that of this version."""
-    others = [each for each in fingerprints(connection, dataset) if each != dataset.schema_fingerprint]
+    others = [each for each in all_fingerprints(connection, dataset) if each != dataset.schema_fingerprint]
     reasons = {fingerprint: _reason(connection, location, dataset, fingerprint) for fingerprint in others}
     readable = [fingerprint for fingerprint, reason in reasons.items() if not reason]
     return Schemas((dataset.schema_fingerprint, *readable), {each: reason for each, reason in reasons.items() if reason})
@@ -116,14 +116,14 @@ def find_schemas(connection: sqlite3.Connection, location: Location, dataset: Da
 def with_schemas(
     connection: sqlite3.Connection, location: Location, dataset: Dataset, query: Callable[..., Result], *arguments: object
 ) -> Result:
-    """Return the result of a query of the catalog about the segments of a dataset that this version can read."""
+    """Return the result of a query about the segments that this version can read."""
     return query(connection, dataset, find_schemas(connection, location, dataset).readable, *arguments)
 
 
 def find_segments(
     connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
 ) -> tuple[tuple[Segment, ...], tuple[UnreadableSegment, ...]]:
-    """Return the segments of a dataset that this version can read, and those that it cannot, in order."""
+    """Return the segments that this version can read, and those that it cannot, in order."""
     schemas = find_schemas(connection, location, dataset)
     others = tuple(schemas.unreadable)
     unreadable = records.segments(connection, dataset, others, overlapping) if others else ()
@@ -161,13 +161,13 @@ def _require_readable(connection: sqlite3.Connection, location: Location, datase
 # -- queries of the catalog ------------------------------------------------------------------------------------------
 
 
-def fingerprints(connection: sqlite3.Connection, dataset: Dataset) -> records.Fingerprints:
+def all_fingerprints(connection: sqlite3.Connection, dataset: Dataset) -> records.Fingerprints:
     """Return the fingerprints of the segments of a dataset, by a look into the index for each."""
     query = "SELECT min(fingerprint) FROM segments WHERE dataset = ? AND fingerprint > ?"
-    found = [""]
-    while (row := connection.execute(query, [dataset.name, found[-1]]).fetchone()) and row[0] is not None:
-        found.append(str(row[0]))
-    return tuple(found[1:])
+    fingerprints = [""]
+    while (row := connection.execute(query, [dataset.name, fingerprints[-1]]).fetchone()) and row[0] is not None:
+        fingerprints.append(str(row[0]))
+    return tuple(fingerprints[1:])
 
 
 def _table_names(connection: sqlite3.Connection, dataset: Dataset, fingerprint: str) -> list[str]:

@@ -115,7 +115,7 @@ class StoreSnapshot:
         return [segment for segment in self.segments if table in segment.files]
 
     def _mapping(self, spec: Table, segment: Segment) -> SchemaMapping | None:
-        """Return how rows of another schema become rows of a table, or None for rows of its own schema."""
+        """Return the mapping of rows of another schema, or None for rows of this one."""
         if is_schema_of(segment.fingerprint, spec):
             return None
         with damage_as_store_error(spec.name, self.location):

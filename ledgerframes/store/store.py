@@ -23,9 +23,9 @@ from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.older_schemas import (
     Schemas,
     UnreadableSegment,
+    all_fingerprints,
     find_schemas,
     find_segments,
-    fingerprints,
     with_schemas,
 )
 from ledgerframes.store.remote import RemoteCatalog
@@ -192,7 +192,7 @@ class Store:
         self._log_commit(dataset, parts)
 
     def commit_mark(self, dataset: Dataset, extent: Extent, keys: Set[str], *, final: bool, source: str) -> None:
-        """Mark an extent as complete, if the store has all of these objects at the moment of the commit."""
+        """Mark an extent as complete, unless another process has dropped one of its objects."""
         parts: list[Segment] = []
         with self.catalog.write_transaction() as connection:
             schemas = find_schemas(connection, self.location, dataset)
@@ -249,7 +249,7 @@ class Store:
                 records.remove_segment(connection, old.segment_id)
 
     def _remove_replaced(self, connection: sqlite3.Connection, dataset: Dataset, schemas: Schemas, extent: Extent) -> None:
-        """Remove the segments that this version cannot read, and of which others now have all rows."""
+        """Remove the segments that this version cannot read and that others now cover."""
         for old in records.segments(connection, dataset, tuple(schemas.unreadable), extent) if schemas.unreadable else ():
             present = records.segments(connection, dataset, schemas.readable, old.extent)
             if not old.extent.difference(other.extent for other in present if other.status == "final"):
@@ -257,9 +257,9 @@ class Store:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def at_one_moment(self) -> AbstractContextManager[None]:
-        """Let this thread read one state of the store in the block, whatever other processes commit or drop meanwhile."""
-        return self.catalog.at_one_moment()
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let this thread read one state of the store in the block."""
+        return self.catalog.one_state()
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
         """Return the committed segments that overlap a window or an extent, or all, in order."""
@@ -275,7 +275,7 @@ class Store:
             return [
                 segment
                 for dataset in self.datasets.values()
-                for segment in records.segments(connection, dataset, fingerprints(connection, dataset))
+                for segment in records.segments(connection, dataset, all_fingerprints(connection, dataset))
             ]
 
     def unreadable(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[UnreadableSegment]:

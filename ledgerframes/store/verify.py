@@ -49,7 +49,7 @@ class DamagedFile:
 
 
 def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
-    """Compare every committed file with the size, digest and row count in the catalog, and its schema with this version.
+    """Compare every committed file with the catalog, and its schema with this version.
 
     Parameters
     ----------

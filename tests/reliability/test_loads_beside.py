@@ -159,7 +159,7 @@ def test_one_moment_is_one_state_of_the_catalog(tmp_path: Path) -> None:
     net = network(tmp_path)
     lf.load_events(net, **WINDOW)
     dropper = threading.Thread(target=drop_all, args=(network(tmp_path),))
-    with net.store.at_one_moment():
+    with net.store.one_state():
         before = net.store.segments(EVENTS)
         dropper.start()
         dropper.join(0.3)
