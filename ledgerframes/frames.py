@@ -135,10 +135,7 @@ class Frames:
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """Segments without rows here, as another version wrote them, by dataset and extent.
-
-        The values say why this version cannot read them. They stay in the store.
-        """
+        """Segments of other versions that this one cannot read, with the reasons."""
         return {each.name: each.reason for each in self._source.unreadable}
 
     @property
