@@ -19,6 +19,7 @@ import unknown_members
 from activity_weights import activity_weights
 from bulk_objects import memory, one_process, two_processes
 from figures import as_table
+from first_reads import first_reads, small_syncs
 from history import FRAME_BYTES, make_history
 from http_pages import http_pages
 from imports import imports
@@ -51,10 +52,11 @@ class Sizes:
     events: int
     rounds: int
     requests: int
+    syncs: int
 
 
-FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000)
-QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000)
+FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000, 10_000)
+QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000, 200)
 
 
 def measured(sizes: Sizes, folder: Path) -> list[Row]:
@@ -68,6 +70,8 @@ def measured(sizes: Sizes, folder: Path) -> list[Row]:
         ("two processes against one", lambda: two_processes(cut[: sizes.objects], min(3, sizes.rounds))),
         ("memory of reading objects", lambda: memory(history, KEPT)),
         ("reading two columns of a store", lambda: warm_reads(sizes.store_rows, sizes.rounds)),
+        ("first reads", lambda: first_reads(sizes.rounds)),
+        ("a store of many small syncs", lambda: small_syncs(sizes.syncs, sizes.rounds)),
         ("pages over HTTP", lambda: http_pages(sizes.events, sizes.rounds)),
         ("activity weights", lambda: activity_weights(sizes.requests, sizes.rounds)),
         ("import", lambda: imports(2 * sizes.rounds)),

@@ -4,31 +4,60 @@ import logging
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes import decimals, errors
-from ledgerframes.datasets import TABLES, table
+from ledgerframes import errors
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
-from ledgerframes.frames import Frames
-from ledgerframes.frames_io import open_frames, save_frames
-from ledgerframes.loaders.bulk import load_bulk
-from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
-from ledgerframes.loaders.ledger import load_updates
-from ledgerframes.loaders.offers import load_transfer_offers
-from ledgerframes.loaders.operations import operations
-from ledgerframes.loaders.reference import load_name_rules, load_price_votes
-from ledgerframes.loaders.state import (
-    load_active_contracts,
-    load_completions,
-    load_packages,
-    load_parties,
-    load_synchronizers,
-)
-from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
-from ledgerframes.network import Network, connect
-from ledgerframes.sql import sql
-from ledgerframes.version import installed_version
+
+# Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
+_IMPORTED_AT_FIRST_USE = {
+    "TABLES": "ledgerframes.datasets:TABLES",
+    "Anatomy": "ledgerframes.anatomies:Anatomy",
+    "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
+    "Frames": "ledgerframes.frames:Frames",
+    "MarketRate": "ledgerframes.money:MarketRate",
+    "Network": "ledgerframes.network:Network",
+    "NetworkRate": "ledgerframes.money:NetworkRate",
+    "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
+    "TrafficPrice": "ledgerframes.money:TrafficPrice",
+    "activity": "ledgerframes.analysis.activity:",
+    "anatomy": "ledgerframes.anatomies:anatomy",
+    "connect": "ledgerframes.network:connect",
+    "contracts": "ledgerframes.analysis.contracts:",
+    "cost": "ledgerframes.analysis.cost:",
+    "decimals": "ledgerframes.decimals:",
+    "economy": "ledgerframes.analysis.economy:",
+    "eras": "ledgerframes.analysis.eras:",
+    "grant": "ledgerframes.analysis.grant:",
+    "labels": "ledgerframes.analysis.labels:",
+    "load_active_contracts": "ledgerframes.loaders.state:load_active_contracts",
+    "load_activity": "ledgerframes.loaders.events:load_activity",
+    "load_bulk": "ledgerframes.loaders.bulk:load_bulk",
+    "load_completions": "ledgerframes.loaders.state:load_completions",
+    "load_events": "ledgerframes.loaders.events:load_events",
+    "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
+    "load_packages": "ledgerframes.loaders.state:load_packages",
+    "load_parties": "ledgerframes.loaders.state:load_parties",
+    "load_price_votes": "ledgerframes.loaders.reference:load_price_votes",
+    "load_synchronizers": "ledgerframes.loaders.state:load_synchronizers",
+    "load_traffic": "ledgerframes.loaders.events:load_traffic",
+    "load_transfer_offers": "ledgerframes.loaders.offers:load_transfer_offers",
+    "load_updates": "ledgerframes.loaders.ledger:load_updates",
+    "load_verdicts": "ledgerframes.loaders.events:load_verdicts",
+    "open_frames": "ledgerframes.frames_io:open_frames",
+    "operations": "ledgerframes.loaders.operations:operations",
+    "plot": "ledgerframes.plot:",
+    "reconcile": "ledgerframes.analysis.reconcile:",
+    "save_frames": "ledgerframes.frames_io:save_frames",
+    "sql": "ledgerframes.queries:sql",
+    "state": "ledgerframes.analysis.state:",
+    "statistics": "ledgerframes.statistics:",
+    "table": "ledgerframes.datasets:table",
+    "trees": "ledgerframes.analysis.trees:",
+    "verdict": "ledgerframes.analysis.verdict:",
+    "votes": "ledgerframes.analysis.votes:",
+}
 
 if TYPE_CHECKING:
-    from ledgerframes import plot, statistics
+    from ledgerframes import decimals, plot, statistics
     from ledgerframes.analysis import (
         activity,
         contracts,
@@ -45,6 +74,37 @@ if TYPE_CHECKING:
     )
     from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
     from ledgerframes.anatomies import Anatomy, anatomy
+    from ledgerframes.datasets import TABLES, table
+    from ledgerframes.frames import Frames
+    from ledgerframes.frames_io import open_frames, save_frames
+    from ledgerframes.loaders.bulk import load_bulk
+    from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
+    from ledgerframes.loaders.ledger import load_updates
+    from ledgerframes.loaders.offers import load_transfer_offers
+    from ledgerframes.loaders.operations import operations
+    from ledgerframes.loaders.reference import load_name_rules, load_price_votes
+    from ledgerframes.loaders.state import (
+        load_active_contracts,
+        load_completions,
+        load_packages,
+        load_parties,
+        load_synchronizers,
+    )
+    from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
+    from ledgerframes.network import Network, connect
+    from ledgerframes.queries import sql
+
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":  # read only when needed, because that is slow
+            return resolve_name("ledgerframes.version:installed_version")()
+        if name in _IMPORTED_AT_FIRST_USE:
+            globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
+            return value
+        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
+
 
 __all__ = [
     "TABLES",
@@ -97,40 +157,8 @@ __all__ = [
 __all__ += errors.__all__
 
 
-# Half of the time of the import. What only loads, as most commands do, needs none of them.
-_IMPORTED_AT_FIRST_USE = {
-    "Anatomy": "ledgerframes.anatomies:Anatomy",
-    "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
-    "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
-    "activity": "ledgerframes.analysis.activity:",
-    "anatomy": "ledgerframes.anatomies:anatomy",
-    "contracts": "ledgerframes.analysis.contracts:",
-    "cost": "ledgerframes.analysis.cost:",
-    "economy": "ledgerframes.analysis.economy:",
-    "eras": "ledgerframes.analysis.eras:",
-    "grant": "ledgerframes.analysis.grant:",
-    "labels": "ledgerframes.analysis.labels:",
-    "plot": "ledgerframes.plot:",
-    "reconcile": "ledgerframes.analysis.reconcile:",
-    "state": "ledgerframes.analysis.state:",
-    "statistics": "ledgerframes.statistics:",
-    "trees": "ledgerframes.analysis.trees:",
-    "verdict": "ledgerframes.analysis.verdict:",
-    "votes": "ledgerframes.analysis.votes:",
-}
-
-
 def __dir__() -> list[str]:
     return [*__all__, "__version__", "errors"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "__version__":  # read only when needed, because that is slow
-        return installed_version()
-    if name in _IMPORTED_AT_FIRST_USE:
-        globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
-        return value
-    raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 
 
 logging.getLogger("ledgerframes").addHandler(logging.NullHandler())

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,11 @@ import pyarrow as pa
 from ledgerframes.errors import UsageError
 
 __all__ = ["cumsum", "divide", "multiply", "total", "totals"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 DECIMAL_DIGITS = 10
 PRECISION = 38
@@ -41,7 +47,9 @@ Amount = Decimal | int | str
 Integers = npt.NDArray[np.int64]
 
 
-def multiply(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10", name: str = "product") -> pd.Series:
+def multiply(
+    left: pd.Series, right: pd.Series | Amount, *, rounding: Literal["HE10", "HU10", "D10", "U10"] = "HE10", name: str = "product"
+) -> pd.Series:
     """Return products of amounts.
 
     Parameters
@@ -74,7 +82,13 @@ def multiply(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE1
     return _apply(left, right, EXACT.multiply, rounding, name)
 
 
-def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10", name: str = "quotient") -> pd.Series:
+def divide(
+    left: pd.Series,
+    right: pd.Series | Amount,
+    *,
+    rounding: Literal["HE10", "HU10", "D10", "U10"] = "HE10",
+    name: str = "quotient",
+) -> pd.Series:
     """Return quotients of amounts.
 
     Parameters

@@ -2,16 +2,12 @@
 
 LedgerframesError
 ├─ TransportError                    no host sent a complete response
-│   ├─ RequestTimeoutError
-│   ├─ HostUnreachableError
+│   ├─ RequestTimeoutError, HostUnreachableError
 │   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
-│   ├─ AuthenticationError           401
-│   ├─ PermissionDeniedError         403
-│   ├─ NotFoundError                 404
-│   ├─ ConflictError                 409
-│   ├─ BusyError                     429
+│   ├─ AuthenticationError, PermissionDeniedError, NotFoundError  401, 403, 404
+│   ├─ ConflictError, BusyError      409, 429
 │   ├─ ServiceUnavailableError       502, 503, 504
 │   ├─ InternalServerError           any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
@@ -61,6 +57,10 @@ __all__ = [
     "ResponseLimitError", "ServiceError", "ServiceUnavailableError", "StoreError", "TooManyElementsError", "TransportError",
     "UnknownTemplateError", "UnsupportedOperationError", "UpdateNotFoundError", "UsageError", "WorkerError",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class LedgerframesError(Exception):

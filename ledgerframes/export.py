@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["from_store", "write_csv", "write_table"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000
 

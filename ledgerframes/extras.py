@@ -24,6 +24,7 @@ EXTRAS = {
     "nbformat": "report",
     "nh3": "report",
     "waitress": "sandbox",
+    "werkzeug": "sandbox",
 }
 
 

@@ -20,10 +20,14 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
-from ledgerframes.row_filters import RowFilter, SecondVerdicts
+from ledgerframes.row_filters import RowFilter
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
+
+if TYPE_CHECKING:
+    # Jedi, which completes names in notebooks, offers none of an object if it reads the annotation of a property as Literal.
+    from ledgerframes.population import Population as StaticPopulation
 
 __all__ = ["FrameSource", "Frames", "MemoryFrameSource", "Population"]
 
@@ -79,15 +83,11 @@ class Frames:
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
-        self._unknown_ids = tuple(unknown_ids)
-        self._failed = dict(failed)
-        self._population = population
-        self._committed_ids = committed_ids
-        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets, is_chosen)
-        self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
+        self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
+        self._population, self._committed_ids = population, committed_ids
+        ids = None if update_ids is None else pa.array(update_ids, pa.string())
+        self._filter = RowFilter(window, ids, offsets, is_chosen, source.second_verdicts)
         self._read: dict[str, pd.DataFrame] = {}
-
-    # -- properties -------------------------------------------------------------------------------------------------
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Frames:
         return self._filter.window is not None and self._filter.has_chosen_ids
 
     @property
-    def population(self) -> Population:
+    def population(self) -> StaticPopulation:
         """Population of the requests, as far as rejections are concerned.
 
         ``all``: all requests of a window. ``committed``: committed updates, which have no rejected requests. ``chosen``: requests
@@ -145,11 +145,7 @@ class Frames:
 
     @property
     def coverage(self) -> pd.DataFrame:
-        """The segments that the rows are from, one row per segment, sorted by migration and time.
-
-        Columns are ``migration_id``, ``since``, ``until``, ``after``, ``through``, ``status`` (``final``, ``provisional`` or
-        ``gap``), ``rows`` of all tables together, ``source`` host and ``fetched_at``.
-        """
+        """The segments that the rows are from, sorted by migration and time, as the table ``coverage``."""
         covered = self._source.coverage()
         window = self.window
         if window is None or covered.empty:
@@ -162,11 +158,15 @@ class Frames:
         return clipped
 
     @property
+    def missing_before(self) -> tuple[Window, ...]:
+        """Time before the window that is not in the store, and can have first verdicts."""
+        return tuple(each.window for each in self._source.missing_before)
+
+    @property
     def problems(self) -> pd.DataFrame:
         """The rows that these frames exclude, counted by problem and table.
 
-        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example. A second verdict on a request is excluded
-        with all rows of its event (docs/facts.md#second-verdicts).
+        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example (docs/facts.md#second-verdicts).
         """
         return self._filter.problems(self._source, self._tables)
 

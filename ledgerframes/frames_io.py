@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
+from ledgerframes.extents import MigrationWindow
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.population import Population
 from ledgerframes.store.location import digest_of
@@ -70,6 +72,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
             "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
             "offset_range": frames.offset_range,
             "is_chosen": frames._filter.has_chosen_ids,
+            "missing_before": [dataclasses.astuple(each) for each in frames._source.missing_before],
             "unknown_ids": frames.unknown_ids,
             "failed": frames.failed_objects,
             "written_by": f"ledgerframes {installed_version()}",
@@ -117,6 +120,8 @@ def open_frames(directory: str | Path) -> Frames:
             COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
             is_sorted=True,
             bytes=sum(files[name]["bytes"] for name in names),
+            has_second_verdicts=False,
+            missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
             digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
         )
         return Frames(

@@ -60,6 +60,9 @@ def frame_facts(frames: Frames, bytes_on_disk: int) -> list[tuple[str, str]]:
     for problem, table, rows, update_id in frames.problems.itertuples(index=False, name=None):
         verb = "is" if rows == 1 else "are"
         facts.append((f"{problem}s", f"{pluralize(rows, 'row')} of {table} {verb} excluded, such as {update_id}"))
+    if earlier := frames.missing_before:
+        more = f", and {pluralize(len(earlier) - 1, 'window')} before it" if len(earlier) > 1 else ""
+        facts.append(("not in the store", f"{earlier[-1]}{more}, when a request can have had its first verdict"))
     facts.append(("on disk", f"{bytes_on_disk / 1e6:,.1f} MB"))
     if frames.unknown_ids:
         facts.append(("unknown ids", f"{len(frames.unknown_ids):,}"))

@@ -36,6 +36,11 @@ from ledgerframes.windows import Window
 
 __all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 START = datetime(2026, 11, 8, tzinfo=UTC)
 
 Values: TypeAlias = object | Sequence[object] | Callable[[int], object]

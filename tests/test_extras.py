@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from base_install import base_distributions
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
@@ -76,3 +81,85 @@ def test_what_is_missing_is_named(
 def test_other_modules_are_not_extras() -> None:
     with pytest.raises(ModuleNotFoundError), extra_for("x"):
         raise ModuleNotFoundError("No module named 'nothing'", name="nothing")
+
+
+ADVICE = re.compile(r"(?:ledgerframes: )?[\w.` ]+ requires \w+\. Install it with: pip install 'ledgerframes\[\w+\]'\.")
+COMMANDS = """
+import contextlib, io, json
+from ledgerframes.cli import main
+done = []
+for command in {commands!r}:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main(command.split())
+    done.append([command, code, out.getvalue(), err.getvalue()])
+print(json.dumps(done))
+"""
+ENTRIES = """
+import ledgerframes as lf
+net = lf.connect(network="live", history_url="http://history.example")
+frames = lf.open_frames({frames!r})
+for code in {entries!r}:
+    try:
+        exec(code)
+    except (lf.UsageError, ModuleNotFoundError) as error:
+        print(error)
+    else:
+        print("No error:", code)
+"""
+
+
+def in_base_install(code: str) -> str:
+    script = str(Path(__file__).with_name("base_install.py"))
+    done = subprocess.run([sys.executable, script, code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def imported_modules() -> Iterator[str]:
+    """Yield the top-level modules that the package imports."""
+    for path in (ROOT / "ledgerframes").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                yield (node.module or "").partition(".")[0]
+
+
+def test_every_imported_module_is_of_the_base_installation_or_has_its_extra() -> None:
+    base, owners = base_distributions(), metadata.packages_distributions()
+    imported = set(imported_modules()) - sys.stdlib_module_names - {"ledgerframes", "_typeshed"}
+    optional = {name for name in imported if base.isdisjoint(owner.lower() for owner in owners[name])}
+    assert optional - {"IPython"} <= EXTRAS.keys()  # IPython is looked at only where it runs already
+
+
+def test_every_command_names_the_extra_that_it_needs() -> None:
+    commands = [
+        "state parties", "sql select", "export traffic --to traffic.csv", "doctor", "doctor --profile sandbox", "lab",
+        "sync events --during yesterday", "sync updates", "sync bulk", "sync price-votes", "sync name-rules", "store info",
+        "store compact", "store verify", "store prune --before 2026-01-01", "store recheck", "store rebuild",
+        "report run traffic-cost --during last-week", "sandbox --port 5999",
+    ]  # fmt: skip
+    for command, exit_code, out, err in json.loads(in_base_install(COMMANDS.format(commands=commands))):
+        assert (command, exit_code, out) == (command, 2, "")
+        assert ADVICE.fullmatch(err.strip()), (command, err)
+
+
+def test_commands_that_need_no_extra_work_without() -> None:
+    commands = ["--help", "tables traffic", "report list", "lab --print-dir"]
+    done = json.loads(in_base_install(COMMANDS.format(commands=commands)))
+    assert [(command, exit_code) for command, exit_code, *_ in done] == [(command, 0) for command in commands]
+
+
+def test_every_public_entry_names_the_extra_that_it_needs() -> None:
+    entries = [
+        "lf.connect()",
+        "lf.connect('sandbox', seed=3)",
+        "from ledgerframes.sandbox import Faults",
+        "from ledgerframes.sandbox import Sandbox, serve",
+        "lf.sql(net, 'select 1')",
+        "lf.plot.cost_spend(lf.cost.spend(frames, every='1h'))",
+        "from ledgerframes.report import run_report; run_report('traffic-cost', net=net, out='reports', during='yesterday')",
+    ]
+    errors = in_base_install(ENTRIES.format(frames=str(FRAMES), entries=entries)).splitlines()
+    assert len(errors) == len(entries)
+    assert [error for error in errors if not ADVICE.fullmatch(error)] == []

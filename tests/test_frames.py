@@ -85,7 +85,7 @@ def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
         lf.load_events(net, since=f"2026-11-08T{hour}:00:00Z", until=f"2026-11-08T{hour + 1}:00:00Z")
     asked = Window(instant("2026-11-08T10:15:00Z"), instant("2026-11-08T13:00:00Z"))
     held = []
-    for rows, inside in net.store.snapshot(EVENTS, asked).iter_scans("verdicts", asked):
+    for rows, inside, _ in net.store.snapshot(EVENTS, asked).iter_scans("verdicts", asked):
         files = list(rows.get_fragments())
         promises = {not file.partition_expression.equals(ds.scalar(True)) for file in files}
         held.append((len(files), promises, inside))

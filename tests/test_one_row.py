@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.cli.store import describe
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.repair import repair
@@ -174,15 +175,28 @@ def test_every_way_to_read_agrees(split: lf.Network, tmp_path: Path) -> None:
         assert counts == {20}, name
 
 
-def test_the_first_event_of_the_frames_own_window_counts(split: lf.Network) -> None:
-    """What was loaded before a window has no part in its figures, or they would depend on the store."""
-    later = lf.load_events(split, since=time_of(300), until=WINDOW["until"])
-    assert later.verdicts["update_id"].tolist() == ["id000000"]
-    assert later.problems.empty
-    assert lf.load_events(split, **WINDOW).between(time_of(300), WINDOW["until"]).verdicts.empty, (
-        "a part of frames has no row more"
-    )
-    assert len(lf.sql(split, "select * from verdicts", since=time_of(300), until=WINDOW["until"])) == 1
+def test_a_window_between_two_verdicts_leaves_the_second_out(split: lf.Network) -> None:
+    later = {"since": time_of(300), "until": WINDOW["until"]}
+    frames = lf.load_events(split, **later)
+    assert [len(frames.read(name)) for name in frames.tables] == [0] * len(frames.tables)
+    assert frames.problems["rows"].tolist() == [1] * 5
+    assert_equal(every_table(frames), every_table(lf.load_events(split, **WINDOW).between(**later)))
+    assert lf.sql(split, "select * from verdicts", **later).empty
+
+
+def test_a_first_verdict_that_comes_later_is_the_first(tmp_path: Path) -> None:
+    items = [event(0, 10, accepted=True), event(0, 300, accepted=False)]
+    net, later = connect(tmp_path, items), {"since": time_of(300), "until": time_of(301)}
+    alone = lf.load_events(net, **later)
+    assert alone.verdicts["update_id"].tolist() == ["id000000"]
+    assert [str(window) for window in alone.missing_before] == ["2026-11-01T00:00:10Z … 2026-11-01T00:05:00Z"]
+    assert "not in the store   2026-11-01T00:00:10Z" in repr(alone)
+    lf.load_events(net, since=time_of(0), until=time_of(11))
+    again = lf.load_events(net, **later)
+    assert (len(again.verdicts), again.problems["rows"].tolist()) == (0, [1] * 5)
+    assert len(alone.verdicts) == 1, "frames show the store as of one moment"
+    lf.load_events(net, since=time_of(11), until=time_of(300))
+    assert lf.load_events(net, **later).missing_before == ()
 
 
 def test_narrowed_frames_count_their_own_problems(split: lf.Network) -> None:
@@ -220,3 +234,10 @@ def test_frames_without_problems_say_nothing(tmp_path: Path) -> None:
     assert frames.problems.empty
     assert "excluded" not in repr(frames)
     assert list(frames.problems.columns) == ["problem", "table", "rows", "update_id"]
+
+
+def test_the_description_of_a_store_counts_rows_of_tables_only(split: lf.Network) -> None:
+    assert any({"dropped_rows", "event_positions"} <= segment.files.keys() for segment in split.store.segments(EVENTS))
+    tables = describe(split)["tables"]
+    assert tables["events.verdicts"]["rows"] == 21
+    assert not {"events.dropped_rows", "events.event_positions"} & tables.keys()

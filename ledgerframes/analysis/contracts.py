@@ -25,6 +25,11 @@ from ledgerframes.windows import Time, Window, instant
 
 __all__ = ["active_at"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 HISTORY_START = datetime(1, 1, 1, tzinfo=UTC)  # the keys of the first bulk objects start here, too
 CREATES = pc.field("event_type") == "created_event"
 CONSUMES = pc.field("consuming")

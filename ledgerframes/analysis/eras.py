@@ -16,6 +16,11 @@ from ledgerframes.frames import Frames
 
 __all__ = ["of", "split", "table"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 COLUMNS = ["at", "scope", "name", "reason", "source"]
 MAIN_NETWORK = Path(__file__).with_name("eras.csv")
 BEFORE = "before the first era"

@@ -13,6 +13,11 @@ from ledgerframes.errors import UsageError
 
 __all__ = ["apply", "read", "short"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 COLUMNS = ["id", "name", "group"]
 SEPARATOR = "::"
 MIN_CHARACTERS = 4
@@ -150,6 +155,11 @@ def short(ids: Sequence[str]) -> dict[str, str]:
     dict of str to str
         For each id its hint and the fewest characters of its fingerprint, four or more, that tell it from the others.
 
+    Raises
+    ------
+    UsageError
+        If `ids` is a text, whose characters are no ids.
+
     Notes
     -----
     Ids of parties and participants: docs/facts.md#identifiers.
@@ -160,6 +170,8 @@ def short(ids: Sequence[str]) -> dict[str, str]:
     >>> lf.labels.short(["bank::1220aa77", "bank::1220ab77"])
     {'bank::1220aa77': 'bank·1220aa', 'bank::1220ab77': 'bank·1220ab'}
     """
+    if isinstance(ids, str):
+        raise UsageError(f"ids= must be a sequence of ids, got {ids!r}. Pass [{ids!r}] for one.")
     parts = {each: each.partition(SEPARATOR)[::2] for each in dict.fromkeys(ids)}
     fingerprints = defaultdict(list)
     for hint, fingerprint in parts.values():

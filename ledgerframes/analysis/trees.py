@@ -13,6 +13,10 @@ from ledgerframes.frames import Frames
 __all__ = ["children", "roots", "subtree"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def roots(frames: Frames) -> pd.DataFrame:
     """Return the root nodes of all visible trees.
 

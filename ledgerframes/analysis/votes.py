@@ -23,6 +23,11 @@ from ledgerframes.money import TrafficPrice, require_price
 
 __all__ = ["price", "stale"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(

@@ -1,5 +1,29 @@
-"""The command line. Each command calls a library function and prints its result."""
+"""The command line. Each command calls a library function and prints its result.
 
-from ledgerframes.cli.app import main
+Nothing is imported before signals are received: importing all that a command needs takes a second.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ledgerframes.cli.signals import end_on_signals
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, by default that of this process, and return its exit code.
+
+    The command of this process ends with a signal, whereas a program that passes arguments handles its signals itself.
+    """
+    if arguments is None:
+        return end_on_signals(lambda: _run(sys.argv[1:]))
+    return _run(list(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    from ledgerframes.cli.app import run
+
+    return run(arguments)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +12,7 @@ from typer.exceptions import TyperException
 from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, state, store, sync, tables, verify
 from ledgerframes.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, SUCCESS, USAGE, error_document
 from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.signals import SIGNALS
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.extras import missing_extra_error
@@ -84,29 +83,34 @@ for name, each in COMMANDS.items():
         app.command(name)(command(each))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, by default that of this process, and return its exit code."""
+def run(arguments: list[str]) -> int:
+    """Run one command, and return its exit code."""
     output.escape_unencodable()
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in arguments  # read here, because a command line that cannot be parsed has no options
     try:
         code = typer.main.get_command(app).main(arguments or ["--help"], prog_name="ledgerframes", standalone_mode=False)
-    except TyperException as error:
-        return _fail({"error": "UsageError", "message": _usage_message(error), "exit_code": USAGE}, as_json)
-    except LedgerframesError as error:
-        _print_traceback()
-        for name, reason in getattr(error, "failures", {}).items():
-            output.write_error(f"{escape_control(name)}: {reason}")
-        return _fail(error_document(error), as_json)
     except Exception as error:
-        _print_traceback()
-        usage_error = missing_extra_error(error, "This command") if isinstance(error, ModuleNotFoundError) else None
-        if usage_error:
-            return _fail(error_document(usage_error), as_json)
-        return _fail({"error": type(error).__name__, "message": _bug_message(error), "exit_code": FAILURE}, as_json)
-    if code == INTERRUPTED:
+        if SIGNALS.name:  # which interrupted a library at work
+            return INTERRUPTED
+        return _fail(_document(error), as_json)
+    if code == INTERRUPTED and not SIGNALS.name:
         return _fail({"error": "Interrupted", "message": EXIT_CODES[INTERRUPTED], "exit_code": INTERRUPTED}, as_json)
     return code if isinstance(code, int) else SUCCESS
+
+
+def _document(error: Exception) -> dict[str, Any]:
+    """Return an error as a JSON document, after what stands above its message."""
+    if isinstance(error, TyperException):
+        return {"error": "UsageError", "message": _usage_message(error), "exit_code": USAGE}
+    _print_traceback()
+    if isinstance(error, LedgerframesError):
+        for name, reason in getattr(error, "failures", {}).items():
+            output.write_error(f"{escape_control(name)}: {reason}")
+        return error_document(error)
+    usage_error = missing_extra_error(error, "This command") if isinstance(error, ModuleNotFoundError) else None
+    if usage_error:
+        return error_document(usage_error)
+    return {"error": type(error).__name__, "message": _bug_message(error), "exit_code": FAILURE}
 
 
 def _fail(document: dict[str, Any], as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ledgerframes.cli.signals import ENDINGS
 from ledgerframes.errors import (
     CoverageError,
     DecodeError,
@@ -32,7 +33,7 @@ EXIT_CODES = {
     SERVICE: "A service is unreachable, or its response is an error or unexpected.",
     REPORT: "A notebook failed, a run timed out, or another run is active.",
     RULE: "The report is published, but breaks a rule of --fail-if.",
-    INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
+    **dict(sorted(ENDINGS.values())),
 }
 
 ERROR_CODES: dict[type[LedgerframesError], int] = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
@@ -39,7 +40,7 @@ def lab(
         context.print_result(document, lambda document: str(document["directory"]))
         return
     context.print_summary(document, _format)
-    _start_jupyterlab(context, directory, ["--no-browser"] * no_browser + (jupyter or []))
+    raise typer.Exit(_run_jupyterlab(context, directory, ["--no-browser"] * no_browser + (jupyter or [])))
 
 
 def shipped_notebooks() -> Path:
@@ -85,11 +86,20 @@ def _require_jupyterlab() -> None:
         raise UsageError("This command requires jupyterlab. Install it with: pip install 'ledgerframes[lab]'.")
 
 
-def _start_jupyterlab(context: CommandContext, directory: Path, options: list[str]) -> NoReturn:
-    """Replace this process by JupyterLab, so that only JupyterLab receives Ctrl-C."""
+def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]) -> int:
+    """Run JupyterLab until it ends, and return its exit code.
+
+    Ctrl-C reaches this process alone, which ends JupyterLab. JupyterLab itself would wait for a confirmation.
+    """
     arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={directory.absolute()}", *options]
     sys.stdout.flush()
-    os.execve(sys.executable, arguments, {**os.environ, **_environment(context)})  # noqa: S606  (runs without a shell)
+    environment = {**os.environ, **_environment(context)}
+    with subprocess.Popen(arguments, env=environment, start_new_session=True) as server:  # noqa: S603  (without a shell)
+        try:
+            return server.wait()
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def _environment(context: CommandContext) -> dict[str, str]:

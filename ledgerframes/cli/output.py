@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ledgerframes.cli.signals import SIGNALS
 from ledgerframes.control_characters import UNSAFE, escape_control
 from ledgerframes.errors import StoreError
 from ledgerframes.hidden_tokens import hide_tokens
@@ -38,6 +39,7 @@ def write(text: str) -> None:
     """Write a text to stdout, in color only on a terminal."""
     try:
         typer.echo(text)
+        SIGNALS.has_output = True
     except OSError as error:
         # Without a new stdout, Python would report the error again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,7 @@ def sql(
     Makes no HTTP requests. Every row is shown, so use LIMIT for large results. With --json, amounts are text, so that no digit
     is lost.
     """
-    from ledgerframes.sql import run_query
+    from ledgerframes.queries import run_query
 
     result = run_query(context.connect(), query, since=since, until=until, during=during)
     print_frame(context, result.frame, as_csv=as_csv, escape_formulas=not keep_formulas)

@@ -41,14 +41,14 @@ def describe(net: Network) -> dict[str, Any]:
     tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, dataset in DATASETS.items() for table in dataset.tables}
     for segment in segments:
         for file in segment.files.values():
-            totals = tables[f"{segment.dataset}.{file.table}"]
-            totals["rows"] += file.rows
-            totals["bytes"] += file.bytes
+            if totals := tables.get(f"{segment.dataset}.{file.table}"):  # what is derived from rows is no table of the dataset
+                totals["rows"] += file.rows
+                totals["bytes"] += file.bytes
     return {
         "network": net.name,
         "location": str(net.store.location),
         "exists": net.store.exists(),
-        "bytes": sum(totals["bytes"] for totals in tables.values()),
+        "bytes": sum(segment.bytes for segment in segments),
         "segments": len(segments),
         "migrations": [migration.migration_id for migration in net.store.migrations()],
         "coverage": _coverage(by_dataset[EVENTS.name]),

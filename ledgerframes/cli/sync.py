@@ -71,6 +71,9 @@ def events(
 
 def updates(
     context: CommandContext,
+    since: Since = None,
+    until: Until = None,
+    during: During = None,
     after: Annotated[
         int | None, option("--after OFFSET", "Start of the offset range, exclusive (default: ledger start).")
     ] = None,
@@ -97,7 +100,7 @@ def updates(
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
-    """Fetch updates of a participant's ledger by offset.
+    """Fetch updates of a participant's ledger by record time or by offset.
 
     The next run resumes at the last committed offset. The shape acs_delta has creates and archives of active contracts,
     ledger_effects has the tree of all creates and exercises.
@@ -108,6 +111,9 @@ def updates(
     load: Any = partial(
         load_updates,
         net,
+        since=since,
+        until=until,
+        during=during,
         after=after,
         through=through,
         parties=parties,

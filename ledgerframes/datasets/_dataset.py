@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.extents import Extent
 from ledgerframes.population import Population
 
@@ -27,6 +28,10 @@ class Dataset:
         Which confirmation requests it can have.
     side_tables : tuple of Table
         What segments say about their rows. They are neither queried nor part of the schema fingerprint, and mostly without rows.
+    family : str
+        Datasets of one family have the same events.
+    event_tables : tuple of Table
+        Tables with one row for an event, of which each event has at least one row.
     """
 
     name: str
@@ -35,6 +40,8 @@ class Dataset:
     mergeable: bool = True
     population: Population = "chosen"
     side_tables: tuple[Table, ...] = ()
+    family: str = ""
+    event_tables: tuple[Table, ...] = ()
 
     def __hash__(self) -> int:  # the hash of all columns is slow
         return hash(self.name)
@@ -43,6 +50,11 @@ class Dataset:
     def all_tables(self) -> tuple[Table, ...]:
         """The tables and the side tables."""
         return self.tables + self.side_tables
+
+    @property
+    def file_tables(self) -> tuple[Table, ...]:
+        """All tables that a segment can have files of."""
+        return (*self.all_tables, EVENT_POSITIONS) if self.event_tables else self.all_tables
 
     @cached_property
     def schema_fingerprint(self) -> str:

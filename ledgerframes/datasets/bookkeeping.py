@@ -96,6 +96,17 @@ DROPPED_ROWS = Table(
     columns=(*HEADER, PROBLEM, TABLE, ROWS),
 )
 
+# Positions of the events of a segment, by which a commit finds the second verdicts among all that the store holds.
+EVENT_POSITIONS = Table(
+    name="event_positions",
+    row_description="event of a segment",
+    reference="docs/architecture.md#one-row-for-each-request",
+    family="bookkeeping",
+    key=(),
+    sort=("update_hash", "migration_id", "record_time"),
+    columns=(Column("update_hash", INTEGER, "Hash of the update id."), *HEADER[:2]),
+)
+
 PROBLEMS = Table(
     name="problems",
     row_description="problem and table with excluded rows",

@@ -8,7 +8,7 @@ from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
-from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES
+from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES, VERDICTS
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.reference import schema as reference
 from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange
@@ -28,8 +28,16 @@ __all__ = [
     "Dataset",
 ]
 
-EVENTS = Dataset("events", EVENT_TABLES, MigrationWindow, side_tables=(DROPPED_ROWS,), population="all")
-EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet, side_tables=(DROPPED_ROWS,))
+EVENTS = Dataset(
+    "events",
+    EVENT_TABLES,
+    MigrationWindow,
+    side_tables=(DROPPED_ROWS,),
+    population="all",
+    family="events",
+    event_tables=(VERDICTS, UPDATES),
+)
+EVENTS_BY_ID = replace(EVENTS, name="events_by_id", extent_type=IdSet, population="chosen")
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
@@ -39,6 +47,8 @@ BULK = Dataset(
     ObjectSet,
     side_tables=(DROPPED_ROWS,),
     population="committed",
+    family="bulk",
+    event_tables=(UPDATES,),
 )
 BULK_BY_KEY = replace(BULK, name="bulk_by_key", mergeable=False)
 BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False, population="committed")

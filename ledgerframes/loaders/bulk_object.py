@@ -209,7 +209,8 @@ class _ObjectReader:
     def segment(self, blocks: Iterator[LineBatch]) -> Segment:
         """Write the tables of all lines, and return their segment."""
         segment_id = new_segment_id()
-        with SegmentWriter(self._net.store.location, _file_name(self._task, segment_id)) as writer:
+        name = _file_name(self._task, segment_id)
+        with SegmentWriter(self._net.store.location, name, self._dataset.event_tables) as writer:
             # The writer's own pipeline, because its last write must end before the writer closes.
             with Pipeline(self._context.pipeline.enabled) as pipeline:
                 builder = self._new_builder()

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -121,8 +123,33 @@ def _result(future: Future[R]) -> R:
 def processes(count: int) -> Any:
     """Return a pool of processes of this machine, which end when this process does."""
     from loky import ProcessPoolExecutor  # not with every import of the library
+    from loky.backend import resource_tracker
 
-    return ProcessPoolExecutor(max_workers=count, initializer=_end_with, initargs=(os.getpid(),))
+    resource_tracker.ensure_running()  # its start unblocks Ctrl-C in this thread
+
+    class Processes(ProcessPoolExecutor):  # type: ignore[misc]
+        def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
+            with _ignoring_ctrl_c():
+                future: Future[Any] = super().submit(*arguments, **options)
+            return future
+
+    return Processes(max_workers=count, initializer=_end_with, initargs=(os.getpid(),))
+
+
+@contextmanager
+def _ignoring_ctrl_c() -> Iterator[None]:
+    """Let processes that start inside ignore Ctrl-C.
+
+    A terminal sends it to them, too, but the caller ends them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes and threads inherit it
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with(parent: int) -> None:

@@ -1,4 +1,4 @@
-"""``load_updates``, a participant's ledger by offset."""
+"""``load_updates``, a participant's ledger by time or offset."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow, gap
+from ledgerframes.loaders.ledger_times import find_offsets, require_order, stored_offsets
 from ledgerframes.loaders.sync import Loader, load, require_coverage
 from ledgerframes.network import Network
+from ledgerframes.windows import Time, Window, window
 
 __all__ = ["load_updates"]
 
@@ -85,6 +87,13 @@ class LedgerLoader(Loader[OffsetRange]):
                 batch = gap(self.net, replace(each, stop=min(each.stop, pruned)))
                 self.net.store.commit(LEDGER, batch.extent, {}, final=True, gap=True, source=batch.source)
 
+    def limit_to(self, window: Window) -> None:
+        """Limit the offsets to those of a window."""
+        if self.net.offline:
+            self.offsets = stored_offsets(self.net, self.ledger_filter, window, self.offsets.stop)
+        else:
+            self.offsets = find_offsets(self.reader, window, self.offsets.stop)
+
     def size(self, chunk: OffsetRange) -> float:
         """Return the number of offsets."""
         return chunk.stop - chunk.start
@@ -107,6 +116,9 @@ class LedgerLoader(Loader[OffsetRange]):
 class UpdateOptions(TypedDict, total=False):
     """Keyword arguments of :func:`load_updates`, except ``plan``."""
 
+    since: Time | None
+    until: Time | None
+    during: str | None
     after: int | None
     through: int | None
     parties: Sequence[str] | Literal["any"] | None
@@ -132,6 +144,9 @@ def load_updates(net: Network, *, plan: Literal[True], **options: Unpack[UpdateO
 def load_updates(
     net: Network,
     *,
+    since: Time | None = None,
+    until: Time | None = None,
+    during: str | None = None,
     after: int | None = None,
     through: int | None = None,
     parties: Sequence[str] | Literal["any"] | None = None,
@@ -154,8 +169,14 @@ def load_updates(
     Parameters
     ----------
     net : Network
+    since, until : str, date or datetime, optional
+        Half-open window of record times, UTC; ``until`` defaults to now. By default the whole ledger. The offsets of the window
+        are found by about 50 requests for one update each, and ten minutes on both sides are loaded, too, because
+        [several synchronizers](docs/facts.md#record-times-and-offsets) can differ.
+    during : str, optional
+        A date word instead, such as ``yesterday``.
     after, through : int, optional
-        Offsets with ``after < offset <= through``; by default the whole ledger up to its end now.
+        Offsets with ``after < offset <= through`` instead.
     parties : sequence of str, or "any", optional
         Whose updates; by default those of any party of the participant, which needs the right to read as any.
     templates, interfaces : sequence of str
@@ -186,13 +207,14 @@ def load_updates(
     Raises
     ------
     UsageError
-        If the offsets or filters are invalid.
+        If the window, the offsets or the filters are invalid.
     PrunedOffsetError
         If ``after`` is before the pruning offset; without ``after``, pruned offsets are a gap in ``frames.coverage``.
     StoreError
         If another participant responds than the one in the store, or its ledger was reset.
     CoverageError
-        If the network is offline and the store does not cover the load.
+        If the network is offline and the store does not cover the load, or the order of record times differs so much from that
+        of offsets that updates of the window can be missing.
 
     Notes
     -----
@@ -208,8 +230,13 @@ def load_updates(
     >>> frames.tables
     ('ledger_updates', 'ledger_events', 'ledger_reassignments', 'ledger_topology')
     """
-    if follow and (plan or through is not None or descending or poll_seconds <= 0):
-        raise UsageError("follow=True cannot be combined with plan=, through= or descending=, and needs poll_seconds > 0.")
+    times = window(net.now(), since, until, during) if (since, until, during) != (None, None, None) else None
+    if times and (after, through) != (None, None):
+        raise UsageError("since=, until= and during= cannot be combined with after= or through=. Pass times or offsets.")
+    if follow and (plan or times or through is not None or descending or poll_seconds <= 0):
+        raise UsageError(
+            "follow=True cannot be combined with plan=, a window, through= or descending=, and needs poll_seconds > 0."
+        )
     wanted_format = update_format(
         parties=parties,
         templates=templates,
@@ -229,7 +256,12 @@ def load_updates(
         descending=descending,
         on_bad_item=on_bad_item,
     )
+    if times:
+        ledger.limit_to(times)
     frames = load(ledger, plan=plan, executor=executor, progress=progress)
+    if times and isinstance(frames, Frames):
+        require_order(frames)
+        return frames.between(times.since, times.until)
     if not follow:
         return frames
     ledger.offsets = replace(offsets, stop=_follow_until_interrupted(ledger, poll_seconds))

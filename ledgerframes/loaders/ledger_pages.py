@@ -105,7 +105,7 @@ class OffsetReader:
         descending = self.descending and lists is None  # lists are ascending
         buffer = _UpdateBuffer(rest, descending)
         try:
-            for response, page, tables, bad_items in self._iter_pages(rest, page_size, lists):
+            for response, page, tables, bad_items in self.iter_pages(rest, page_size, lists):
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
@@ -119,7 +119,15 @@ class OffsetReader:
             raise
         yield from buffer.flush()
 
-    def _iter_pages(self, offsets: OffsetRange, page_size: int, lists: UpdateLists | None = None) -> Iterator[DecodedPage]:
+    def iter_tables(self, offsets: OffsetRange, page_size: int) -> Iterator[dict[str, pa.Table]]:
+        """Yield the tables of each page of a range, or of each list without pages."""
+        try:
+            yield from (tables for _, _, tables, _ in self.iter_pages(offsets, page_size))
+        except UnsupportedOperationError as error:  # of the first page
+            lists = lists_instead(self.net.ledger, error)
+            yield from (tables for _, _, tables, _ in self.iter_pages(offsets, page_size, lists))
+
+    def iter_pages(self, offsets: OffsetRange, page_size: int, lists: UpdateLists | None = None) -> Iterator[DecodedPage]:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
         fetch: FetchPage = lists or self.net.ledger.get_updates_page

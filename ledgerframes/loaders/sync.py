@@ -32,6 +32,7 @@ from ledgerframes.loaders.executors import Inline, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
+from ledgerframes.store.small_segments import merge_small_segments
 
 logger = logging.getLogger("ledgerframes")
 
@@ -198,7 +199,8 @@ def _sync_and_read(loader: Loader[Any], executor: Executor | None, progress: boo
     Other processes may drop segments at any time. What they have dropped is fetched again.
     """
     for _ in range(MAX_SYNCS):
-        sync(loader, executor=executor, progress=progress)
+        if sync(loader, executor=executor, progress=progress):
+            merge_small_segments(loader.net.store, loader.dataset)
         with loader.net.store.one_state():
             shortfall = loader.shortfall()
             if not shortfall:
@@ -232,8 +234,8 @@ def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
         )
 
 
-def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool | None = None) -> None:
-    """Fetch and commit what the store does not cover.
+def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool | None = None) -> bool:
+    """Fetch and commit what the store does not cover, and return whether anything was missing.
 
     Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
     them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
@@ -246,6 +248,7 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     loader.finish()
     facts = (loader.net.name, loader.dataset.name, len(chunks), time.monotonic() - start)
     logger.info("load_finished network=%s dataset=%s chunks=%d seconds=%d", *facts)
+    return bool(chunks)
 
 
 def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None, progress: bool | None) -> None:

@@ -29,7 +29,7 @@ FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, an
 
 
 def lists_instead(ledger: Ledger, error: UnsupportedOperationError) -> UpdateLists:
-    """Return the lists of a participant that has no pages, or raise its error if it should have some."""
+    """Return the lists of a participant without pages, or raise its error."""
     if ledger.supports("get_updates_page"):
         raise error
     return UpdateLists(ledger)

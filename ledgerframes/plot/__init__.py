@@ -27,3 +27,7 @@ __all__ += _reconcile.__all__
 __all__ += _state.__all__
 __all__ += _verdict.__all__
 __all__ += _votes.__all__
+
+
+def __dir__() -> list[str]:
+    return __all__

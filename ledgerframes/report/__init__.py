@@ -43,3 +43,7 @@ __all__ = [
     "show_text",
     "write_overview",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,10 +5,12 @@ A notebook runs from top to bottom, offline, on frozen inputs.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,10 +85,11 @@ def run_cells(
 
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
         seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
-        client = NotebookClient(book, kernel_name="python3", timeout=seconds)
+        # A finished notebook has written all its files, so that its process needs no time to end.
+        client = NotebookClient(book, kernel_name="python3", timeout=seconds, shutdown_kernel="immediate")
         _use_current_python(client, Path(socket_dir))
         try:
-            client.execute(env=variables, cwd=str(working_dir))
+            _run_in_thread(client, env=variables, cwd=str(working_dir))
         except CellTimeoutError:
             advice = "Choose a shorter window, or a longer timeout=."
             raise ReportError(f"A cell of {name} took longer than {seconds} seconds. {advice}") from None
@@ -95,6 +98,37 @@ def run_cells(
         except DeadKernelError:
             advice = "It can have run out of memory: choose a shorter window."
             raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}") from None
+
+
+def _run_in_thread(client: NotebookClient, **options: Any) -> None:
+    """Run the cells until their end or Ctrl-C, at which the kernel ends first.
+
+    In the main thread, nbclient would replace the handlers of signals, and end the kernel below the cells that it still runs.
+    """
+    loop = asyncio.new_event_loop()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(loop.run_forever)
+        try:
+            asyncio.run_coroutine_threadsafe(client.async_execute(**options), loop).result()
+        finally:
+            try:
+                asyncio.run_coroutine_threadsafe(_end(client), loop).result()
+            finally:
+                loop.call_soon_threadsafe(loop.stop)
+    loop.close()
+
+
+async def _end(client: NotebookClient) -> None:
+    """End the kernel and then the other tasks.
+
+    The kernel is killed, because an interrupt makes one that starts print a traceback.
+    """
+    if client.km and client.km.provisioner and client.km.has_kernel:
+        await client.km.provisioner.kill()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:

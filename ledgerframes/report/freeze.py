@@ -63,6 +63,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         "headline": measure_headline(rows),
         "days": daily_integers(frames, rows),
         "problems": _problems(frames),
+        "missing_before": [str(window) for window in frames.missing_before],
         "extra_members": sorted(additions.members),
         "new_kinds": sorted(additions.kinds),
     }

@@ -8,9 +8,18 @@ happens) and `cases` (what is planted), then read `history_api` and `bulk_api` (
 Imports go one way: `sandbox`, `app`, the APIs, then `endpoints` and the parts that the APIs show.
 """
 
-from .cases import Planted
-from .faults import Dropped, Faults
-from .sandbox import Sandbox
-from .serve import serve
+try:
+    from .cases import Planted
+    from .faults import Dropped, Faults
+    from .sandbox import Sandbox
+    from .serve import serve
+except ModuleNotFoundError as error:  # of this extra, because the base installation has all others
+    raise ModuleNotFoundError(
+        f"The sandbox requires {error.name}. Install it with: pip install 'ledgerframes[sandbox]'.", name=error.name
+    ) from None
 
 __all__ = ["Dropped", "Faults", "Planted", "Sandbox", "serve"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -70,3 +70,7 @@ __all__ = [
     "wilson",
     "within_window",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.store.catalog_schema import SCHEMA
@@ -76,9 +77,14 @@ class Segment:
         return self.status != "provisional"
 
     @property
+    def row_files(self) -> dict[str, SegmentFile]:
+        """The files of rows, by table, without what is derived from them."""
+        return {table: file for table, file in self.files.items() if table != EVENT_POSITIONS.name}
+
+    @property
     def rows(self) -> int:
         """Rows of all tables together."""
-        return sum(file.rows for file in self.files.values())
+        return sum(file.rows for file in self.row_files.values())
 
     @property
     def bytes(self) -> int:
@@ -135,6 +141,11 @@ class Catalog:
         if len(results) > MAX_RESULTS:
             self._remembered = (None, {})
         return result
+
+    @property
+    def is_in_one_state(self) -> bool:
+        """Whether this thread is in a block of :meth:`one_state`."""
+        return self.path in _connections()
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
@@ -294,12 +305,12 @@ def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: 
     return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files, fingerprint)
 
 
-def add_segment(connection: sqlite3.Connection, segment: Segment) -> None:
-    """Add a segment with its files."""
+def add_segment(connection: sqlite3.Connection, segment: Segment, *, is_compared: bool = True) -> None:
+    """Add a segment with its files, and whether its events were compared with others."""
     row, keys = _row(segment), segment.extent.keys
     connection.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [*row, segment.fingerprint, _checksum(row, keys, segment.files.values())],
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [*row, segment.fingerprint, _checksum(row, keys, segment.files.values()), is_compared],
     )
     connection.executemany(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", [(segment.segment_id, *file) for file in segment.files.values()]
@@ -338,12 +349,13 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment) -> bool:
     """Replace several segments by one if all of them still exist, and return whether they do."""
-    for segment in old:
-        if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
-            return False
+    query = "SELECT compared FROM segments WHERE segment_id = ?"
+    rows = [connection.execute(query, [segment.segment_id]).fetchone() for segment in old]
+    if None in rows:
+        return False
     for segment in old:
         remove_segment(connection, segment.segment_id)
-    add_segment(connection, new)
+    add_segment(connection, new, is_compared=all(compared for (compared,) in rows))
     return True
 
 

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Schema
 
+# Positions of events whose update id has an earlier event, and the position of that one.
+SECOND_VERDICTS = """
+CREATE TABLE second_verdicts (
+    family TEXT NOT NULL,
+    migration_id INTEGER NOT NULL,
+    record_time INTEGER NOT NULL,
+    update_id TEXT NOT NULL,
+    first_migration_id INTEGER NOT NULL,
+    first_record_time INTEGER NOT NULL,
+    PRIMARY KEY (family, migration_id, record_time, update_id)
+);
+CREATE INDEX second_verdicts_by_update ON second_verdicts (family, update_id);
+"""
 TABLES = f"""
 {SEAL_TABLE};
 CREATE TABLE segments (
@@ -17,7 +30,8 @@ CREATE TABLE segments (
     fetched_at INTEGER NOT NULL,
     written_by TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
-    checksum INTEGER
+    checksum INTEGER,
+    compared INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX segments_by_position ON segments (dataset, fingerprint, partition, start);
 CREATE TABLE files (
@@ -45,6 +59,7 @@ CREATE TABLE migrations (
     first INTEGER NOT NULL,
     ended INTEGER
 );
+{SECOND_VERDICTS}
 """
 # Statements that bring a catalog of an older schema to the next one.
 UPGRADES = {
@@ -66,15 +81,23 @@ UPGRADES = {
     DROP INDEX segments_by_position;
     CREATE INDEX segments_by_position ON segments (dataset, fingerprint, partition, start)
     """,
+    4: f"""
+    ALTER TABLE segments ADD COLUMN compared INTEGER NOT NULL DEFAULT 0;
+    {SECOND_VERDICTS}
+    """,
 }
+FACTS = ("SELECT * FROM facts ORDER BY name", "SELECT * FROM migrations ORDER BY migration_id")
 SCHEMA = Schema(
-    4,
+    5,
     TABLES,
     UPGRADES,
     # The checksum of a segment covers its files and ids, so that the seal covers every row.
-    sealed=(
-        "SELECT count(*), sum(checksum) FROM segments HAVING count(*) > 0",
-        "SELECT * FROM facts ORDER BY name",
-        "SELECT * FROM migrations ORDER BY migration_id",
-    ),
+    sealed={
+        4: ("SELECT count(*), sum(checksum) FROM segments HAVING count(*) > 0", *FACTS),
+        5: (
+            "SELECT count(*), sum(checksum), sum(compared) FROM segments HAVING count(*) > 0",
+            "SELECT * FROM second_verdicts ORDER BY family, migration_id, record_time, update_id",
+            *FACTS,
+        ),
+    },
 )

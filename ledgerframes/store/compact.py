@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -97,7 +98,7 @@ def compact(
         before = store.segments(dataset)
         after = {segment.segment_id: segment for segment in before}
         for merge in plan_merges(before, target_bytes, dataset.schema_fingerprint) if dataset.mergeable else []:
-            if merged := merge.merged_segment() if dry_run else _merge(store, dataset, merge):
+            if merged := merge.merged_segment() if dry_run else merge_segments(store, dataset, merge):
                 for segment in merge.segments:
                     del after[segment.segment_id]
                 after[merged.segment_id] = merged
@@ -136,6 +137,15 @@ class Merge:
         self.segments = [first]
         self.extent = first.extent
         self._sizes = _sizes(first)
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment]) -> Merge:
+        """Return the merge of segments of any size that belong together."""
+        merge = cls(segments[0])
+        for segment in segments[1:]:
+            if not merge.try_append(segment, sys.maxsize):
+                raise ValueError(f"{segment.extent} does not follow {merge.extent}")
+        return merge
 
     def try_append(self, segment: Segment, target_bytes: int) -> bool:
         """Append a segment and return True if it is the next one and the sizes allow it."""
@@ -187,7 +197,7 @@ def _sizes(segment: Segment) -> Counter[str]:
 # -- merging --------------------------------------------------------------------------------------------------------
 
 
-def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
+def merge_segments(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
     """Write and commit the merged segment, or return None if another process has changed one."""
     try:
         segment = _write(store.location, dataset, merge)
@@ -210,7 +220,7 @@ def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
 def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:
     oldest = min(segment.fetched_at for segment in merge.segments)
     new = new_segment(dataset, merge.extent, status="final", source=merge.segments[0].source)
-    segment = write_segment_files(location, replace(new, fetched_at=oldest), _iter_parts(location, dataset, merge))
+    segment = write_segment_files(location, dataset, replace(new, fetched_at=oldest), _iter_parts(location, dataset, merge))
     for name, count in sum((_row_counts(segment) for segment in merge.segments), Counter[str]()).items():
         assert segment.files[name].rows == count, f"{count} rows of {name} became {segment.files[name].rows}"
     return segment
@@ -226,7 +236,7 @@ def _iter_parts(location: Location, dataset: Dataset, merge: Merge) -> Iterator[
 
 
 def _row_counts(segment: Segment) -> Counter[str]:
-    return Counter({table: file.rows for table, file in segment.files.items()})
+    return Counter({table: file.rows for table, file in segment.row_files.items()})
 
 
 def _iter_row_groups(location: Location, table: Table, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:

@@ -92,7 +92,7 @@ def _require_table(datasets: Mapping[str, Dataset], identity: Mapping[str, Any],
     A segment of another version stays in the catalog, whether or not this version can read it.
     """
     dataset = datasets.get(identity["dataset"])
-    tables = {each.name: each for each in dataset.all_tables} if dataset else {}
+    tables = {each.name: each for each in dataset.file_tables} if dataset else {}
     is_intact = table in tables and (schema.equals(tables[table].schema) or has_schema(identity["fingerprint"], schema))
     if not is_intact:
         raise _UnusableFileError(OTHER_SCHEMA)

@@ -149,7 +149,7 @@ def _reason(connection: sqlite3.Connection, location: Location, dataset: Dataset
 
 
 def _require_readable(connection: sqlite3.Connection, location: Location, dataset: Dataset, fingerprint: str) -> None:
-    count, tables = len(fingerprint.split("-")), {table.name: table for table in dataset.all_tables}
+    count, tables = len(fingerprint.split("-")), {table.name: table for table in dataset.file_tables}
     if count != len(dataset.tables):  # so that no table looks empty that did not exist
         raise UnmappableError(f"dataset {dataset.name} had {count} tables, and has {len(dataset.tables)}")
     for name in _table_names(connection, dataset, fingerprint):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
@@ -12,8 +12,11 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ledgerframes.datasets import Table
+from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.extents import Extent
 from ledgerframes.store.location import HashingWriter, Location
+from ledgerframes.store.positions import Positions, distinct, positions_of, to_table
 
 ROW_GROUP = 25_000
 MAGIC = b"PAR1"
@@ -24,6 +27,7 @@ COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower, for the same size
 # Most rows have another value, or long runs of one. Dictionaries make these columns, and times, larger and slower to write.
 WITHOUT_DICTIONARY = (
     "update_id",
+    "update_hash",
     "root_event_ids",
     "event_id",
     "parent_event_id",
@@ -48,13 +52,16 @@ class SegmentFile(NamedTuple):
 class SegmentWriter:
     """Writer of the files of one segment, batch by batch.
 
-    A table without rows has no file. The files are not visible until a catalog names them. A ``with`` block deletes partial files
-    on an error. Their name without the suffix is made of numbers, never of text from the network.
+    A table without rows has no file. The positions of the events in `event_tables` are in another file. The files are not
+    visible until a catalog names them. A ``with`` block deletes partial files on an error. Their name without the suffix is made
+    of numbers, never of text from the network.
     """
 
-    def __init__(self, location: Location, name: str) -> None:
+    def __init__(self, location: Location, name: str, event_tables: Sequence[Table] = ()) -> None:
         self._location = location
         self._name = name
+        self._event_tables = {table.name for table in event_tables}
+        self._positions: list[Positions] = []
         self._writers: dict[str, tuple[pq.ParquetWriter, HashingWriter]] = {}
         self._rows: dict[str, int] = {}
         self._stack = ExitStack()
@@ -63,6 +70,8 @@ class SegmentWriter:
         """Append rows in new row groups."""
         for table, rows in tables.items():
             if rows.num_rows:
+                if table in self._event_tables:
+                    self._positions.append(positions_of(rows))
                 if table not in self._writers:
                     self._writers[table] = self._open_writer(table, rows.schema)
                 self._writers[table][0].write_table(rows, row_group_size=ROW_GROUP)
@@ -88,6 +97,7 @@ class SegmentWriter:
 
     def close(self, identity: Mapping[str, object] = MappingProxyType({})) -> dict[str, SegmentFile]:
         """Finish all files, whose identity tells them from others, and return them by table."""
+        self.write({EVENT_POSITIONS.name: to_table(distinct(self._positions))})
         text = json.dumps({**identity, "tables": sorted(self._writers)})
         digest = hashlib.sha256(text.encode()).hexdigest()
         for writer, _ in self._writers.values():

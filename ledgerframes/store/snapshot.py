@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,14 +20,15 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.datasets.bookkeeping import COVERAGE
-from ledgerframes.extents import from_microseconds, microseconds
+from ledgerframes.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
 from ledgerframes.store.older_rows import Rows, wrap_rows
 from ledgerframes.store.older_schemas import UnreadableSegment, is_schema_of, mapping_of
+from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
-from ledgerframes.windows import Window
+from ledgerframes.windows import MICROSECOND, Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
 DISK_FORMAT = ds.ParquetFileFormat(
@@ -32,6 +37,14 @@ DISK_FORMAT = ds.ParquetFileFormat(
 OBJECT_STORE_FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 )
+
+
+class ScanPart(NamedTuple):
+    """Rows of a table, and the filters that they need."""
+
+    rows: Rows
+    is_inside: bool  # the window
+    may_have_second_verdicts: bool
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,10 @@ class StoreSnapshot:
     network : str
     location : Location
     segments : tuple of Segment
+    second_verdicts : Table
+        Migration, record time and update id of all second verdicts of the dataset.
+    missing_before : tuple of MigrationWindow
+        What the store does not have before the window of the snapshot.
     unreadable : tuple of UnreadableSegment
         Segments that belong to them, but that this version cannot read.
     """
@@ -50,12 +67,9 @@ class StoreSnapshot:
     network: str
     location: Location
     segments: tuple[Segment, ...]
+    second_verdicts: pa.Table = field(default_factory=lambda: NO_EVENTS, repr=False)
+    missing_before: tuple[MigrationWindow, ...] = ()
     unreadable: tuple[UnreadableSegment, ...] = ()
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """The location and the segments."""
-        return (str(self.location), *(segment.segment_id for segment in self.segments))
 
     @property
     def is_sorted(self) -> bool:
@@ -65,14 +79,19 @@ class StoreSnapshot:
 
     @property
     def digest(self) -> str:
-        """Digest of the digests of all files, in order, which identifies the rows exactly."""
-        text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.files.items()))
+        """Digest of all files, in order, and of the second verdicts, which identifies the rows."""
+        text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.row_files.items()))
+        text += "".join(f"{event};" for event in self.second_verdicts.to_pylist() if self._may_have(event["record_time"]))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def bytes(self) -> int:
         """Size of the files on disk."""
         return sum(segment.bytes for segment in self.segments)
+
+    def _may_have(self, record_time: datetime) -> bool:
+        """Return whether a segment can have rows of a record time."""
+        return any(_may_overlap(segment, Window(record_time, record_time + MICROSECOND)) for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table, for scans that skip files outside their filter.
@@ -88,22 +107,31 @@ class StoreSnapshot:
             return ds.UnionDataset(spec.schema, datasets)
         return datasets[0] if datasets else ds.dataset(spec.empty_arrow())
 
-    def iter_scans(self, table: str, window: Window | None) -> list[tuple[Rows, bool]]:
-        """Return the rows of one table by runs of segments, and whether each is inside the window.
+    def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
+        """Return the rows of one table by runs of segments.
 
-        Those inside need neither a filter nor partition expressions, which together take a third of the time for small files.
+        Those inside the window need neither a filter nor partition expressions, which together take a third of the time for
+        small files.
         """
         spec = table_spec(table)
+        times = self.second_verdicts["record_time"].cast(pa.int64()).to_numpy()
         near = [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
-        runs = groupby(near, lambda each: (window is not None and _is_inside(each, window), self._conversion(spec, each)))
-        return [
-            (self._rows(spec, list(run), conversion, with_expressions=not inside), inside) for (inside, conversion), run in runs
-        ]
+        parts = []
+        for (conversion, *facts), run in groupby(
+            near,
+            lambda each: (
+                self._conversion(spec, each),
+                window is not None and _is_inside(each, window),
+                _may_have_any(each, times),
+            ),
+        ):
+            parts.append(ScanPart(self._rows(spec, list(run), conversion, with_expressions=not facts[0]), *facts))
+        return parts
 
     def read(self, table: str, columns: Sequence[str], expression: pc.Expression | None = None) -> pa.Table:
         """Read columns of the rows of one table that match an expression, in order."""
         with damage_as_store_error(table, self.location):
-            parts = [read_rows(rows, columns, expression) for rows, _ in self.iter_scans(table, None)]
+            parts = [read_rows(part.rows, columns, expression) for part in self.iter_scans(table, None)]
             return pa.concat_tables(parts) if parts else table_spec(table).empty_arrow().select(list(columns))
 
     def absent_columns(self, table: str) -> frozenset[str]:
@@ -152,7 +180,7 @@ class StoreSnapshot:
 
     def file_digests(self) -> dict[str, str]:
         """Return the SHA-256 of each file by its path below the network's directory."""
-        return {file.path: file.sha256 for segment in self.segments for file in segment.files.values()}
+        return {file.path: file.sha256 for segment in self.segments for file in segment.row_files.values()}
 
 
 def _coverage_row(segment: Segment) -> dict[str, object]:
@@ -175,3 +203,11 @@ def _is_inside(segment: Segment, window: Window) -> bool:
     """Return whether the record times of a segment are all inside the window."""
     times = segment.extent.record_times
     return times is not None and microseconds(window.since) <= times[0] and times[1] <= microseconds(window.until)
+
+
+def _may_have_any(segment: Segment, record_times: npt.NDArray[np.int64]) -> bool:
+    """Return whether a segment can have one of these record times, which are in any order."""
+    times = segment.extent.record_times
+    if times is None or not len(record_times):
+        return len(record_times) > 0
+    return bool(((record_times >= times[0]) & (record_times < times[1])).any())

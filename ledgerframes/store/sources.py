@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 
 import pandas as pd
 import pyarrow as pa
@@ -13,14 +14,17 @@ import pyarrow.dataset as ds
 
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.extents import MigrationWindow
 from ledgerframes.store.location import Location
 from ledgerframes.store.older_schemas import UnreadableSegment
+from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
 from ledgerframes.store.scan import damage_as_store_error, read_rows
-from ledgerframes.store.snapshot import StoreSnapshot
+from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
 from ledgerframes.windows import Window
 
 __all__ = ["FrameSource", "MemoryFrameSource", "first_event_time"]
 
+EVENT_TABLES = ("verdicts", "updates")  # which have a row for each event
 START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)  # the first bulk object starts here
 
 
@@ -34,8 +38,9 @@ class MemoryFrameSource:
     is_sorted: bool = False
     bytes: int = 0
     location: Location | None = None
-    identity: Hashable = None
     digests: Mapping[str, str] = field(default_factory=dict)
+    has_second_verdicts: bool = True  # or each request is there once
+    missing_before: tuple[MigrationWindow, ...] = ()
     unreadable: tuple[UnreadableSegment, ...] = ()
 
     def scan(self, table: str) -> ds.Dataset:
@@ -43,9 +48,17 @@ class MemoryFrameSource:
         rows = self.tables.get(table, table_spec(table).empty_arrow())
         return rows if isinstance(rows, ds.Dataset) else ds.dataset(rows)
 
-    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
+    @cached_property
+    def second_verdicts(self) -> pa.Table:
+        """Migration, record time and update id of all second verdicts."""
+        if not self.has_second_verdicts:
+            return NO_EVENTS
+        rows = [self.scan(table).to_table(columns=EVENT) for table in EVENT_TABLES if table in self.tables]
+        return later_events(rows)
+
+    def iter_scans(self, table: str, window: Window | None) -> Sequence[ScanPart]:
         """Return the rows in one part, whose record times are unknown."""
-        return [(self.scan(table), False)]
+        return [ScanPart(self.scan(table), is_inside=False, may_have_second_verdicts=True)]
 
     def coverage(self) -> pd.DataFrame:
         """Return the coverage passed at construction."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
@@ -37,37 +37,49 @@ class Schema:
     version: int  # as ``PRAGMA user_version``
     tables: str  # statements that create them
     upgrades: Mapping[int, str]  # statements that bring tables of a version to the next one
-    # Queries that return no rows before anything is written. A file without them has no seal.
-    sealed: tuple[str, ...] = ()
+    # By version, queries that return no rows before anything is written. A file without them has no seal.
+    sealed: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def script(self, version: int) -> list[str]:
         """Return the statements for a file of this version, 0 if it has no tables."""
         scripts = [self.upgrades[each] for each in range(version, self.version)] if version else [self.tables]
         return [statement.strip() for script in scripts for statement in script.split(";") if statement.strip()]
 
-    def has_intact_seal(self, connection: sqlite3.Connection) -> bool:
-        """Return whether the rows are those of the last write."""
-        if not self.sealed:
+    def has_intact_seal(self, connection: sqlite3.Connection, version: int | None = None) -> bool:
+        """Return whether the rows of a file of this version are those of the last write."""
+        queries = self._sealed_queries(version)
+        if not queries:
             return True
-        # A file of an earlier version is believed until its first write.
+        # A file of an earlier version without a seal is believed until its first write.
         seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")]
         if not seals:
-            return all(connection.execute(query).fetchone() is None for query in self.sealed)
-        return seals in ([self._digest(connection)], [UNSEALED])
+            return all(connection.execute(query).fetchone() is None for query in queries)
+        return seals in ([_digest(connection, queries)], [UNSEALED])
 
     def seal(self, connection: sqlite3.Connection) -> None:
         """Seal the rows as they are now."""
-        if self.sealed:
-            digest = self._digest(connection)
+        if queries := self._sealed_queries():
+            digest = _digest(connection, queries)
             connection.execute("DELETE FROM seal")
             connection.execute("INSERT INTO seal VALUES (?)", [digest])
 
-    def _digest(self, connection: sqlite3.Connection) -> str:
-        digest = hashlib.blake2b(digest_size=16)
-        for query in (DECLARED_TABLES, *self.sealed):
-            for row in connection.execute(query):
-                digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+    def reseal(self, connection: sqlite3.Connection) -> None:
+        """Seal the rows after an upgrade, if they were sealed before it."""
+        seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")] if self._sealed_queries() else []
+        if seals not in ([], [UNSEALED]):
+            self.seal(connection)
+
+    def _sealed_queries(self, version: int | None = None) -> tuple[str, ...]:
+        return self.sealed.get(self.version if version is None else version, ())
+
+
+def _digest(connection: sqlite3.Connection, queries: Sequence[str]) -> str:
+    """Return a digest of the declared tables and of the rows of these queries."""
+    digest = hashlib.blake2b(digest_size=16)
+    for query in (DECLARED_TABLES, *queries):
+        for row in connection.execute(query):
+            digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -146,9 +158,12 @@ class Database:
         """Create the tables, or bring them to the version of the schema."""
         version = self._version(connection)
         if version < self.schema.version:
+            if not self.schema.has_intact_seal(connection, version):  # so that no damage is sealed
+                raise self.damage_error(BROKEN_SEAL)
             for statement in self.schema.script(version):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {self.schema.version}")
+            self.schema.reseal(connection)
 
     def _require_intact_seal(self, connection: sqlite3.Connection) -> None:
         if not self.schema.has_intact_seal(connection):

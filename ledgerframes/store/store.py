@@ -30,8 +30,16 @@ from ledgerframes.store.older_schemas import (
 )
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.second_verdicts import (
+    UNREADABLE,
+    compare_older_segments,
+    find_second_verdicts,
+    second_verdicts,
+    uncompared_segments,
+)
 from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
+from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window
 
@@ -89,7 +97,7 @@ class Store:
 
     def table_files(self) -> list[FileInfo]:
         """Return the files of tables, whether or not the catalog names them."""
-        tables = {table.name for dataset in self.datasets.values() for table in dataset.all_tables}
+        tables = {table.name for dataset in self.datasets.values() for table in dataset.file_tables}
         files = self.location.iter_files()
         return [file for file in files if file.path.endswith(".parquet") and file.path.partition("/")[0] in tables]
 
@@ -183,7 +191,7 @@ class Store:
         if extent.catalog_range and extent.catalog_range[1] >= extent.catalog_range[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.catalog_range[1:]}")
         status = "gap" if gap else "final" if final else "provisional"
-        return write_segment_files(self.location, new_segment(dataset, extent, status=status, source=source), [tables])
+        return write_segment_files(self.location, dataset, new_segment(dataset, extent, status=status, source=source), [tables])
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
         """Make a segment visible whose files are written, as :meth:`commit` does."""
@@ -218,8 +226,9 @@ class Store:
         else:
             parts = [segment]
         for part in parts:
-            self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
+            retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
             records.add_segment(connection, part)
+            self._find_second_verdicts(connection, dataset, [part, *retained])
         if segment.status == "final":
             self._remove_replaced(connection, dataset, schemas, extent)
         return parts
@@ -232,21 +241,23 @@ class Store:
         """Write a part of a segment as a new segment, because segments never change."""
         filesystem, rows = self.location.filesystem, part.filter()
         tables = {}
-        for name, file in segment.files.items():
+        for name, file in segment.row_files.items():
             with damage_as_store_error(name, self.location):
                 tables[name] = pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
         cut = replace(segment, segment_id=new_segment_id(), extent=part, files={})
-        return write_segment_files(self.location, cut, [tables])
+        return write_segment_files(self.location, dataset, cut, [tables])
 
     def _replace_provisional(
         self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
-    ) -> None:
-        """Remove the provisional rows that the new segment covers and retain the others."""
-        for old in provisional:
-            if new.extent.overlaps(old.extent):
-                for part in old.extent.difference([new.extent]):
-                    records.add_segment(connection, self._cut(dataset, old, part))
-                records.remove_segment(connection, old.segment_id)
+    ) -> list[Segment]:
+        """Remove provisional rows that the new segment covers, and return segments of the others."""
+        replaced = [old for old in provisional if new.extent.overlaps(old.extent)]
+        retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new.extent])]
+        for part in retained:
+            records.add_segment(connection, part)
+        for old in replaced:
+            records.remove_segment(connection, old.segment_id)
+        return retained
 
     def _remove_replaced(self, connection: sqlite3.Connection, dataset: Dataset, schemas: Schemas, extent: Extent) -> None:
         """Remove the segments that this version cannot read and that others now cover."""
@@ -255,10 +266,34 @@ class Store:
             if not old.extent.difference(other.extent for other in present if other.status == "final"):
                 records.remove_segment(connection, old.segment_id)
 
+    # -- second verdicts --------------------------------------------------------------------------------------------
+
+    def _find_second_verdicts(self, connection: sqlite3.Connection, dataset: Dataset, new: Sequence[Segment]) -> None:
+        """Compare the events of segments that a transaction has added with all others."""
+        if dataset.event_tables:
+            ids, extents = [segment.segment_id for segment in new], [segment.extent for segment in new]
+            find_second_verdicts(connection, self.location, self._family(dataset), ids, extents)
+
+    def _family(self, dataset: Dataset) -> list[Dataset]:
+        """Return the datasets with the same events."""
+        return [each for each in self.datasets.values() if each.family == dataset.family]
+
+    def compare_segments(self) -> None:
+        """Find the second verdicts in segments of earlier versions, which were never compared."""
+        datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
+        if self.catalog.is_in_one_state:  # before which they were compared
+            return
+        if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
+            return
+        with self.catalog.write_transaction() as connection:
+            for family in {dataset.family: self._family(dataset) for dataset in datasets}.values():
+                compare_older_segments(connection, self.location, family)
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def one_state(self) -> AbstractContextManager[None]:
         """Let this thread read one state of the store in the block."""
+        self.compare_segments()
         return self.catalog.one_state()
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
@@ -284,16 +319,34 @@ class Store:
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
-        return self.snapshot_of(*self.catalog.read(find_segments, self.location, dataset, overlapping))
+        self.compare_segments()
+        return StoreSnapshot(self.network, self.location, *self.catalog.read(_snapshot, self.location, dataset, overlapping))
 
-    def snapshot_of(self, segments: Sequence[Segment], unreadable: Sequence[UnreadableSegment] = ()) -> StoreSnapshot:
-        """Return a snapshot of these segments only."""
-        return StoreSnapshot(self.network, self.location, tuple(segments), tuple(unreadable))
+    def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
+        """Return a snapshot of these segments of one dataset only."""
+        if not segments:
+            return StoreSnapshot(self.network, self.location, ())
+        dataset = self.datasets[segments[0].dataset]
+        self.compare_segments()
+        return StoreSnapshot(self.network, self.location, tuple(segments), self.catalog.read(second_verdicts, dataset))
 
     def freeze(self, target: Path) -> Store:
         """Copy the catalog, and return a store that can be read until its files are pruned."""
+        self.compare_segments()
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
+
+
+def _snapshot(
+    connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
+) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], tuple[UnreadableSegment, ...]]:
+    """Return segments and second verdicts of a dataset, what is missing before a window, and what cannot be read."""
+    missing: list[MigrationWindow] = []
+    if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
+        before = Window(START_OF_TIME, overlapping.since)
+        missing = plan_missing(before, *with_schemas(connection, location, dataset, records.covered, before, True))
+    segments, unreadable = find_segments(connection, location, dataset, overlapping)
+    return segments, second_verdicts(connection, dataset), tuple(missing), unreadable
 
 
 def new_segment_id() -> str:
@@ -308,9 +361,11 @@ def new_segment(dataset: Dataset, extent: Extent, *, status: str, source: str, s
     return Segment(segment_id, dataset.name, extent, status, source, now, installed_version(), {}, dataset.schema_fingerprint)
 
 
-def write_segment_files(location: Location, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]) -> Segment:
+def write_segment_files(
+    location: Location, dataset: Dataset, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]
+) -> Segment:
     """Write the files of a segment, part by part, and return the segment with them."""
-    with SegmentWriter(location, file_name(segment.extent, segment.segment_id)) as writer:
+    with SegmentWriter(location, file_name(segment.extent, segment.segment_id), dataset.event_tables) as writer:
         for tables in parts:
             writer.write(tables)
         return finish_segment(writer, segment)

@@ -159,7 +159,7 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL
-        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS, SEALED)
+        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS, {SCHEMA_VERSION: SEALED})
         step = "Restore the file from a backup. Without it, an offer could be made twice."
         # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
         self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA", root=directory.parent)

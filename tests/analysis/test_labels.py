@@ -196,3 +196,10 @@ def test_activity_of_a_label_is_that_of_its_parties(build, event):
     row = lf.activity.concentration(frames, labels=BY_ID).iloc[0]
     assert (row["parties"], row["hhi"]) == (2, (1000**2 + 100**2) / 1100**2)
     assert lf.activity.lorenz(frames, labels=BY_ID)["party"].tolist() == ["carol", "people"]
+
+
+def test_one_text_is_not_a_sequence_of_ids() -> None:
+    with pytest.raises(
+        UsageError, match=r"^ids= must be a sequence of ids, got 'bank::1220aa'\. Pass \['bank::1220aa'\] for one\.$"
+    ):
+        lf.labels.short("bank::1220aa")

@@ -6,6 +6,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -330,18 +331,32 @@ def test_notebooks_are_copied_and_never_overwritten(tmp_path: Path) -> None:
     assert (own / "01.ipynb").read_text() == "mine"
 
 
+class Ended(nullcontext[Any]):
+    """JupyterLab, which has ended."""
+
+    def wait(self) -> int:
+        return 0
+
+    terminate = wait
+
+    def __enter__(self) -> Ended:
+        return self
+
+
 def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, started = tmp_path / "shipped", []
     shipped.mkdir()
     (shipped / "01.ipynb").write_text("one")
     monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
     monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
-    monkeypatch.setattr("os.execve", lambda *arguments: started.append(arguments))
+    monkeypatch.setattr(
+        lab.subprocess, "Popen", lambda *arguments, **options: started.append((*arguments, options["env"])) or Ended()
+    )
     directory = tmp_path / "own"
     assert run("lab", "--dir", directory, "--print-dir").out == f"{directory}\n"
     assert started == []
     assert "01.ipynb" in run("lab", "--dir", directory, "--no-browser", "--profile", "live", "--", "--port=8899").out
-    [(_, arguments, environment)] = started
+    [(arguments, environment)] = started
     assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={directory}", "--no-browser", "--port=8899"]
     assert environment["LEDGERFRAMES_PROFILE"] == "live"
 

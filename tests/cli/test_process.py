@@ -5,19 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import shlex
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from faulty_host import Host
-
-from ledgerframes.sandbox import Faults, Sandbox
 
 COMMAND = [sys.executable, "-m", "ledgerframes"]
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
@@ -74,57 +66,6 @@ def test_output_that_cannot_be_written(arguments: list[str], redirection: str, e
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr[: len(message) or None]) == (exit_code, message)
     assert "bug" not in done.stderr
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.mark.loopback
-def test_ctrl_c_while_fetching(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    host.box = Sandbox(events=400, days=1, faults=Faults(latency_seconds=0.4))
-    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "1")
-    with running(["--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]) as syncing:
-        wait_until(lambda: sum(path.endswith("/v0/events") for path in host.paths) > 2)
-        syncing.send_signal(signal.SIGINT)
-        out, err = syncing.communicate(timeout=30)
-    assert (syncing.returncode, out) == (130, "")
-    assert err == "ledgerframes: Interrupted from the keyboard. Committed segments stay in the store.\n"
-
-
-@pytest.mark.loopback
-def test_ctrl_c_while_serving() -> None:
-    port = free_port()
-    with running(["sandbox", "--events", "400", "--days", "1", "--port", str(port)]) as sandbox:
-        wait_until(lambda: listens(port))
-        sandbox.send_signal(signal.SIGINT)
-        sandbox.communicate(timeout=30)
-    assert sandbox.returncode in (0, 130)
-
-
-@contextmanager
-def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A command that is killed at the end, if it still runs."""
-    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if is_true():
-            return
-        time.sleep(0.1)
-    raise AssertionError("waited for a minute")
 
 
 def in_terminal(*arguments: str) -> str:

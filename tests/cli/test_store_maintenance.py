@@ -16,6 +16,7 @@ import ledgerframes as lf
 from ledgerframes.loaders import buffering
 from ledgerframes.network import Network
 from ledgerframes.sandbox.builder import Event
+from ledgerframes.store import small_segments
 
 Run = Callable[..., Any]
 
@@ -27,6 +28,7 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 def net(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
     """A store of several segments."""
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
+    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
     with lf.connect("sandbox", page_size=20) as net:
         lf.load_events(net, **DAY)
         yield net

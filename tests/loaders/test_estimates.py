@@ -43,3 +43,16 @@ def test_offsets_have_estimates_and_ids_have_none(tmp_path: Path) -> None:
     assert pd.isna(plan["minutes"]) and pd.isna(plan["request_rate"]), "the sandbox has no request rate"
     ids = lf.load_events(net, update_ids=["a"], plan=True)
     assert ids["requests"].isna().all()
+
+
+def test_a_migration_that_was_followed_by_another_is_not_counted_again(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=6000, days=10, store=tmp_path)
+    lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    window = {"since": "2026-11-05", "until": "2026-11-08"}
+    plan = lf.load_events(net, **window, plan=True)
+    assert list(plan["migration_id"]) == [3, 4]
+    assert plan["rows"][0] == 0
+    before = sum(segment.rows for segment in net.store.all_segments())
+    lf.load_events(net, **window)
+    loaded = sum(segment.rows for segment in net.store.all_segments()) - before
+    assert 0.7 < plan["rows"].sum() / loaded < 1.3

@@ -16,6 +16,7 @@ from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceUnavailableError
 from ledgerframes.extents import microseconds
 from ledgerframes.loaders import buffering
+from ledgerframes.store import small_segments
 from ledgerframes.windows import Window, instant
 
 Events = list[dict[str, Any]]
@@ -82,6 +83,7 @@ def test_events_at_the_earliest_time_are_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page_size", [3, 4, 5, 7])
 def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 1)  # a segment a page
+    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
     events = [event(number, number // 2) for number in range(21)]
     net = connect(tmp_path, service(events), page_size=page_size)
     lf.load_events(net, **ASKED)

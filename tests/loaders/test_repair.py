@@ -23,6 +23,7 @@ from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.store import small_segments
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import orphan_files, prune
 from ledgerframes.store.verify import verify
@@ -79,6 +80,7 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
 
 def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
+    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
     net = connect(tmp_path, page_size=20)
     expected = fetched_rows(lf.load_events(net, **DAY))
     compact(net.store)

@@ -111,10 +111,10 @@ def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
     assert (segment.status, segment.source, segment.rows) == ("final", "a", 18)
     assert segment.fetched_at == min(each.fetched_at for each in before)
     now = sum(file.bytes for file in segment.files.values())
-    assert done == CompactionResult("events", 3, 1, 6, 2, size, now)
+    assert done == CompactionResult("events", 3, 1, 9, 3, size, now)
     store.save_migrations([Migration(4, 0)])
     assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(9))) == []
-    assert compact(store) == [CompactionResult("events", 1, 1, 2, 2, now, now)]
+    assert compact(store) == [CompactionResult("events", 1, 1, 3, 3, now, now)]
 
 
 def test_unrelated_segments_are_not_merged(tmp_path: Path) -> None:

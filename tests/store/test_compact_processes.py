@@ -15,6 +15,7 @@ from processes import again_and_again, at_work, begin, end, killed_at_random, se
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders import buffering
+from ledgerframes.store import small_segments
 from ledgerframes.store.compact import compact
 
 WORLD: dict[str, Any] = {"events": 1200, "days": 2}
@@ -43,6 +44,7 @@ def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("in_pieces")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buffering, "SEGMENT_BYTES", 30_000)
+        patch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
         net = lf.connect("sandbox", store=store, page_size=20, **WORLD)
         lf.load_events(net, **WHOLE)
     assert len(net.store.segments(EVENTS)) > 50

@@ -173,6 +173,8 @@ def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
 
 
 V1 = """
+DROP TABLE second_verdicts;
+ALTER TABLE segments DROP COLUMN compared;
 DROP TABLE seal;
 ALTER TABLE segments DROP COLUMN checksum;
 ALTER TABLE files DROP COLUMN footer;

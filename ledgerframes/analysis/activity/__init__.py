@@ -9,3 +9,7 @@ from ledgerframes.analysis.activity._weights import recompute, weights
 from ledgerframes.analysis.activity._what_if import what_if
 
 __all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_summary", "rounds", "weights", "what_if"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -74,7 +74,7 @@ LORENZ = declare.Figure(
 def concentration(
     frames: Frames,
     *,
-    of: str = "weight",
+    of: Literal["weight", "burn_bytes", "amount"] = "weight",
     every: str | None = None,
     top: Sequence[int] = TOP,
     labels: pd.DataFrame | None = None,
@@ -125,7 +125,7 @@ def concentration(
 def lorenz(
     frames: Frames,
     *,
-    of: str = "weight",
+    of: Literal["weight", "burn_bytes", "amount"] = "weight",
     labels: pd.DataFrame | None = None,
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -74,7 +74,7 @@ ROUNDS = declare.Figure(
 def rounds(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["party"] | None = None,
     party: str | None = None,
     rounds: pd.DataFrame | None = None,
 ) -> pd.DataFrame:

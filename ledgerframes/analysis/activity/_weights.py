@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -59,7 +61,7 @@ RECOMPUTE = declare.Figure(
 def weights(
     frames: Frames,
     *,
-    by: str | None = "party",
+    by: Literal["party", "label"] | None = "party",
     every: str | None = "round",
     labels: pd.DataFrame | None = None,
     featured: pd.DataFrame | None = None,

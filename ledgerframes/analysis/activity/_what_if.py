@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ def what_if(
     featured: pd.DataFrame | None = None,
     factors: Mapping[str, object] | None = None,
     merge_views: str | Iterable[tuple[str, str]] | None = None,
-    confirmers: str = "quorums",
+    confirmers: Literal["quorums", "informees"] = "quorums",
     every: str | None = None,
     rights: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,

@@ -39,3 +39,7 @@ __all__ = [
     "statement",
     "wasted",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,9 @@ BUDGET = declare.Figure(
 
 
 @BUDGET.document
-def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: str = "p95") -> pd.DataFrame:
+def budget(
+    frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: Literal["median", "p90", "p95", "p99", "max"] = "p95"
+) -> pd.DataFrame:
     """Return the cost of kinds of request next to what they may cost.
 
     Parameters
@@ -81,7 +83,9 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
     return BUDGET.build(frames, columns)
 
 
-def assert_budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: str = "p95") -> None:
+def assert_budget(
+    frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: Literal["median", "p90", "p95", "p99", "max"] = "p95"
+) -> None:
     """Raise an AssertionError unless every kind of request is within its budget.
 
     Parameters

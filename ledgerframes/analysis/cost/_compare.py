@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -94,7 +94,7 @@ def compare(
     before: Frames,
     after: Frames,
     *,
-    by: str = "template",
+    by: Literal["template", "version"] = "template",
     min_requests: int | None = None,
     price: TrafficPrice | None = None,
     rate: NetworkRate | None = None,

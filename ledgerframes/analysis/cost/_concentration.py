@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,9 @@ CONCENTRATION = declare.Figure(
 
 
 @CONCENTRATION.document
-def concentration(frames: Frames, *, by: str | None = "participant", every: str | None = None) -> pd.DataFrame:
+def concentration(
+    frames: Frames, *, by: Literal["participant", "party", "template"] | None = "participant", every: str | None = None
+) -> pd.DataFrame:
     """Return the concentration of the known cost on its members.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,11 @@ ESTIMATE = declare.Figure(
 
 @ESTIMATE.document
 def estimate(
-    actual: Frames, estimates: pd.DataFrame, *, by: str | None = "template", min_requests: int | None = None
+    actual: Frames,
+    estimates: pd.DataFrame,
+    *,
+    by: Literal["template", "request"] | None = "template",
+    min_requests: int | None = None,
 ) -> pd.DataFrame:
     """Return the actual cost of requests next to the cost that was estimated for them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -47,7 +47,13 @@ OVERHEAD = declare.Figure(
 
 
 @OVERHEAD.document
-def overhead(frames: Frames, *, by: str | None = None, every: str | None = None, min_requests: int | None = None) -> pd.DataFrame:
+def overhead(
+    frames: Frames,
+    *,
+    by: Literal["participant", "template", "view_count"] | None = None,
+    every: str | None = None,
+    min_requests: int | None = None,
+) -> pd.DataFrame:
     """Return the cost of envelopes with views, of those without, and of none.
 
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an

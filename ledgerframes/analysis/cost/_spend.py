@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,7 @@ PERCENTS = {"median": 50, "p95": 95}
 def spend(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["participant", "party", "template", "view", "result", "label", "era"] | None = None,
     every: str | None = None,
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,

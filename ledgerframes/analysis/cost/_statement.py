@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -66,13 +66,13 @@ STATEMENT = declare.Figure(
 def statement(
     frames: Frames,
     *,
-    by: str | None = "party",
+    by: Literal["participant", "party", "label"] | None = "party",
     every: str | None = "1mo",
     price: TrafficPrice | Sequence[TrafficPrice],
     rate: NetworkRate | None = None,
     market: MarketRate | None = None,
     rounding: str = "0.01",
-    split: str | None = None,
+    split: Literal["equal", "first", "whole"] | None = None,
     min_coverage: float = MIN_COVERAGE,
     accept_price: bool = False,
     ledger: Frames | None = None,

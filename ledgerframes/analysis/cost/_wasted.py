@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -45,7 +45,7 @@ LIMITS = ["center", "upper", "is_above", "reason"]
 def wasted(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["participant", "party", "hour"] | None = None,
     every: str | None = "1d",
     history: Frames | pd.DataFrame | None = None,
     accept_survivorship: bool = False,

@@ -7,3 +7,7 @@ from ledgerframes.analysis.economy._rounds import burn_mint, rounds
 from ledgerframes.analysis.economy._shares import leaderboard, reward_split
 
 __all__ = ["burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,13 @@ NAMES = declare.Figure(
 
 
 @PURCHASES.document
-def purchases(frames: Frames, *, by: str | None = None, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
+def purchases(
+    frames: Frames,
+    *,
+    by: Literal["buyer", "member_id", "for_whom"] | None = None,
+    every: str | None = None,
+    base: Snapshot | None = None,
+) -> pd.DataFrame:
     """Return who bought traffic for whom, and at which price.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -80,8 +80,8 @@ SPLIT = declare.Figure(
 def leaderboard(
     frames: Frames,
     *,
-    of: str = "issued",
-    by: str = "provider",
+    of: Literal["issued", "minted", "bytes_bought", "burned"] = "issued",
+    by: Literal["provider", "validator"] = "provider",
     every: str | None = "1mo",
     top: int = 50,
     base: Snapshot | None = None,

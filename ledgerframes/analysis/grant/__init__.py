@@ -6,3 +6,7 @@ from ledgerframes.analysis.grant._evidence import evidence, evidence_totals
 from ledgerframes.analysis.grant._folder import verify
 
 __all__ = ["evidence", "evidence_totals", "verify"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -28,3 +28,7 @@ __all__ = [
     "reward_tree",
     "supply",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

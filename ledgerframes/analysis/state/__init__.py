@@ -33,6 +33,11 @@ from ledgerframes.windows import Time, instant
 
 __all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 USD_PER_MB = "USD per MB"
 FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
 UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")

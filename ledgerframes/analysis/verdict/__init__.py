@@ -18,3 +18,7 @@ from ledgerframes.analysis.verdict._rejections import rejections
 from ledgerframes.analysis.verdict._waited_for import waited_for
 
 __all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections", "waited_for"]
+
+
+def __dir__() -> list[str]:
+    return __all__

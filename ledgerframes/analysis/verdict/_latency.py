@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
@@ -81,7 +83,8 @@ OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_h
 def latency(
     frames: Frames,
     *,
-    by: str | None = None,
+    by: Literal["participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"]
+    | None = None,
     every: str | None = None,
     eras: pd.DataFrame | None = None,
     min_requests: int | None = None,
@@ -97,7 +100,7 @@ def latency(
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True
     >>> hours = lf.verdict.latency(day, every="1h", min_requests=5)
-    >>> hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all()
+    >>> bool(hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all())
     True
     """
     keys = LATENCY.check(frames, by).key_names

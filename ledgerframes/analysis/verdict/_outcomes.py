@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -77,7 +77,11 @@ OUTCOMES = declare.Figure(
 
 @OUTCOMES.document
 def outcomes(
-    frames: Frames, *, by: str | None = None, every: str | None = None, accept_survivorship: bool = False
+    frames: Frames,
+    *,
+    by: Literal["participant", "party", "hour", "weekday_hour", "day", "views", "size"] | None = None,
+    every: str | None = None,
+    accept_survivorship: bool = False,
 ) -> pd.DataFrame:
     """Return accepted and rejected requests, with the rejection rate and its interval.
 

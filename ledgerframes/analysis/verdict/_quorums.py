@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 
@@ -32,7 +34,7 @@ QUORUMS = declare.Figure(
 
 
 @QUORUMS.document
-def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = None, every: str | None = None) -> pd.DataFrame:
     """Return the parties that confirm together, and the number of confirmations needed.
 
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -78,7 +78,7 @@ WAITED_FOR = declare.Figure(
 def waited_for(
     frames: Frames,
     *,
-    by: str | None = "party",
+    by: Literal["party", "participant"] | None = "party",
     hosting: pd.DataFrame | None = None,
     accept_survivorship: bool = False,
     min_requests: int | None = None,

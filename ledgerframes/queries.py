@@ -23,7 +23,7 @@ from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.extras import extra_for
-from ledgerframes.row_filters import RowFilter, SecondVerdicts
+from ledgerframes.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import damaged_file_error
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
@@ -181,8 +181,9 @@ class _Views:
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
-        rows, dropped = snapshot.scan(table.name), SecondVerdicts(snapshot, RowFilter(time_window)).expression(table)
-        relation = self._connection.from_arrow(rows if dropped is None else rows.filter(~dropped))
+        rows = snapshot.scan(table.name)
+        each_once = RowFilter(second_verdicts=snapshot.second_verdicts).expression(table)
+        relation = self._connection.from_arrow(rows if each_once is None else rows.filter(each_once))
         if time_window is None:
             return relation
         since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))

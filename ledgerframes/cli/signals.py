@@ -1,0 +1,90 @@
+"""Ctrl-C and other signals, which end a command with one line and an exit code.
+
+The first signal raises KeyboardInterrupt, so that everything cleans up as after Ctrl-C. Whatever comes of it, such as an error
+of a library that was interrupted, the signal is why the command ended. A later one ends the process at once: what is committed
+stays, and the processes of a command end with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+STAYS = "Committed segments stay in the store."
+# The exit code that a shell shows for a process that ends with the signal, and the message.
+ENDINGS = {
+    "SIGINT": (130, f"Interrupted from the keyboard. {STAYS}"),
+    "SIGTERM": (143, f"Terminated. {STAYS}"),
+    "SIGHUP": (129, f"The terminal was closed. {STAYS}"),
+}
+# A terminal or `timeout` can send a signal to the process and to its group.
+SECONDS_OF_ONE_SIGNAL = 1.0
+
+
+class Signals:
+    """The signal that this process received, if any."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.has_output = False  # a second JSON document would make the output unreadable
+        self._is_running, self._time = False, 0.0
+
+    def end_command(self, run: Callable[[], int]) -> int:
+        """Run the command of this process until its end or a signal, and return the exit code."""
+        try:
+            self._is_running = True
+            atexit.register(_leave_to_the_system)
+            _handle(self._receive)
+            code = run()
+            self._is_running = False
+        except KeyboardInterrupt:
+            self._is_running = False
+        return self._report() if self.name else code
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        is_first, now = not self.name, time.monotonic()
+        if is_first:
+            self.name, self._time = signal.Signals(number).name, now
+            if self._is_running:
+                raise KeyboardInterrupt
+        if is_first or now - self._time > SECONDS_OF_ONE_SIGNAL:
+            os._exit(self._report())
+
+    def _report(self) -> int:
+        """Write why the command ended, and return the exit code."""
+        code, message = ENDINGS[self.name]
+        with suppress(OSError, ValueError, AttributeError):  # streams that are closed
+            if "--json" in sys.argv and not self.has_output:
+                document = {"error": "Interrupted", "message": message, "exit_code": code}
+                sys.stdout.write(json.dumps(document, indent=2) + "\n")
+            sys.stdout.flush()
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(f"ledgerframes: {message}\n")
+            sys.stderr.flush()
+        return code
+
+
+def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for name in ENDINGS:
+        number = getattr(signal, name, None)  # Windows has fewer
+        if number and signal.getsignal(number) is not signal.SIG_IGN:  # as for a command in the background
+            signal.signal(number, handler)
+
+
+def _leave_to_the_system() -> None:
+    """Let signals end the process at once.
+
+    Python has run all its code by then, and would not notice them.
+    """
+    _handle(signal.SIG_DFL)
+
+
+SIGNALS = Signals()
+end_on_signals = SIGNALS.end_command

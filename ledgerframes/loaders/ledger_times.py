@@ -1,0 +1,103 @@
+"""Offsets of a participant's ledger by record time, for which its API has no operation.
+
+On one synchronizer, record times ascend with offsets, so that a few pages of one update each find the offset of a time. Between
+several synchronizers, the order can differ a little (docs/facts.md#record-times-and-offsets).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.datasets.registry import LEDGER
+from ledgerframes.errors import CoverageError
+from ledgerframes.extents import OffsetRange
+from ledgerframes.frames import Frames
+from ledgerframes.loaders.ledger_filter import LedgerFilter, pruned_through
+from ledgerframes.loaders.ledger_pages import OffsetReader
+from ledgerframes.network import Network
+from ledgerframes.windows import Window, iso
+
+MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates whose order by time is not that of their offsets
+
+
+def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
+    """Return the offsets of a window in a ledger that ends at an offset.
+
+    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store
+    shows later that it has the whole window. If there is none before, it begins at 0, so that what the participant has pruned is
+    named as a gap.
+    """
+    pruned = pruned_through(reader.net)
+    earlier, _ = _neighbors(reader, window.since - MARGIN, pruned, end)
+    _, later = _neighbors(reader, window.until + MARGIN, earlier or pruned, end)
+    return reader.ledger_filter.offset_range(earlier - 1 if earlier else 0, later or end)
+
+
+def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -> tuple[int | None, int | None]:
+    """Return the offsets of the last update before a time and of the next one.
+
+    Each is None if a range of offsets has no such update.
+    """
+    earlier = later = None
+    while after < through:
+        middle = (after + through) // 2
+        update = _next_update(reader, middle, through)
+        if update is None:
+            through = middle
+        elif update[1] < time:
+            earlier = after = update[0]
+        else:
+            later, through = update[0], middle
+    return earlier, later
+
+
+def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, datetime] | None:
+    """Return offset and record time of the first update in a range of offsets.
+
+    Updates that cannot be decoded do not count.
+    """
+    if after < through:
+        for tables in reader.iter_tables(reader.ledger_filter.offset_range(after, through), 1):
+            for row in tables["ledger_updates"].select(["offset", "record_time"]).to_pylist():
+                return row["offset"], row["record_time"]
+    return None
+
+
+def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, end: int) -> OffsetRange:
+    """Return the offsets of a window in the store, which ends at an offset.
+
+    Raises
+    ------
+    CoverageError
+        If the store has no update at or after the end of the window, so that more of the window can be missing.
+    """
+    snapshot = net.store.snapshot(LEDGER, ledger_filter.offset_range(0, end))
+    rows = Frames(snapshot, ["ledger_updates"], offsets=(0, end)).scan("ledger_updates").to_table(["offset", "record_time"])
+    offsets, times = rows["offset"], rows["record_time"]
+    later = offsets.filter(pc.greater_equal(times, pa.scalar(window.until + MARGIN, times.type)))
+    if not len(later):
+        raise CoverageError(
+            f"{net.name} is offline, and the store has no update {MARGIN} after {iso(window.until)}, which would show that the "
+            "window is complete. Choose an earlier until=, or reconnect without offline=True.",
+            missing=(str(window),),
+        )
+    earlier = offsets.filter(pc.less(times, pa.scalar(window.since - MARGIN, times.type)))
+    after = pc.max(earlier).as_py() or 0
+    return ledger_filter.offset_range(after, max(after, pc.min(later).as_py() - 1))
+
+
+def require_order(frames: Frames) -> None:
+    """Raise CoverageError if updates of a window can lie outside its offsets.
+
+    They can if the order of record times differs too much from that of offsets.
+    """
+    times = frames.scan("ledger_updates").to_table(["offset", "record_time"]).sort_by("offset")["record_time"].cast(pa.int64())
+    delay = pc.max(pc.subtract(pc.cumulative_max(times), times)).as_py() if len(times) else 0
+    if timedelta(microseconds=delay) > MARGIN:
+        raise CoverageError(
+            f"Record times of {frames.network} differ from the order of offsets by {timedelta(microseconds=delay)}, "
+            "so that updates of the window can be missing. Pass after= and through= instead of times.",
+        )

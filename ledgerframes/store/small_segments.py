@@ -1,0 +1,69 @@
+"""Merges of small neighbors after a sync, so that many small syncs read like one.
+
+A merge takes at least five neighbors of which none has more than half of all rows. So each row that is written again is in a
+segment at least twice as large, which happens a limited number of times, and at most a few segments of each size are left. The
+segments of a day are merged once more when the day is complete.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.errors import IntegrityError, StoreError
+from ledgerframes.extents import MigrationWindow
+from ledgerframes.store.catalog import Segment
+from ledgerframes.store.compact import Merge, merge_segments, plan_merges
+from ledgerframes.store.store import Store
+
+logger = logging.getLogger("ledgerframes")
+
+MIN_COUNT = 5  # a load of one window adds four segments, which are not worth a second write
+SMALL_BYTES = 8_000_000  # of the largest file of a merged segment: larger ones read as fast
+DAY = 86_400_000_000  # microseconds
+
+
+def merge_small_segments(store: Store, dataset: Dataset) -> None:
+    """Merge the small segments of a dataset where that is worth a second write.
+
+    The rows stay the same, and the merged files stay on the disk, as for :func:`ledgerframes.store.compact.compact`. Segments of
+    which a file is damaged or lost stay as they are.
+    """
+    if not dataset.mergeable:
+        return
+    for merge in plan_small_merges(store.segments(dataset), dataset.schema_fingerprint):
+        try:
+            merge_segments(store, dataset, merge)
+        except (IntegrityError, StoreError) as error:
+            logger.warning("segments_not_merged dataset=%s extent=%s error=%s", dataset.name, merge.extent, error)
+
+
+def plan_small_merges(segments: Sequence[Segment], fingerprint: str) -> list[Merge]:
+    """Plan what to merge among the segments of a dataset, which come in order."""
+    return [
+        Merge.of(part) for merge in plan_merges(segments, SMALL_BYTES, fingerprint) for part in _parts_to_merge(merge.segments)
+    ]
+
+
+def _parts_to_merge(segments: Sequence[Segment]) -> list[Sequence[Segment]]:
+    """Return the parts of neighbors that are worth a second write.
+
+    Where one has more than half of the rows, the parts are to its left and right.
+    """
+    if len(segments) < MIN_COUNT:
+        return []
+    sizes = [max(segment.rows, 1) for segment in segments]
+    if 2 * max(sizes) <= sum(sizes) or _is_whole_day(segments):
+        return [segments]
+    largest = sizes.index(max(sizes))
+    return [*_parts_to_merge(segments[:largest]), *_parts_to_merge(segments[largest + 1 :])]
+
+
+def _is_whole_day(segments: Sequence[Segment]) -> bool:
+    """Return whether windows cover the UTC day of their start."""
+    first, last = segments[0].extent, segments[-1].extent
+    if not isinstance(first, MigrationWindow) or not isinstance(last, MigrationWindow):
+        return False
+    midnight = last.start // DAY * DAY
+    return first.start <= midnight and last.stop >= midnight + DAY

@@ -1,0 +1,200 @@
+"""Ctrl-C and SIGTERM end every command with one line and its exit code, and the next run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from equality import assert_equal, every_table
+from faulty_host import Host
+
+import ledgerframes as lf
+from ledgerframes.sandbox import Faults, Sandbox
+
+COMMAND = [sys.executable, "-m", "ledgerframes"]
+MESSAGES = {
+    signal.SIGINT: (130, "Interrupted from the keyboard."),
+    signal.SIGTERM: (143, "Terminated."),
+    signal.SIGHUP: (129, "The terminal was closed."),
+}
+DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
+REPORT = ("report", "run", "verdicts", "--during", "2026-11-08")
+
+Send = Callable[[int, int], None]
+
+
+@pytest.fixture(autouse=True)
+def small_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the package importable, which may not be installed, and have signals, which a background job ignores."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("LEDGERFRAMES_EVENTS", "400")
+    monkeypatch.setenv("LEDGERFRAMES_DAYS", "1")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command in a process group of its own, which is killed at the end if it still runs."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, *arguments], **pipes, text=True, start_new_session=True) as process:  # type: ignore[call-overload]
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until(is_true: Callable[[], object]) -> None:
+    for _ in range(1200):
+        if is_true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("waited for a minute")
+
+
+def ends(process: subprocess.Popen[str], number: signal.Signals, send: Send = os.kill) -> str:
+    """Send a signal, expect that the command ends with one line and its exit code, and return its output."""
+    assert process.poll() is None
+    send(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    code, message = MESSAGES[number]
+    assert (process.returncode, err) == (code, f"ledgerframes: {message} Committed segments stay in the store.\n")
+    return out
+
+
+def children(process: subprocess.Popen[str], name: str) -> list[int]:
+    """Return the ids of the child processes of a command whose command line has a name."""
+    listed = subprocess.run(["pgrep", "-P", str(process.pid), "-f", name], capture_output=True, text=True)
+    return [int(number) for number in listed.stdout.split()]
+
+
+def wait_for_kernel(process: subprocess.Popen[str]) -> int:
+    """Wait until the notebook of a report has a process, and return its id."""
+    wait_until(lambda: children(process, "ipykernel_launcher"))
+    return children(process, "ipykernel_launcher")[0]
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize("number", MESSAGES)
+def test_a_signal_while_modules_are_imported(number: signal.Signals) -> None:
+    with running("doctor") as process:
+        wait_until(lambda: "pandas" in Path(f"/proc/{process.pid}/maps").read_text())
+        assert ends(process, number) == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "send", "seconds"),
+    [
+        (signal.SIGTERM, os.killpg, 0.0),
+        (signal.SIGTERM, os.kill, 0.8),
+        (signal.SIGINT, os.killpg, 1.5),
+        (signal.SIGINT, os.kill, 2.5),
+    ],
+)
+def test_a_signal_while_the_notebook_of_a_report_runs(number: signal.Signals, send: Send, seconds: float, tmp_path: Path) -> None:
+    with running(*REPORT) as process:
+        kernel = wait_for_kernel(process)
+        time.sleep(seconds)
+        assert ends(process, number, send) == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(kernel, 0)
+    done = subprocess.run([*COMMAND, *REPORT, "--quiet"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip()).is_file()
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.box = Sandbox(events=400, days=1, faults=Faults(latency_seconds=0.4))
+    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "1")
+    with running("--profile", "live", "sync", "events", *DAY) as process:
+        wait_until(lambda: sum(path.endswith("/v0/events") for path in host.paths) > 2)
+        assert ends(process, number) == ""
+
+
+@pytest.mark.parametrize(("number", "seconds"), [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.5), (signal.SIGINT, 1.0)])
+def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: float, tmp_path: Path) -> None:
+    load = ("sync", "events", *DAY, "--workers", "2")
+    with running(*load) as process:
+        wait_until(lambda: children(process, "popen_loky"))
+        time.sleep(seconds)
+        assert ends(process, number, os.killpg) == ""
+    done = subprocess.run([*COMMAND, *load, "--quiet"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    window = {"since": DAY[1], "until": DAY[3]}
+    at_once = lf.load_events(lf.connect("sandbox", store=tmp_path / "other"), **window)
+    assert_equal(every_table(lf.load_events(lf.connect("sandbox", offline=True), **window)), every_table(at_once))
+
+
+@pytest.mark.parametrize("command", ["compact", "verify", "rebuild"])
+def test_a_signal_during_maintenance(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")
+    before = every_table(events)
+    for seconds in (0.3, 1.0, 1.5):
+        with running("store", command) as process:
+            time.sleep(seconds)
+            if process.poll() is None:
+                ends(process, signal.SIGTERM)
+    assert subprocess.run([*COMMAND, "store", "verify"], capture_output=True).returncode == 0
+    assert_equal(every_table(lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")), before)
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("number", MESSAGES)
+def test_a_signal_while_serving(number: signal.Signals) -> None:
+    port = free_port()
+    with running("sandbox", "--port", str(port), "--json") as process:
+        wait_until(lambda: listens(port))
+        assert json.loads(ends(process, number))["name"]  # one document, although the command ends with an error
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)])
+def test_a_signal_ends_jupyterlab(number: signal.Signals, send: Send, tmp_path: Path) -> None:
+    port = free_port()
+    options = (f"--port={port}", "--allow-root", "--ServerApp.log_level=50")
+    with running("lab", "--no-browser", "--quiet", "--dir", str(tmp_path / "own"), "--", *options) as process:
+        wait_until(lambda: listens(port))
+        send(process.pid, number)
+        _, err = process.communicate(timeout=60)
+    code, message = MESSAGES[number]
+    assert (process.returncode, err.splitlines()[-1].partition(" Comm")[0]) == (code, f"ledgerframes: {message}")
+    assert "Traceback" not in err
+    assert not listens(port)
+
+
+def test_a_signal_with_json() -> None:
+    with running(*REPORT, "--json") as process:
+        wait_for_kernel(process)
+        document = json.loads(ends(process, signal.SIGTERM))
+    assert (document["error"], document["exit_code"]) == ("Interrupted", 143)
+
+
+def test_a_command_in_the_background_of_a_script_ignores_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does for such a command
+    with running("doctor") as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")

@@ -1,0 +1,119 @@
+"""What type checkers accept and refuse: the closed sets of arguments are those that the figures declare."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis.activity import _concentration, _what_if
+from ledgerframes.analysis.cost import _budget, _statement
+from ledgerframes.analysis.economy import _shares
+
+CALLS = """\
+import pandas as pd
+
+import ledgerframes as lf
+
+net = lf.connect("sandbox")
+frames = lf.load_events(net, during="yesterday")
+spend: pd.DataFrame = lf.cost.spend(frames, by="participant", every="1h")
+updates: lf.Frames = lf.load_updates(net, since="2026-11-08", shape="acs_delta")
+"""
+MISTAKES = [
+    'lf.cost.spend(frames, by="participnt")',
+    'lf.verdict.outcomes(frames, by="template")',
+    'lf.economy.leaderboard(frames, of="isued")',
+    'lf.load_updates(net, shape="acs")',
+    'lf.load_events(net, during="yesterday", on_bad_item="ignore")',
+    "lf.load_evnts(net)",
+    "lf.cost.spnd(frames)",
+    "frames.trafic",
+]
+for name in (each.partition(".")[0] for each in FIGURES):
+    getattr(lf, name)  # which declares its figures
+
+
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.by])
+def test_by_has_the_groupings_that_the_figure_declares(name: str) -> None:
+    module, function = name.split(".")
+    hints = get_type_hints(inspect.unwrap(getattr(getattr(lf, module), function)))["by"]
+    literals = [hints, *get_args(hints)]
+    [values] = [get_args(each) for each in literals if get_origin(each) is Literal]
+    assert values == tuple(FIGURES[name].by)
+    assert (type(None) in get_args(hints)) is not FIGURES[name].is_grouped
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "values"),
+    [
+        (lf.activity.concentration, "of", _concentration.OF),
+        (lf.activity.lorenz, "of", _concentration.OF),
+        (lf.activity.what_if, "confirmers", _what_if.CONFIRMERS),
+        (lf.cost.budget, "statistic", _budget.STATISTICS),
+        (lf.cost.assert_budget, "statistic", _budget.STATISTICS),
+        (lf.cost.statement, "split", _statement.SPLITS),
+        (lf.decimals.multiply, "rounding", lf.decimals.ROUNDINGS),
+        (lf.decimals.divide, "rounding", lf.decimals.ROUNDINGS),
+        (lf.economy.leaderboard, "of", _shares.RANKINGS),
+    ],
+)
+def test_other_closed_sets_are_those_that_are_checked(
+    function: Callable[..., object], argument: str, values: Collection[str]
+) -> None:
+    hint = get_type_hints(inspect.unwrap(function))[argument]
+    assert set(values) == {value for each in (hint, *get_args(hint)) if get_origin(each) is Literal for value in get_args(each)}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("types") / "calls.py"
+    path.write_text(CALLS + "".join(f"{line}\n" for line in MISTAKES))
+    return path
+
+
+def test_mypy_refuses_each_mistake(file: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--output=json",
+        "--config-file=",
+        "--cache-dir",
+        str(file.parent),
+        str(file),
+    ]
+    shown = subprocess.run(command, capture_output=True, text=True).stdout
+    errors = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
+    assert {each["line"] for each in errors if each["severity"] == "error"} == lines_of_mistakes()
+
+
+def test_pyright_refuses_each_mistake(file: Path) -> None:
+    (file.parent / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard"}))
+    command = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        "--project",
+        str(file.parent),
+    ]
+    shown = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+    errors = [each for each in shown["generalDiagnostics"] if each["severity"] == "error"]
+    assert {each["range"]["start"]["line"] + 1 for each in errors} == lines_of_mistakes()
+
+
+def lines_of_mistakes() -> set[int]:
+    first = len(CALLS.splitlines()) + 1
+    return set(range(first, first + len(MISTAKES)))
