@@ -145,7 +145,7 @@ class Frames:
 
     @property
     def coverage(self) -> pd.DataFrame:
-        """The segments that the rows are from, sorted by migration and time, as the table ``coverage``."""
+        """The segments of the rows, sorted by migration and time, as the table ``coverage``."""
         covered = self._source.coverage()
         window = self.window
         if window is None or covered.empty:

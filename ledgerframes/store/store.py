@@ -340,7 +340,7 @@ class Store:
 def _snapshot(
     connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
 ) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], tuple[UnreadableSegment, ...]]:
-    """Return segments, second verdicts, what is missing before a window, and what is unreadable."""
+    """Return segments, second verdicts, what is missing before, and what is unreadable."""
     missing: list[MigrationWindow] = []
     if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
         before = Window(START_OF_TIME, overlapping.since)
