@@ -160,7 +160,7 @@ def _add(net: Network, segments: list[Segment]) -> None:
     """All in one transaction: this is not what is measured."""
     with net.store.catalog.write_transaction() as connection:
         for segment in segments:
-            records.add_segment(connection, segment, EVENTS.schema_fingerprint)
+            records.add_segment(connection, segment)
 
 
 def _sample() -> tuple[pa.Table, list[str]]:

@@ -25,6 +25,7 @@ from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
 from ledgerframes.extras import EXTRAS
 from ledgerframes.network import Network, connect
+from ledgerframes.representation import pluralize
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
 from ledgerframes.wallet import Journal
@@ -160,6 +161,11 @@ def _catalog(net: Network) -> Result:
     """Check the file, and the record of each segment."""
     if problems := net.store.catalog.problems():
         return "failed", f"The catalog is damaged: {'; '.join(problems)}.", "Run `ledgerframes store rebuild`."
+    unreadable = [each for dataset in net.store.datasets.values() for each in net.store.unreadable(dataset)]
+    if unreadable:
+        message = f"{pluralize(len(unreadable), 'segment')} of another version, the first is {unreadable[0].name}"
+        step = "Run `ledgerframes store verify --repair` to fetch again what a service still has."
+        return "warning", f"Cannot read {message} ({unreadable[0].reason}).", step
     segments = net.store.all_segments()
     return "ok", f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
 

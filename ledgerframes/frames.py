@@ -89,8 +89,6 @@ class Frames:
         self._filter = RowFilter(window, ids, offsets, is_chosen, source.second_verdicts)
         self._read: dict[str, pd.DataFrame] = {}
 
-    # -- properties -------------------------------------------------------------------------------------------------
-
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the linked tables."""
@@ -136,17 +134,18 @@ class Frames:
         return dict(self._failed)
 
     @property
+    def unreadable(self) -> dict[str, str]:
+        """Segments of other versions that this one cannot read, with the reasons."""
+        return {each.name: each.reason for each in self._source.unreadable}
+
+    @property
     def history_start(self) -> datetime | None:
         """The time of the network's first event, None unless the coverage starts before it."""
         return first_event_time(self._source)
 
     @property
     def coverage(self) -> pd.DataFrame:
-        """The segments that the rows are from, one row per segment, sorted by migration and time.
-
-        Columns are ``migration_id``, ``since``, ``until``, ``after``, ``through``, ``status`` (``final``, ``provisional`` or
-        ``gap``), ``rows`` of all tables together, ``source`` host and ``fetched_at``.
-        """
+        """The segments of the rows, sorted by migration and time, as the table ``coverage``."""
         covered = self._source.coverage()
         window = self.window
         if window is None or covered.empty:

@@ -66,6 +66,8 @@ def frame_facts(frames: Frames, bytes_on_disk: int) -> list[tuple[str, str]]:
     facts.append(("on disk", f"{bytes_on_disk / 1e6:,.1f} MB"))
     if frames.unknown_ids:
         facts.append(("unknown ids", f"{len(frames.unknown_ids):,}"))
+    if frames.unreadable:
+        facts.append(("unreadable", f"{pluralize(len(frames.unreadable), 'segment')} of another version"))
     if frames.failed_objects:
         facts.append(("not read", pluralize(len(frames.failed_objects), "bulk object")))
     return facts

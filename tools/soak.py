@@ -29,6 +29,7 @@ PIECES = {
     "faults": ("reliability/test_fault_matrix.py",),
     "kills": ("reliability/test_crashes.py",),
     "bodies": ("reliability/test_fuzz.py",),
+    "beside": ("reliability/test_loads_beside.py",),
     "damage": ("reliability/test_damaged_files.py",),
     "following": (
         "reliability/test_long_run.py",
@@ -203,6 +204,7 @@ def totals(of: dict[str, Counts]) -> dict[str, int]:
         "bodies tried": sum(row["inputs"] for row in of["fuzz"]),
         "files damaged": sum(row["damages"] for row in of["damage"]),
         "bytes damaged": sum(row["bytes"] for row in of["damage"]),
+        "loads beside prune, repair, recheck and compaction": sum(row["loads"] for row in of["beside"]),
     }
 
 

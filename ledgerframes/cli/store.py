@@ -11,6 +11,7 @@ from ledgerframes.representation import pluralize
 if TYPE_CHECKING:
     from ledgerframes.network import Network
     from ledgerframes.store import Segment
+    from ledgerframes.store.older_schemas import UnreadableSegment
 
 
 def info(context: CommandContext) -> None:
@@ -56,6 +57,7 @@ def describe(net: Network) -> dict[str, Any]:
         "bulk_acs_objects": _count_objects(by_dataset[BULK_ACS.name] + by_dataset[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.max_position(LEDGER) or None,
+        "unreadable": [_describe_unreadable(each) for dataset in DATASETS.values() for each in net.store.unreadable(dataset)],
         "tables": {name: totals for name, totals in tables.items() if totals["rows"]},
         "other_networks": net.store.other_networks(),
     }
@@ -87,6 +89,17 @@ def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
     return windows
 
 
+def _describe_unreadable(each: UnreadableSegment) -> dict[str, Any]:
+    segment = each.segment
+    return {
+        "dataset": segment.dataset,
+        "extent": str(segment.extent),
+        "rows": segment.rows,
+        "written_by": segment.written_by,
+        "reason": each.reason,
+    }
+
+
 def _count_objects(segments: list[Segment]) -> int:
     from ledgerframes.datasets.bulk.extent import ObjectSet
 
@@ -105,7 +118,7 @@ def _count_ids(segments: list[Segment]) -> dict[str, int]:
 
 
 def _format(document: dict[str, Any]) -> str:
-    if not document["segments"]:
+    if not document["segments"] and not document["unreadable"]:
         hint = "The store has no data of this network. Run `ledgerframes sync events --during yesterday` to fetch a day."
         return f"{output.format_pairs(_pairs(document))}\n\n{hint}"
     parts = [output.format_pairs(_pairs(document))]
@@ -124,6 +137,10 @@ def _format(document: dict[str, Any]) -> str:
         parts.append(output.format_table(titles, windows, right=("rows",)))
     sizes = [(name, f"{totals['rows']:,}", output.format_bytes(totals["bytes"])) for name, totals in document["tables"].items()]
     parts.append(output.format_table(("table", "rows", "size"), sizes, right=("rows", "size")))
+    if document["unreadable"]:
+        unreadable = [(each["dataset"], each["extent"], f"{each['rows']:,}", each["reason"]) for each in document["unreadable"]]
+        parts.append(output.format_table(("not readable", "extent", "rows", "reason"), unreadable, right=("rows",)))
+        parts.append("Another version wrote these segments in a schema that this one cannot read. Their rows are in no result.")
     return "\n\n".join(parts)
 
 

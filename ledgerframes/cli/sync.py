@@ -193,6 +193,8 @@ def _fetch(
     start = time.monotonic()
     with _open_executor(workers, dask) as executor:
         frames = load(executor=executor, progress=context.progress, **options)
+    for name, reason in frames.unreadable.items():
+        output.write_error(f"{escape_control(name)} cannot be read: {escape_control(reason)}.")
     return frames, describe_sync(net, frames, time.monotonic() - start)
 
 

@@ -34,6 +34,21 @@ SCALARS = (str, int, datetime)
 
 
 @dataclass(frozen=True)
+class Derivation:
+    """Computation of a column from others, for rows of a version that did not have it.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    function : callable
+        From the values of these columns to those of the derived one.
+    """
+
+    columns: tuple[str, ...]
+    function: Callable[..., pa.Array | pa.ChunkedArray]
+
+
+@dataclass(frozen=True)
 class Column:
     """One column of a table.
 
@@ -54,6 +69,11 @@ class Column:
         Closed set of values, if the column has one.
     from_field : str, optional
         Field of the wire struct that the column copies, if that has another name.
+    former_names : tuple of str, optional
+        Names of the column in earlier versions, by which their rows are read. Scans filter files before they rename columns, so
+        a column by which the store filters rows cannot have any.
+    derivation : Derivation, optional
+        How rows of a version without the column are given its values (default: they are missing).
     """
 
     name: str
@@ -64,6 +84,8 @@ class Column:
     unit: str = ""
     values: tuple[str, ...] = ()
     from_field: str = ""
+    former_names: tuple[str, ...] = ()
+    derivation: Derivation | None = None
 
     def __post_init__(self) -> None:
         if self.type == TIME and not self.unit:
@@ -196,8 +218,7 @@ class Table:
     @functools.cached_property
     def fingerprint(self) -> str:
         """Short digest of names and types, by which files of another version are recognized."""
-        text = ";".join(f"{c.name}:{c.type}:{c.nullable}" for c in self.columns)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return fingerprint([column.arrow_field for column in self.columns])
 
     def empty_arrow(self) -> pa.Table:
         """Return the table without rows, in Arrow."""
@@ -254,6 +275,12 @@ class Table:
         """
         series = {name: _to_series(table.column(name), self[name]) for name in table.column_names}
         return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
+
+
+def fingerprint(fields: Iterable[pa.Field]) -> str:
+    """Return a short digest of the names and types of columns."""
+    text = ";".join(f"{field.name}:{field.type}:{field.nullable}" for field in fields)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _to_series(values: pa.ChunkedArray, column: Column) -> pd.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet, missing_
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError, TransportError
-from ledgerframes.extents import microseconds
+from ledgerframes.extents import Extent, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import BulkFolder
@@ -23,8 +23,6 @@ from ledgerframes.loaders.executors import cores
 from ledgerframes.loaders.sync import Loader, Reader
 from ledgerframes.network import Network
 from ledgerframes.representation import pluralize
-from ledgerframes.store import Segment
-from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
@@ -81,8 +79,21 @@ class BulkLoader(Loader[BulkTask]):
             if self._consecutive_failures >= MAX_FAILURES:
                 raise error
 
-    def frames_of(self, segments: list[Segment], window: Window | None = None) -> Frames:
-        """Return frames of segments."""
+    def shortfall(self) -> Collection[str]:
+        """Return the objects that were read, and are not in the store any more."""
+        stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=True)
+        return [key for key in self.object_keys() if key not in stored_keys and key not in self.failures]
+
+    def object_keys(self) -> list[str]:
+        """Return the keys of the objects that this load has listed."""
+        return [task.object_key for task in self.tasks()]
+
+    def restart(self) -> None:
+        """Forget the failures."""
+        self.failures.clear()
+
+    def frames_of(self, extent: Extent | Window, window: Window | None = None) -> Frames:
+        """Return frames of the segments that overlap a window, or have objects."""
         if self.failures and not self.options.allow_partial:
             raise IntegrityError(
                 f"Cannot read {pluralize(len(self.failures), 'bulk object')}, the first because: "
@@ -90,8 +101,11 @@ class BulkLoader(Loader[BulkTask]):
                 path=next(iter(self.failures)),
                 failures=self.failures,
             )
+        snapshot = self.net.store.snapshot(self.dataset, extent)
+        # The mark of a folder with a provisional object has no rows, and would make all objects of the day provisional.
+        segments = tuple(segment for segment in snapshot.segments if segment.final or segment.files)
         return Frames(
-            self.net.store.snapshot_of(segments),
+            replace(snapshot, segments=segments),
             [table.name for table in self.dataset.tables],
             window=window,
             failed=self.failures,
@@ -100,8 +114,7 @@ class BulkLoader(Loader[BulkTask]):
 
     def frames_of_keys(self, object_keys: Iterable[str]) -> Frames:
         """Return frames of objects that have their own segments."""
-        objects = ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1)
-        return self.frames_of(self.net.store.segments(self.dataset, objects))
+        return self.frames_of(ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1))
 
     def stored_objects(self, *, accept_provisional: bool = False) -> list[ObjectSet]:
         """Return the extents of the final segments of the dataset, or of all."""
@@ -116,6 +129,9 @@ def _plan_row(object_key: str, key: ObjectKey | None) -> Mapping[str, object]:
 class FolderLoader(BulkLoader):
     """Loads whole folders, and commits each that is complete."""
 
+    name: str  # of the window or time
+    _was_stored = False
+
     @abstractmethod
     def list_folders(self) -> list[BulkFolder]:
         """Return the folders, as the network lists them."""
@@ -127,7 +143,19 @@ class FolderLoader(BulkLoader):
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
         """The folders, unless the store contains them."""
-        return [] if self.is_stored() else self.list_folders()
+        self._was_stored = self.is_stored()
+        return [] if self._was_stored else self.list_folders()
+
+    def shortfall(self) -> Collection[str]:
+        """Return the objects of the folders, or all of what the store does not contain any more."""
+        if self.folders or not self._was_stored or self.is_stored():
+            return super().shortfall()
+        return [self.name]
+
+    def restart(self) -> None:
+        """Forget the folders."""
+        super().restart()
+        del self.folders
 
     def tasks(self) -> list[BulkTask]:
         """Return the objects of the folders."""
@@ -143,7 +171,8 @@ class FolderLoader(BulkLoader):
             if object_keys <= stored_keys and folder.name not in (final_keys if is_final else stored_keys):
                 window = microseconds(folder.since), microseconds(folder.until)
                 extent = ObjectSet(frozenset({folder.name}), ANY_MIGRATION, *window)
-                self.net.store.commit(self.dataset, extent, {}, final=is_final, source=self.net.name)
+                # Another process may have dropped an object since.
+                self.net.store.commit_mark(self.dataset, extent, object_keys, final=is_final, source=self.net.name)
 
 
 class BulkWindowLoader(FolderLoader):
@@ -151,7 +180,7 @@ class BulkWindowLoader(FolderLoader):
 
     def __init__(self, net: Network, options: ObjectOptions, window: Window) -> None:
         super().__init__(net, options)
-        self.window = window
+        self.window, self.name = window, str(window)
 
     def list_folders(self) -> list[BulkFolder]:
         """Return the folders that overlap the window."""
@@ -170,9 +199,7 @@ class BulkWindowLoader(FolderLoader):
 
     def frames(self) -> Frames:
         """Return frames of the window."""
-        # The mark of a folder with a provisional object has no rows, and would make all objects of the day provisional.
-        segments = self.net.store.segments(self.dataset, self.window)
-        return self.frames_of([each for each in segments if each.final or each.files], self.window)
+        return self.frames_of(self.window, self.window)
 
 
 class BulkSnapshotLoader(FolderLoader):
@@ -180,7 +207,7 @@ class BulkSnapshotLoader(FolderLoader):
 
     def __init__(self, net: Network, options: ObjectOptions, at: datetime) -> None:
         super().__init__(net, options)
-        self.at = at
+        self.at, self.name = at, iso(at)
 
     def list_folders(self) -> list[BulkFolder]:
         """Return the folder of the snapshot."""
@@ -194,7 +221,7 @@ class BulkSnapshotLoader(FolderLoader):
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the time if no snapshot is stored."""
         if self.net.offline:
-            return {} if self._stored_folder(accept_provisional=accept_provisional) else {iso(self.at): {"since": self.at}}
+            return {} if self._stored_folder(accept_provisional=accept_provisional) else {self.name: {"since": self.at}}
         return super().missing()
 
     def count_text(self, count: int) -> str:
@@ -229,6 +256,10 @@ class BulkKeyLoader(BulkLoader):
         missing = self.missing()
         return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.key in missing])
 
+    def object_keys(self) -> list[str]:
+        """Return the keys."""
+        return [key.key for key in self.keys]
+
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
         stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=accept_provisional)
@@ -252,9 +283,7 @@ class BulkFileLoader(BulkLoader):
         super().__init__(net, options)
         self._tasks = bulk_listing.tasks_by_path(paths, options.kind)
         if not all(task.key for task in self._tasks):  # a file that is not named by its key may be in the store under the key
-            snapshot = net.store.snapshot(self.dataset)
-            with damage_as_store_error(BULK_OBJECTS.name, snapshot.location):
-                rows = snapshot.scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
+            rows = net.store.snapshot(self.dataset).read(BULK_OBJECTS.name, ["object_key", "sha256"])
             keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
             self._tasks = [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in self._tasks]
 

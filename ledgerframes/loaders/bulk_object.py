@@ -223,7 +223,7 @@ class _ObjectReader:
             writer.write({BULK_OBJECTS.name: self._object_row()})
             source = self._local.source
             segment = new_segment(self._dataset, self._extent(), status=self._status, source=source, segment_id=segment_id)
-            return finish_segment(writer, self._dataset, segment)
+            return finish_segment(writer, segment)
 
     def _new_builder(self) -> Builder:
         if self._kind == "acs":

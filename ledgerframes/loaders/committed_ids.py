@@ -6,7 +6,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, EVENTS_BY_ID, LEDGER
-from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.store import Store
 
 # Tables with a row for every committed update, and verdicts whose ids a caller named so.
@@ -29,8 +28,6 @@ def committed_ids(store: Store, update_ids: pa.Array) -> frozenset[str]:
     known: set[str] = set()
     for dataset, table, condition in SOURCES:
         has_id = pc.field("update_id").isin(update_ids)
-        snapshot = store.snapshot(dataset)
-        with damage_as_store_error(table, snapshot.location):
-            rows = read_rows(snapshot.scan(table), ["update_id"], has_id if condition is None else has_id & condition)
+        rows = store.snapshot(dataset).read(table, ["update_id"], has_id if condition is None else has_id & condition)
         known.update(rows["update_id"].to_pylist())
     return frozenset(known)

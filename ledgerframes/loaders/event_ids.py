@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import timedelta
@@ -78,6 +78,10 @@ class EventIdLoader(Loader[Ids]):
         parts = self.net.store.missing_parts(EVENTS_BY_ID, ids, accept_provisional=accept_provisional)
         missing = {update_id for part in parts for update_id in part.keys}
         return {update_id: {"update_id": update_id} for update_id in self.update_ids if update_id in missing}
+
+    def shortfall(self) -> Collection[str]:
+        """Return the missing ids, without those that cannot be stored."""
+        return [each for each in super().shortfall() if each not in self.unknown_ids | self.bad_ids]
 
     def count_text(self, count: int) -> str:
         """Return the number of missing ids."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -54,6 +54,14 @@ class EventLoader(Loader[MigrationWindow]):
             return {str(self.window): {"since": self.window.since, "until": self.window.until}}
         missing = self.net.store.missing(EVENTS, self.window, accept_provisional=accept_provisional)
         return {str(each): each.coverage() for each in missing}
+
+    def shortfall(self) -> Collection[str]:
+        """Return the missing windows, none of a network without events."""
+        return super().shortfall() if self.net.store.migrations() else ()
+
+    def restart(self) -> None:
+        """Forget the open ends."""
+        self._open_ends.clear()
 
     def chunks(self, *, distributed: bool) -> list[MigrationWindow]:
         """Return the missing windows, after looking for new and ended migrations."""

@@ -265,7 +265,7 @@ def load_updates(
     if not follow:
         return frames
     ledger.offsets = replace(offsets, stop=_follow_until_interrupted(ledger, poll_seconds))
-    return ledger.frames()
+    return load(ledger, plan=False, executor=executor, progress=progress)
 
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:

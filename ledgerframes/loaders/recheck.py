@@ -27,7 +27,6 @@ from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
-from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.verify import DamagedFile
 
@@ -178,7 +177,9 @@ def _changes(net: Network, segment: Segment, part: Extent, update_formats: Seque
         return [
             {"dataset": segment.dataset, "extent": str(part), "table": table.name, **change}
             for table in DATASETS[segment.dataset].tables
-            for change in _table_changes(table, _rows(before, table, part), _rows(now, table, part))
+            for change in _table_changes(
+                table, _rows(before, table, part), _rows(now, table, part), OWN_COLUMNS | before.absent_columns(table.name)
+            )
         ]
 
 
@@ -193,20 +194,21 @@ def _loaders(net: Network, segment: Segment, update_formats: Sequence[UpdateForm
 def _rows(snapshot: StoreSnapshot, table: Table, part: Extent) -> list[dict[str, Any]]:
     """Return the rows of a table inside an extent, in the order of the segments."""
     expression = None if isinstance(part, ObjectSet) else part.filter()
-    with damage_as_store_error(table.name, snapshot.location):
-        rows: list[dict[str, Any]] = snapshot.scan(table.name).to_table(filter=expression).to_pylist()
+    rows: list[dict[str, Any]] = snapshot.read(table.name, table.column_names, expression).to_pylist()
     return rows
 
 
-def _table_changes(table: Table, before: list[dict[str, Any]], now: list[dict[str, Any]]) -> Iterator[Change]:
-    """Yield kind, column and number of rows of each difference."""
+def _table_changes(
+    table: Table, before: list[dict[str, Any]], now: list[dict[str, Any]], without: frozenset[str]
+) -> Iterator[Change]:
+    """Yield kind, column and number of rows of each difference, without some columns."""
     old, new = _by_key(table, before), _by_key(table, now)
     for change, count in ((REMOVED, len(old.keys() - new.keys())), (ADDED, len(new.keys() - old.keys()))):
         if count:
             yield {"change": change, "rows": count}
     common = old.keys() & new.keys()
     for column in table.column_names:
-        count = 0 if column in OWN_COLUMNS else sum(old[key][column] != new[key][column] for key in common)
+        count = 0 if column in without else sum(old[key][column] != new[key][column] for key in common)
         if count:
             yield {"change": CHANGED, "column": column, "rows": count}
 

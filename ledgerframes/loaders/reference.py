@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,12 +13,12 @@ import pyarrow as pa
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
-from ledgerframes.errors import DecodeError
+from ledgerframes.errors import CoverageError, DecodeError
 from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.progress import Progress
-from ledgerframes.loaders.sync import plan_frame
+from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
 
 __all__ = ["load_name_rules", "load_price_votes"]
@@ -108,12 +108,20 @@ def _load_observations(
             net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
             bar.advance(1)
             bar.count(rows=rows.num_rows)
-    return _observations(net, dataset)
+    frames = _observations(net, dataset, [Observation.at(now)] if refresh else [])
+    log_unreadable(net, frames)
+    return frames.read(dataset.tables[0].name)
 
 
-def _observations(net: Network, dataset: Dataset) -> pd.DataFrame:
-    table = dataset.tables[0].name
-    return Frames(net.store.snapshot(dataset), [table]).read(table)
+def _observations(net: Network, dataset: Dataset, required: Sequence[Observation] = ()) -> Frames:
+    """Return frames of all observations, which must have those that this load has stored."""
+    snapshot = net.store.snapshot(dataset)
+    if shortfall := {str(each) for each in required} - {str(segment.extent) for segment in snapshot.segments}:
+        raise CoverageError(
+            f"Another process dropped the observation of {net.name} at {min(shortfall)} at once. Load again after it.",
+            missing=tuple(shortfall),
+        )
+    return Frames(snapshot, [dataset.tables[0].name])
 
 
 def _observe_price_votes(net: Network, now: datetime) -> pa.Table:
@@ -121,7 +129,7 @@ def _observe_price_votes(net: Network, now: datetime) -> pa.Table:
 
 
 def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
-    latest = _observations(net, NAME_RULES).tail(1)
+    latest = _observations(net, NAME_RULES).read(NAME_RULES.tables[0].name).tail(1)
     previous = None if latest.empty else latest.iloc[0]
     rules = net.history.name_rules(
         cached_contract_id=None if previous is None else previous["contract_id"],

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -37,6 +37,7 @@ from ledgerframes.store.small_segments import merge_small_segments
 logger = logging.getLogger("ledgerframes")
 
 WATCH_SECONDS = 0.5  # between looks at the waits of worker processes
+MAX_SYNCS = 5  # of one load, while other processes drop what it has fetched
 
 C = TypeVar("C")  # a chunk
 R = TypeVar("R", bound=ExtentRange)
@@ -128,6 +129,13 @@ class Loader(ABC, Generic[C]):
     def frames(self) -> Frames:
         """Return frames of what is stored now."""
 
+    def shortfall(self) -> Collection[str]:
+        """Return by name what a sync has fetched or found, and the store does not cover any more."""
+        return list(self.missing(accept_provisional=True))
+
+    def restart(self) -> None:
+        """Forget what a sync has found out, before the next one."""
+
     def count_text(self, count: int) -> str:
         """Return a number of missing extents with their noun and verb, for messages."""
         return f"{count:,} windows are" if count > 1 else "a window is"
@@ -159,19 +167,57 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     Raises
     ------
     CoverageError
-        If the network is offline and the store does not cover the load.
+        If the network is offline and the store does not cover the load, or other processes keep dropping what it fetches.
     """
     if not isinstance(executor, Executor | None):
         raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
     if plan:
         name = loader.dataset.name
         return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
-    if loader.net.offline and loader.needs_network:
+    frames = _read(loader) if loader.net.offline and loader.needs_network else _sync_and_read(loader, executor, progress)
+    log_unreadable(loader.net, frames)
+    return frames
+
+
+def log_unreadable(net: Network, frames: Frames) -> None:
+    """Log the segments of other versions that are missing in frames."""
+    for name, reason in frames.unreadable.items():
+        logger.warning("segment_unreadable network=%s segment=%s reason=%s", net.name, name, reason)
+
+
+def _read(loader: Loader[Any]) -> Frames:
+    """Return frames of what the store covers, which must be all of the load."""
+    with loader.net.store.one_state():
         names = list(loader.missing(accept_provisional=True))
         require_coverage(loader.net, loader.count_text(len(names)), names)
-    elif sync(loader, executor=executor, progress=progress):
-        merge_small_segments(loader.net.store, loader.dataset)
-    return loader.frames()
+        return loader.frames()
+
+
+def _sync_and_read(loader: Loader[Any], executor: Executor | None, progress: bool | None) -> Frames:
+    """Fetch what is missing, and return frames of a state of the store that has all of it.
+
+    Other processes may drop segments at any time. What they have dropped is fetched again.
+    """
+    for _ in range(MAX_SYNCS):
+        if sync(loader, executor=executor, progress=progress):
+            merge_small_segments(loader.net.store, loader.dataset)
+        with loader.net.store.one_state():
+            shortfall = loader.shortfall()
+            if not shortfall:
+                return loader.frames()
+        logger.warning("segments_dropped_during_load network=%s extents=%s", loader.net.name, _some(shortfall))
+        loader.restart()
+    raise CoverageError(
+        f"{loader.net.name} was loaded {MAX_SYNCS} times, and {loader.count_text(len(shortfall))} missing again "
+        f"({_some(shortfall)}), "
+        "because another process drops them. Load again when it has finished.",
+        missing=tuple(shortfall),
+    )
+
+
+def _some(names: Collection[str]) -> str:
+    """Return the first names."""
+    return ", ".join(list(names)[:3]) + (", …" if len(names) > 3 else "")
 
 
 def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
@@ -182,9 +228,8 @@ def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFra
 def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
     """Raise CoverageError if anything that an offline load needs is not in the store."""
     if names:
-        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
         raise CoverageError(
-            f"{net.name} is offline and {count} not in the store ({some}). Reconnect without offline=True to fetch them.",
+            f"{net.name} is offline and {count} not in the store ({_some(names)}). Reconnect without offline=True to fetch them.",
             missing=tuple(names),
         )
 

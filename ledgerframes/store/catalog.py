@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 import zlib
 from collections import defaultdict
@@ -31,6 +32,7 @@ DAMAGE_STEP = "Run `ledgerframes store rebuild`."
 MIN_AGE = 1.0  # seconds: a file that has just changed can change again without a later time
 MAX_RESULTS = 8  # some have every segment of a store
 State = tuple[int, ...]
+Fingerprints = tuple[str, ...]  # of schemas
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -55,6 +57,8 @@ class Segment:
         Version of this library.
     files : dict of str to SegmentFile
         By table; a table without rows has none.
+    fingerprint : str
+        That of the schemas of its tables.
     """
 
     segment_id: str
@@ -65,6 +69,7 @@ class Segment:
     fetched_at: int
     written_by: str
     files: dict[str, SegmentFile]
+    fingerprint: str
 
     @property
     def final(self) -> bool:
@@ -88,6 +93,13 @@ class Segment:
 
 
 _CHECKED: set[Path] = set()  # catalogs whose integrity this process has checked
+_THREAD = threading.local()
+
+
+def _connections() -> dict[Path, sqlite3.Connection]:
+    """Return the connections of blocks in which this thread sees one state, by catalog."""
+    connections: dict[Path, sqlite3.Connection] = _THREAD.__dict__.setdefault("connections", {})
+    return connections
 
 
 class Catalog:
@@ -115,6 +127,8 @@ class Catalog:
 
         Callers must not change the result.
         """
+        if connection := _connections().get(self.path):
+            return query(connection, *arguments, **options)
         state, key = self._state(), (query, arguments, *options.items())
         remembered = self._remembered
         if state is None or state != remembered[0]:
@@ -127,6 +141,21 @@ class Catalog:
         if len(results) > MAX_RESULTS:
             self._remembered = (None, {})
         return result
+
+    @property
+    def is_in_one_state(self) -> bool:
+        """Whether this thread is in a block of :meth:`one_state`."""
+        return self.path in _connections()
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Let all queries of this thread in the block see the same state."""
+        with self.read_transaction() as connection:
+            _connections()[self.path] = connection
+            try:
+                yield
+            finally:
+                del _connections()[self.path]
 
     def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""
@@ -192,21 +221,24 @@ class Catalog:
 # -- segments -------------------------------------------------------------------------------------------------------
 
 SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
+RECORD_COLUMNS = f"{SEGMENT_COLUMNS}, fingerprint, checksum"
 FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
 ACCEPTED = "(status != 'provisional' OR ?)"  # for whether provisional segments count, too
-OF_DATASET = "dataset = ? AND fingerprint = ?"
+OF_DATASET = "dataset = ? AND fingerprint IN (SELECT value FROM json_each(?))"
 IN_WINDOW = f"{OF_DATASET} AND start < ? AND stop > ?"
 
 
-def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> tuple[Segment, ...]:
-    """Return the segments of a dataset in this version's schema, by partition and start."""
-    values: list[Any] = [dataset.name, dataset.schema_fingerprint]
+def segments(
+    connection: sqlite3.Connection, dataset: Dataset, schemas: Fingerprints, overlapping: Extent | Window | None = None
+) -> tuple[Segment, ...]:
+    """Return the segments of a dataset with one of these schemas, by partition and start."""
+    values: list[Any] = [dataset.name, json.dumps(schemas)]
     where = OF_DATASET
     if isinstance(overlapping, ExtentRange):
         where += " AND partition = ? AND start < ? AND stop > ?"
         values += [overlapping.partition, overlapping.stop, overlapping.start]
     elif isinstance(overlapping, Window):
-        where, values = IN_WINDOW, _window_values(dataset, overlapping)
+        where, values = IN_WINDOW, _window_values(dataset, schemas, overlapping)
     elif overlapping is not None:
         where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
         values.append(json.dumps(sorted(overlapping.keys)))
@@ -217,16 +249,16 @@ def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Exte
         files[segment_id][file[0]] = SegmentFile(*file)
     for segment_id, key in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
         keys[segment_id].add(key)
-    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
+    query = f"SELECT {RECORD_COLUMNS} FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
     rows = connection.execute(query, values)
     return tuple(_segment(dataset, tuple(row), frozenset(keys[row[0]]), files[row[0]]) for row in rows)
 
 
 def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> Iterator[Segment]:
     """Yield the segments of a damaged catalog that have an intact record."""
-    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments NOT INDEXED WHERE {OF_DATASET}"  # noqa: S608
+    query = f"SELECT {RECORD_COLUMNS} FROM segments NOT INDEXED WHERE dataset = ?"  # noqa: S608
     with suppress(*DAMAGE_ERRORS):
-        for row in connection.execute(query, [dataset.name, dataset.schema_fingerprint]):
+        for row in connection.execute(query, [dataset.name]):
             with suppress(*DAMAGE_ERRORS, StoreError):
                 rows = connection.execute(f"SELECT {FILE_COLUMNS} FROM files WHERE segment_id = ?", [row[0]])  # noqa: S608
                 keys = connection.execute("SELECT update_id FROM ids WHERE segment_id = ?", [row[0]])
@@ -236,47 +268,49 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
 
 
 def covered(
-    connection: sqlite3.Connection, dataset: Dataset, window: Window, accept_provisional: bool
+    connection: sqlite3.Connection, dataset: Dataset, schemas: Fingerprints, window: Window, accept_provisional: bool
 ) -> tuple[list[Migration], list[Extent]]:
     """Return the known migrations, and the extents of final segments in a window, or of all."""
     query = f"SELECT partition, start, stop FROM segments WHERE {ACCEPTED} AND {IN_WINDOW}"  # noqa: S608
-    rows = connection.execute(query, [accept_provisional, *_window_values(dataset, window)])
+    rows = connection.execute(query, [accept_provisional, *_window_values(dataset, schemas, window)])
     return migrations(connection), [dataset.extent_type.from_catalog(row, frozenset()) for row in rows]
 
 
-def end_of_rows(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> int | None:
+def end_of_rows(connection: sqlite3.Connection, dataset: Dataset, schemas: Fingerprints, window: Window) -> int | None:
     """Return the end of the last segment with rows in a window, or None if there is none."""
     has_rows = "EXISTS (SELECT 1 FROM files WHERE files.segment_id = segments.segment_id AND rows > 0)"
     query = f"SELECT stop FROM segments WHERE {IN_WINDOW} AND {has_rows} ORDER BY stop DESC LIMIT 1"  # noqa: S608
-    row = connection.execute(query, _window_values(dataset, window)).fetchone()
+    row = connection.execute(query, _window_values(dataset, schemas, window)).fetchone()
     return row and int(row[0])
 
 
-def _window_values(dataset: Dataset, window: Window) -> list[Any]:
-    return [dataset.name, dataset.schema_fingerprint, microseconds(window.until), microseconds(window.since)]
+def _window_values(dataset: Dataset, schemas: Fingerprints, window: Window) -> list[Any]:
+    return [dataset.name, json.dumps(schemas), microseconds(window.until), microseconds(window.since)]
 
 
-def stored_keys(connection: sqlite3.Connection, dataset: Dataset, accept_provisional: bool) -> frozenset[str]:
+def stored_keys(
+    connection: sqlite3.Connection, dataset: Dataset, schemas: Fingerprints, accept_provisional: bool
+) -> frozenset[str]:
     """Return the update ids or object keys of the final segments of a dataset, or of all."""
     query = f"SELECT update_id FROM ids JOIN segments USING (segment_id) WHERE {ACCEPTED} AND {OF_DATASET}"  # noqa: S608
-    values = [accept_provisional, dataset.name, dataset.schema_fingerprint]
+    values = [accept_provisional, dataset.name, json.dumps(schemas)]
     return frozenset(key for (key,) in connection.execute(query, values))
 
 
 def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
-    segment_id, _, partition, start, stop, status, source, fetched_at, written_by, checksum = row
-    if checksum not in (None, _checksum(row[:-1], keys, files.values())):  # None if an earlier version has written the row
+    segment_id, _, partition, start, stop, status, source, fetched_at, written_by, fingerprint, checksum = row
+    if checksum not in (None, _checksum(row[:-2], keys, files.values())):  # None if an earlier version has written the row
         raise StoreError(f"The record of segment {segment_id} in the catalog is damaged. {DAMAGE_STEP}")
     extent = dataset.extent_type.from_catalog(None if partition is None else (partition, start, stop), keys)
-    return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files)
+    return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files, fingerprint)
 
 
-def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str, *, is_compared: bool = True) -> None:
+def add_segment(connection: sqlite3.Connection, segment: Segment, *, is_compared: bool = True) -> None:
     """Add a segment with its files, and whether its events were compared with others."""
     row, keys = _row(segment), segment.extent.keys
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [*row, fingerprint, _checksum(row, keys, segment.files.values()), is_compared],
+        [*row, segment.fingerprint, _checksum(row, keys, segment.files.values()), is_compared],
     )
     connection.executemany(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", [(segment.segment_id, *file) for file in segment.files.values()]
@@ -296,11 +330,16 @@ def _checksum(row: Sequence[Any], keys: Collection[str], files: Iterable[Segment
     return zlib.crc32(repr((tuple(row), sorted(keys), sorted(map(tuple, files)))).encode())
 
 
-def identity(segment: Segment, fingerprint: str) -> dict[str, Any]:
+def identity(segment: Segment) -> dict[str, Any]:
     """Return what the catalog says about a segment, as JSON values for its files."""
     columns = [name.strip() for name in SEGMENT_COLUMNS.split(",")]
     values = dict(zip(columns, _row(segment), strict=True))
-    return {**values, "fingerprint": fingerprint, "keys": sorted(segment.extent.keys), "written_at": time.time_ns() // 1000}
+    return {
+        **values,
+        "fingerprint": segment.fingerprint,
+        "keys": sorted(segment.extent.keys),
+        "written_at": time.time_ns() // 1000,
+    }
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
@@ -308,7 +347,7 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
     connection.execute("DELETE FROM segments WHERE segment_id = ?", [segment_id])
 
 
-def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
+def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment) -> bool:
     """Replace several segments by one if all of them still exist, and return whether they do."""
     query = "SELECT compared FROM segments WHERE segment_id = ?"
     rows = [connection.execute(query, [segment.segment_id]).fetchone() for segment in old]
@@ -316,7 +355,7 @@ def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new
         return False
     for segment in old:
         remove_segment(connection, segment.segment_id)
-    add_segment(connection, new, fingerprint, is_compared=all(compared for (compared,) in rows))
+    add_segment(connection, new, is_compared=all(compared for (compared,) in rows))
     return True
 
 

@@ -10,16 +10,18 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from ledgerframes.datasets import Table
 from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.extents import Extent, IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
-from ledgerframes.store.segments import ROW_GROUP, SegmentFile
+from ledgerframes.store.segments import ROW_GROUP, SegmentFile, open_parquet
 from ledgerframes.store.store import Store, new_segment, write_segment_files
-from ledgerframes.store.verify import check_file, open_parquet
+from ledgerframes.store.verify import check_file
 
 __all__ = ["CompactionResult", "compact"]
 
@@ -50,7 +52,8 @@ def compact(
 ) -> list[CompactionResult]:
     """Merge small adjacent segments, without changing what any reader sees.
 
-    Only final segments of one day and one source are merged, and consecutive bulk objects of one folder. The merged files stay on
+    Only final segments of one day and one source are merged, and consecutive bulk objects of one folder. Those of another schema
+    are written in the schema of this version, also alone. The merged files stay on
     the disk, because readers may use an older snapshot; :func:`ledgerframes.store.prune.prune` deletes them. A process killed at
     any moment leaves a store with the same rows.
 
@@ -94,7 +97,7 @@ def compact(
     for dataset in choose_datasets(store, datasets):
         before = store.segments(dataset)
         after = {segment.segment_id: segment for segment in before}
-        for merge in plan_merges(before, target_bytes) if dataset.mergeable else []:
+        for merge in plan_merges(before, target_bytes, dataset.schema_fingerprint) if dataset.mergeable else []:
             if merged := merge.merged_segment() if dry_run else merge_segments(store, dataset, merge):
                 for segment in merge.segments:
                     del after[segment.segment_id]
@@ -163,8 +166,11 @@ class Merge:
         return replace(self.segments[0], extent=self.extent, files=files)
 
 
-def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
-    """Plan what to merge among the final segments of one dataset, which come in order."""
+def plan_merges(segments: Sequence[Segment], target_bytes: int, fingerprint: str) -> list[Merge]:
+    """Plan what to merge among the final segments of one dataset, which come in order.
+
+    A segment with another fingerprint than that of the dataset is written again, also alone.
+    """
     if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order but the time of their fetch
         segments = sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
         target_bytes = min(target_bytes, SORTED_BYTES)
@@ -176,7 +182,7 @@ def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
         elif not (can_append and merges[-1].try_append(segment, target_bytes)):
             merges.append(Merge(segment))
             can_append = True
-    return [merge for merge in merges if len(merge.segments) > 1]
+    return [merge for merge in merges if len(merge.segments) > 1 or merge.segments[0].fingerprint != fingerprint]
 
 
 def _day(extent: Extent) -> str | None:
@@ -201,7 +207,7 @@ def merge_segments(store: Store, dataset: Dataset, merge: Merge) -> Segment | No
             raise
         return None  # files of segments that another process has replaced may be deleted already
     with store.catalog.write_transaction() as connection:
-        replaced = records.replace_segments(connection, merge.segments, segment, dataset.schema_fingerprint)
+        replaced = records.replace_segments(connection, merge.segments, segment)
     if replaced:
         logger.info("segments_merged dataset=%s extent=%s count=%d", dataset.name, segment.extent, len(merge.segments))
         return segment
@@ -223,7 +229,7 @@ def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:
 def _iter_parts(location: Location, dataset: Dataset, merge: Merge) -> Iterator[dict[str, pa.Table]]:
     for table in dataset.all_tables:
         old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
-        groups = _iter_row_groups(location, old)
+        groups = _iter_row_groups(location, table, old)
         by_id = isinstance(merge.extent, IdSet) and old
         for rows in [table.sorted(_concat(list(groups)))] if by_id else _fill_row_groups(groups):
             yield {table.name: rows}
@@ -233,15 +239,17 @@ def _row_counts(segment: Segment) -> Counter[str]:
     return Counter({table: file.rows for table, file in segment.row_files.items()})
 
 
-def _iter_row_groups(location: Location, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
+def _iter_row_groups(location: Location, table: Table, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
+    """Iterate over row groups, in the schema of this version."""
     for file in files:
         # Without this check a damaged file would get a digest that matches.
         if problem := check_file(location, file):
             raise _damaged_error(location, file, problem)
         try:
             with location.translate_errors(), location.read(file.path) as source, open_parquet(source) as parquet:
+                mapping = SchemaMapping.of(table, parquet.schema_arrow)
                 for group in range(parquet.num_row_groups):
-                    yield parquet.read_row_group(group)
+                    yield mapping.apply(parquet.read_row_group(group), table.column_names)
         except READ_ERRORS as error:
             raise _damaged_error(location, file, error) from error
 

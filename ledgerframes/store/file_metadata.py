@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
+from ledgerframes.store.older_schemas import has_schema
 from ledgerframes.store.scan import READ_ERRORS
-from ledgerframes.store.segments import IDENTITY, IDENTITY_DIGEST, SegmentFile, read_footer_digest
-from ledgerframes.store.verify import THREADS, UNREADABLE, open_parquet
+from ledgerframes.store.segments import IDENTITY, IDENTITY_DIGEST, SegmentFile, open_parquet, read_footer_digest
+from ledgerframes.store.verify import THREADS, UNREADABLE
 
 NO_IDENTITY = "does not say what it covers"  # damaged, or written by 0.1.0
 OTHER_SCHEMA = "of another schema"
@@ -55,7 +56,7 @@ def read_segments(
 def _segment(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], files: dict[str, SegmentFile]) -> Segment:
     catalog_range = None if identity["partition"] is None else (identity["partition"], identity["start"], identity["stop"])
     extent = datasets[identity["dataset"]].extent_type.from_catalog(catalog_range, frozenset(identity["keys"]))
-    names = ("segment_id", "dataset", "status", "source", "fetched_at", "written_by")
+    names = ("segment_id", "dataset", "status", "source", "fetched_at", "written_by", "fingerprint")
     return Segment(extent=extent, files=files, **{name: identity[name] for name in names})
 
 
@@ -68,7 +69,8 @@ def _read_file(location: Location, datasets: Mapping[str, Dataset], path: str) -
             parquet = open_parquet(source)
             identity = _read_identity(parquet)
             table = path.partition("/")[0]
-            _check_rows(parquet, _schema(datasets, json.loads(identity), table))
+            _require_table(datasets, json.loads(identity), table, parquet.schema_arrow)
+            _check_rows(parquet)
             return identity, SegmentFile(table, path, parquet.metadata.num_rows, size, digest, footer)
     except _UnusableFileError as problem:
         return str(problem)
@@ -84,19 +86,20 @@ def _read_identity(parquet: pq.ParquetFile) -> str:
     return str(text.decode())
 
 
-def _schema(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], table: str) -> pa.Schema:
-    """Return the schema of the table, if this version reads the segment."""
+def _require_table(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], table: str, schema: pa.Schema) -> None:
+    """Refuse a file of an unknown table, or without the schema that its segment has.
+
+    A segment of another version stays in the catalog, whether or not this version can read it.
+    """
     dataset = datasets.get(identity["dataset"])
     tables = {each.name: each for each in dataset.file_tables} if dataset else {}
-    if dataset is None or table not in tables or identity["fingerprint"] != dataset.schema_fingerprint:
+    is_intact = table in tables and (schema.equals(tables[table].schema) or has_schema(identity["fingerprint"], schema))
+    if not is_intact:
         raise _UnusableFileError(OTHER_SCHEMA)
-    return tables[table].schema
 
 
-def _check_rows(parquet: pq.ParquetFile, schema: pa.Schema) -> None:
+def _check_rows(parquet: pq.ParquetFile) -> None:
     """Read every page, whose checksums Arrow compares, and compare the footer with the rows."""
-    if not parquet.schema_arrow.equals(schema):
-        raise _UnusableFileError(OTHER_SCHEMA)
     count = 0
     for number in range(parquet.num_row_groups):
         rows, group = parquet.read_row_group(number), parquet.metadata.row_group(number)

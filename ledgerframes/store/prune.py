@@ -15,6 +15,7 @@ from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.location import FileInfo, not_writable_error
+from ledgerframes.store.older_schemas import all_fingerprints
 from ledgerframes.store.store import Store
 from ledgerframes.windows import Time, instant, iso
 
@@ -136,7 +137,7 @@ def _drop_segments(store: Store, datasets: Sequence[Dataset], end: int, dry_run:
     dropped: list[Segment] = []
     with store.catalog.read_transaction() if only_reads else store.catalog.write_transaction() as connection:
         for dataset in datasets:
-            segments = records.segments(connection, dataset)
+            segments = records.segments(connection, dataset, all_fingerprints(connection, dataset))
             ends = dataset.extent_type.end_times([segment.extent for segment in segments])
             dropped += [segment for segment, stop in zip(segments, ends, strict=True) if stop is not None and stop <= end]
         for segment in () if only_reads else dropped:

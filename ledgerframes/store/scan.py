@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.datasets._older_schemas import UnmappableError
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
+from ledgerframes.store.older_rows import OlderRows, Rows
 
 # Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
@@ -19,11 +21,15 @@ DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not e
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
 
 
-def iter_batches(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:
+def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:
     """Iterate over the rows that match an expression, in order, one row group after the other.
 
     A scan of the whole dataset would read up to 1 GB ahead of a slow consumer; this one reads one fragment at a time.
     """
+    if isinstance(rows, OlderRows):
+        for batch in iter_batches(rows.files, rows.mapping.stored_columns(columns), expression):
+            yield rows.mapping.apply(batch, columns)
+        return
     for fragment in rows.get_fragments(expression):
         parts = fragment.split_by_row_group(expression) if isinstance(fragment, ds.ParquetFileFragment) else [fragment]
         for part in parts:
@@ -32,12 +38,12 @@ def iter_batches(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expres
                 yield batch.select(list(columns))
 
 
-def read_rows(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expression | None) -> pa.Table:
+def read_rows(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> pa.Table:
     """Read columns of the rows that match an expression, in order."""
     return rows.to_table(columns=with_witness(rows.schema, columns), filter=expression).select(list(columns))
 
 
-def count_rows(rows: ds.Dataset, expression: pc.Expression | None) -> int:
+def count_rows(rows: Rows, expression: pc.Expression | None) -> int:
     """Count the rows that match an expression, without reading any if there is none."""
     if expression is None:
         return int(rows.count_rows())
@@ -65,6 +71,9 @@ def damage_as_store_error(table: str, location: Location | None) -> Iterator[Non
             path = before.rpartition("'")[2]
             raise damaged_file_error(source, f"{path} is not the file in the catalog") from error
         raise StoreError(f"A file of table {source} was pruned or lost: {error}. {LOST_FILE_STEP}") from error
+    except UnmappableError as error:
+        step = "Read it with the version of ledgerframes that wrote it."
+        raise StoreError(f"A file of table {source} has a schema that this version cannot read: {error}. {step}") from error
     except READ_ERRORS as error:
         raise damaged_file_error(source, error) from error
 

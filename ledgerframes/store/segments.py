@@ -144,3 +144,8 @@ def read_footer_digest(source: BinaryIO | pa.NativeFile, size: int) -> str:
 def file_name(extent: Extent, segment_id: str) -> str:
     """Return a file name that shows the extent, made of numbers only."""
     return f"{extent.label}_{segment_id[:12]}"
+
+
+def open_parquet(source: pa.NativeFile) -> pq.ParquetFile:
+    """Open a file of a segment, whose pages are checked when they are read."""
+    return pq.ParquetFile(source, page_checksum_verification=True)

@@ -32,16 +32,18 @@ def merge_small_segments(store: Store, dataset: Dataset) -> None:
     """
     if not dataset.mergeable:
         return
-    for merge in plan_small_merges(store.segments(dataset)):
+    for merge in plan_small_merges(store.segments(dataset), dataset.schema_fingerprint):
         try:
             merge_segments(store, dataset, merge)
         except (IntegrityError, StoreError) as error:
             logger.warning("segments_not_merged dataset=%s extent=%s error=%s", dataset.name, merge.extent, error)
 
 
-def plan_small_merges(segments: Sequence[Segment]) -> list[Merge]:
+def plan_small_merges(segments: Sequence[Segment], fingerprint: str) -> list[Merge]:
     """Plan what to merge among the segments of a dataset, which come in order."""
-    return [Merge.of(part) for merge in plan_merges(segments, SMALL_BYTES) for part in _parts_to_merge(merge.segments)]
+    return [
+        Merge.of(part) for merge in plan_merges(segments, SMALL_BYTES, fingerprint) for part in _parts_to_merge(merge.segments)
+    ]
 
 
 def _parts_to_merge(segments: Sequence[Segment]) -> list[Sequence[Segment]]:

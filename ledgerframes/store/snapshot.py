@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -13,15 +13,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
+from ledgerframes.store.older_rows import Rows, wrap_rows
+from ledgerframes.store.older_schemas import UnreadableSegment, is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
+from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.windows import MICROSECOND, Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
@@ -36,7 +42,7 @@ OBJECT_STORE_FORMAT = ds.ParquetFileFormat(
 class ScanPart(NamedTuple):
     """Rows of a table, and the filters that they need."""
 
-    rows: ds.Dataset
+    rows: Rows
     is_inside: bool  # the window
     may_have_second_verdicts: bool
 
@@ -54,6 +60,8 @@ class StoreSnapshot:
         Migration, record time and update id of all second verdicts of the dataset.
     missing_before : tuple of MigrationWindow
         What the store does not have before the window of the snapshot.
+    unreadable : tuple of UnreadableSegment
+        Segments that belong to them, but that this version cannot read.
     """
 
     network: str
@@ -61,6 +69,7 @@ class StoreSnapshot:
     segments: tuple[Segment, ...]
     second_verdicts: pa.Table = field(default_factory=lambda: NO_EVENTS, repr=False)
     missing_before: tuple[MigrationWindow, ...] = ()
+    unreadable: tuple[UnreadableSegment, ...] = ()
 
     @property
     def is_sorted(self) -> bool:
@@ -85,8 +94,18 @@ class StoreSnapshot:
         return any(_may_overlap(segment, Window(record_time, record_time + MICROSECOND)) for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table, for scans that skip files outside their filter."""
-        return self._dataset(table, self.segments, allow_damage=True)
+        """Return the rows of one table, for scans that skip files outside their filter.
+
+        Rows of another schema whose columns were renamed are in memory, because Arrow does not rename columns.
+        """
+        spec = table_spec(table)
+        runs = groupby(self._with_rows(table), lambda segment: self._conversion(spec, segment))
+        parts = [self._rows(spec, list(run), conversion, allow_damage=True) for conversion, run in runs]
+        with damage_as_store_error(table, self.location):
+            datasets = [part if isinstance(part, ds.Dataset) else ds.dataset(part.to_table()) for part in parts]
+        if len(datasets) > 1:
+            return ds.UnionDataset(spec.schema, datasets)
+        return datasets[0] if datasets else ds.dataset(spec.empty_arrow())
 
     def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
         """Return the rows of one table by runs of segments.
@@ -94,23 +113,66 @@ class StoreSnapshot:
         Those inside the window need neither a filter nor partition expressions, which together take a third of the time for
         small files.
         """
+        spec = table_spec(table)
         times = self.second_verdicts["record_time"].cast(pa.int64()).to_numpy()
-        near = [segment for segment in self.segments if window is None or _may_overlap(segment, window)]
-        runs = groupby(near, lambda each: (window is not None and _is_inside(each, window), _may_have_any(each, times)))
-        return [ScanPart(self._dataset(table, run, with_expressions=not facts[0]), *facts) for facts, run in runs]
+        near = [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
+        parts = []
+        for (conversion, *facts), run in groupby(
+            near,
+            lambda each: (
+                self._conversion(spec, each),
+                window is not None and _is_inside(each, window),
+                _may_have_any(each, times),
+            ),
+        ):
+            parts.append(ScanPart(self._rows(spec, list(run), conversion, with_expressions=not facts[0]), *facts))
+        return parts
 
-    def _dataset(
-        self, table: str, segments: Iterable[Segment], *, with_expressions: bool = True, allow_damage: bool = False
-    ) -> ds.Dataset:
-        is_local, filesystem, spec = self.location.local_path is not None, self.location.filesystem, table_spec(table)
-        segments = [segment for segment in segments if table in segment.files]
+    def read(self, table: str, columns: Sequence[str], expression: pc.Expression | None = None) -> pa.Table:
+        """Read columns of the rows of one table that match an expression, in order."""
+        with damage_as_store_error(table, self.location):
+            parts = [read_rows(part.rows, columns, expression) for part in self.iter_scans(table, None)]
+            return pa.concat_tables(parts) if parts else table_spec(table).empty_arrow().select(list(columns))
+
+    def absent_columns(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that a segment of another schema does not have."""
+        mappings = [self._mapping(table_spec(table), segment) for segment in self._with_rows(table)]
+        return frozenset(name for mapping in mappings if mapping for name in mapping.absent_columns)
+
+    def _with_rows(self, table: str) -> list[Segment]:
+        return [segment for segment in self.segments if table in segment.files]
+
+    def _mapping(self, spec: Table, segment: Segment) -> SchemaMapping | None:
+        """Return the mapping of rows of another schema, or None for rows of this one."""
+        if is_schema_of(segment.fingerprint, spec):
+            return None
+        with damage_as_store_error(spec.name, self.location):
+            return mapping_of(self.location, spec, segment.fingerprint, [segment.files[spec.name].path])
+
+    def _conversion(self, spec: Table, segment: Segment) -> SchemaMapping | None:
+        """Return the mapping of rows, or None if Arrow reads them by itself."""
+        mapping = self._mapping(spec, segment)
+        return mapping if mapping and not mapping.is_native else None
+
+    def _rows(
+        self,
+        spec: Table,
+        segments: list[Segment],
+        conversion: SchemaMapping | None,
+        *,
+        with_expressions: bool = True,
+        allow_damage: bool = False,
+    ) -> Rows:
+        is_local, filesystem, table = self.location.local_path is not None, self.location.filesystem, spec.name
         files = [segment.files[table] for segment in segments]
         # An object store would need a request for each file.
         paths = paths_to_open(self.location, files, allow_damage=allow_damage) if is_local else [file.path for file in files]
         file_format = DISK_FORMAT if is_local else OBJECT_STORE_FORMAT
         filters = [segment.extent.scan_filter(spec.column_names) if with_expressions else None for segment in segments]
         fragments = [file_format.make_fragment(path, filesystem, rows) for path, rows in zip(paths, filters, strict=True)]
-        return ds.FileSystemDataset(fragments, spec.schema, file_format, filesystem)
+        schema = conversion.schema if conversion else spec.schema
+        rows = ds.FileSystemDataset(fragments, schema, file_format, filesystem)
+        return wrap_rows(rows, conversion) if conversion else rows
 
     def coverage(self) -> pd.DataFrame:
         """Return one row per segment, as the table `coverage`."""

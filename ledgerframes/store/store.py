@@ -6,7 +6,8 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +20,14 @@ from ledgerframes.extents import Extent, ExtentRange, Migration, MigrationWindow
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
+from ledgerframes.store.older_schemas import (
+    Schemas,
+    UnreadableSegment,
+    all_fingerprints,
+    find_schemas,
+    find_segments,
+    with_schemas,
+)
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.second_verdicts import (
@@ -113,12 +122,15 @@ class Store:
 
     def missing(self, dataset: Dataset, window: Window, *, accept_provisional: bool = False) -> list[MigrationWindow]:
         """Return what to fetch before a window is final, in the known migrations."""
-        return plan_missing(window, *self.catalog.read(records.covered, dataset, window, accept_provisional))
+        return plan_missing(window, *self._covered(dataset, window, accept_provisional))
 
     def is_complete(self, dataset: Dataset, window: Window) -> bool:
         """Return whether a window is final in the known migrations, and any is known."""
-        migrations, covered = self.catalog.read(records.covered, dataset, window, False)
+        migrations, covered = self._covered(dataset, window, False)
         return bool(migrations) and not plan_missing(window, migrations, covered)
+
+    def _covered(self, dataset: Dataset, window: Window, accept_provisional: bool) -> tuple[list[Migration], list[Extent]]:
+        return self.catalog.read(with_schemas, self.location, dataset, records.covered, window, accept_provisional)
 
     def missing_parts(self, dataset: Dataset, extent: E, *, accept_provisional: bool = False) -> list[E]:
         """Return what to fetch of an extent, with provisional parts unless they are accepted."""
@@ -183,26 +195,47 @@ class Store:
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
         """Make a segment visible whose files are written, as :meth:`commit` does."""
-        extent = segment.extent
         with self.catalog.write_transaction() as connection:
-            present = records.segments(connection, dataset, extent)
-            final = [other.extent for other in present if other.final]
-            if final:
-                logger.info("segment_already_committed dataset=%s extent=%s", dataset.name, extent)
-                parts = [self._cut(dataset, segment, part) for part in extent.difference(final)]
-            else:
-                parts = [segment]
-            for part in parts:
-                retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
-                records.add_segment(connection, part, dataset.schema_fingerprint)
-                self._find_second_verdicts(connection, dataset, [part, *retained])
-        for part in parts:
-            facts = (self.network, dataset.name, part.extent, part.status, part.rows)
+            parts = self._add_segment(connection, dataset, segment)
+        self._log_commit(dataset, parts)
+
+    def commit_mark(self, dataset: Dataset, extent: Extent, keys: Set[str], *, final: bool, source: str) -> None:
+        """Mark an extent as complete, unless another process has dropped one of its objects."""
+        parts: list[Segment] = []
+        with self.catalog.write_transaction() as connection:
+            schemas = find_schemas(connection, self.location, dataset)
+            if keys <= records.stored_keys(connection, dataset, schemas.readable, not final):
+                mark = self.write_segment(dataset, extent, {}, final=final, source=source)
+                parts = self._add_segment(connection, dataset, mark)
+        self._log_commit(dataset, parts)
+
+    def _log_commit(self, dataset: Dataset, segments: Sequence[Segment]) -> None:
+        for each in segments:
+            facts = (self.network, dataset.name, each.extent, each.status, each.rows)
             logger.info("segment_committed network=%s dataset=%s extent=%s status=%s rows=%d", *facts)
+
+    def _add_segment(self, connection: sqlite3.Connection, dataset: Dataset, segment: Segment) -> list[Segment]:
+        """Add a segment in a transaction, and return the parts of it that no other has covered."""
+        extent = segment.extent
+        schemas = find_schemas(connection, self.location, dataset)
+        present = records.segments(connection, dataset, schemas.readable, extent)
+        final = [other.extent for other in present if other.final]
+        if final:
+            logger.info("segment_already_committed dataset=%s extent=%s", dataset.name, extent)
+            parts = [self._cut(dataset, segment, part) for part in extent.difference(final)]
+        else:
+            parts = [segment]
+        for part in parts:
+            retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
+            records.add_segment(connection, part)
+            self._find_second_verdicts(connection, dataset, [part, *retained])
+        if segment.status == "final":
+            self._remove_replaced(connection, dataset, schemas, extent)
+        return parts
 
     def committed_keys(self, dataset: Dataset, *, accept_provisional: bool = False) -> frozenset[str]:
         """Return the update ids or object keys of final segments, or also of provisional ones."""
-        return self.catalog.read(records.stored_keys, dataset, accept_provisional)
+        return self.catalog.read(with_schemas, self.location, dataset, records.stored_keys, accept_provisional)
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
@@ -221,10 +254,17 @@ class Store:
         replaced = [old for old in provisional if new.extent.overlaps(old.extent)]
         retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new.extent])]
         for part in retained:
-            records.add_segment(connection, part, dataset.schema_fingerprint)
+            records.add_segment(connection, part)
         for old in replaced:
             records.remove_segment(connection, old.segment_id)
         return retained
+
+    def _remove_replaced(self, connection: sqlite3.Connection, dataset: Dataset, schemas: Schemas, extent: Extent) -> None:
+        """Remove the segments that this version cannot read and that others now cover."""
+        for old in records.segments(connection, dataset, tuple(schemas.unreadable), extent) if schemas.unreadable else ():
+            present = records.segments(connection, dataset, schemas.readable, old.extent)
+            if not old.extent.difference(other.extent for other in present if other.status == "final"):
+                records.remove_segment(connection, old.segment_id)
 
     # -- second verdicts --------------------------------------------------------------------------------------------
 
@@ -241,6 +281,8 @@ class Store:
     def compare_segments(self) -> None:
         """Find the second verdicts in segments of earlier versions, which were never compared."""
         datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
+        if self.catalog.is_in_one_state:  # before which they were compared
+            return
         if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
             return
         with self.catalog.write_transaction() as connection:
@@ -249,23 +291,36 @@ class Store:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
+    def one_state(self) -> AbstractContextManager[None]:
+        """Let this thread read one state of the store in the block."""
+        self.compare_segments()
+        return self.catalog.one_state()
+
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
         """Return the committed segments that overlap a window or an extent, or all, in order."""
-        return list(self.catalog.read(records.segments, dataset, overlapping))
+        return list(self.catalog.read(find_segments, self.location, dataset, overlapping)[0])
 
     def end_of_rows(self, dataset: Dataset, window: Window) -> int | None:
         """Return the end of the last segment with rows in a window, or None if there is none."""
-        return self.catalog.read(records.end_of_rows, dataset, window)
+        return self.catalog.read(with_schemas, self.location, dataset, records.end_of_rows, window)
 
     def all_segments(self) -> list[Segment]:
-        """Return the segments of all datasets that are committed now, in order."""
+        """Return the segments of all datasets and schemas that are committed now, in order."""
         with self.catalog.read_transaction() as connection:
-            return [segment for dataset in self.datasets.values() for segment in records.segments(connection, dataset)]
+            return [
+                segment
+                for dataset in self.datasets.values()
+                for segment in records.segments(connection, dataset, all_fingerprints(connection, dataset))
+            ]
+
+    def unreadable(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[UnreadableSegment]:
+        """Return the segments of a dataset whose schema this version cannot read, in order."""
+        return list(self.catalog.read(find_segments, self.location, dataset, overlapping)[1])
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
         """Return a snapshot of what is committed now for a window or an extent, or of all."""
         self.compare_segments()
-        return StoreSnapshot(self.network, self.location, *self.catalog.read(_snapshot, dataset, overlapping))
+        return StoreSnapshot(self.network, self.location, *self.catalog.read(_snapshot, self.location, dataset, overlapping))
 
     def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:
         """Return a snapshot of these segments of one dataset only."""
@@ -283,15 +338,15 @@ class Store:
 
 
 def _snapshot(
-    connection: sqlite3.Connection, dataset: Dataset, overlapping: Window | Extent | None
-) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...]]:
-    """Return segments and second verdicts of a dataset, and what is missing before a window."""
+    connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
+) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], tuple[UnreadableSegment, ...]]:
+    """Return segments, second verdicts, what is missing before, and what is unreadable."""
     missing: list[MigrationWindow] = []
     if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
         before = Window(START_OF_TIME, overlapping.since)
-        missing = plan_missing(before, *records.covered(connection, dataset, before, True))
-    segments = records.segments(connection, dataset, overlapping)
-    return segments, second_verdicts(connection, dataset), tuple(missing)
+        missing = plan_missing(before, *with_schemas(connection, location, dataset, records.covered, before, True))
+    segments, unreadable = find_segments(connection, location, dataset, overlapping)
+    return segments, second_verdicts(connection, dataset), tuple(missing), unreadable
 
 
 def new_segment_id() -> str:
@@ -302,7 +357,8 @@ def new_segment_id() -> str:
 def new_segment(dataset: Dataset, extent: Extent, *, status: str, source: str, segment_id: str = "") -> Segment:
     """Return a segment of this version and moment, without files yet."""
     now = time.time_ns() // 1000
-    return Segment(segment_id or new_segment_id(), dataset.name, extent, status, source, now, installed_version(), {})
+    segment_id = segment_id or new_segment_id()
+    return Segment(segment_id, dataset.name, extent, status, source, now, installed_version(), {}, dataset.schema_fingerprint)
 
 
 def write_segment_files(
@@ -312,9 +368,9 @@ def write_segment_files(
     with SegmentWriter(location, file_name(segment.extent, segment.segment_id), dataset.event_tables) as writer:
         for tables in parts:
             writer.write(tables)
-        return finish_segment(writer, dataset, segment)
+        return finish_segment(writer, segment)
 
 
-def finish_segment(writer: SegmentWriter, dataset: Dataset, segment: Segment) -> Segment:
+def finish_segment(writer: SegmentWriter, segment: Segment) -> Segment:
     """Finish the files of a segment, and return the segment with them."""
-    return replace(segment, files=writer.close(records.identity(segment, dataset.schema_fingerprint)))
+    return replace(segment, files=writer.close(records.identity(segment)))

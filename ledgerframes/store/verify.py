@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
-from ledgerframes.store.segments import SegmentFile, read_footer_digest
+from ledgerframes.store.segments import SegmentFile, open_parquet, read_footer_digest
 from ledgerframes.store.store import Store
 
 __all__ = ["DamagedFile", "verify"]
@@ -24,6 +23,7 @@ UNREADABLE = "unreadable"
 SIZE_MISMATCH = "size differs"
 DIGEST_MISMATCH = "digest differs"
 ROW_COUNT_MISMATCH = "row count differs"
+OTHER_SCHEMA = "other schema"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class DamagedFile:
     path : str
         Path below the network's directory.
     problem : str
-        ``missing``, ``unreadable``, ``size differs``, ``digest differs`` or ``row count differs``.
+        ``missing``, ``unreadable``, ``size differs``, ``digest differs``, ``row count differs``, or ``other schema`` and why this
+        version cannot read it.
     """
 
     segment: Segment
@@ -48,7 +49,7 @@ class DamagedFile:
 
 
 def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
-    """Compare every committed file with the size, digest and row count in the catalog.
+    """Compare every committed file with the catalog, and its schema with this version.
 
     Parameters
     ----------
@@ -78,10 +79,12 @@ def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
     files = [(segment, file) for segment in store.all_segments() for file in segment.files.values()]
     with ThreadPoolExecutor(THREADS) as pool:
         problems = list(pool.map(lambda each: check_file(store.location, each[1], quick=quick), files))
+    unreadable = [each for dataset in store.datasets.values() for each in store.unreadable(dataset)]
+    reasons = {each.segment.segment_id: f"{OTHER_SCHEMA}: {each.reason}" for each in unreadable}
     mismatches = [
         DamagedFile(segment, file.table, file.path, problem)
-        for (segment, file), problem in zip(files, problems, strict=True)
-        if problem
+        for (segment, file), damage in zip(files, problems, strict=True)
+        if (problem := damage or reasons.get(segment.segment_id))
     ]
     # Files of segments that another process has replaced since may be deleted already.
     committed = {segment.segment_id for segment in store.all_segments()} if mismatches else set()
@@ -107,8 +110,3 @@ def _mismatch(source: pa.NativeFile, file: SegmentFile, quick: bool) -> str | No
     if file.footer and (digest := read_footer_digest(source, file.bytes)) != file.footer:
         return DIGEST_MISMATCH if digest else UNREADABLE
     return None if open_parquet(source).metadata.num_rows == file.rows else ROW_COUNT_MISMATCH
-
-
-def open_parquet(source: pa.NativeFile) -> pq.ParquetFile:
-    """Open a file of a segment, whose pages are checked when they are read."""
-    return pq.ParquetFile(source, page_checksum_verification=True)

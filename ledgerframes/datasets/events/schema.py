@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, SMALLS, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets._arrays import split_template_ids
+from ledgerframes.datasets._schema import (
+    CHOICE,
+    FLAG,
+    INTEGER,
+    JSON,
+    SMALL,
+    SMALLS,
+    TEXT,
+    TEXTS,
+    TIME,
+    Column,
+    Derivation,
+    Table,
+)
 
 UPDATE_ITEM = "docs/facts.md#update-items"
 REASSIGNMENT = "docs/facts.md#reassignment-item"
@@ -31,9 +45,19 @@ SYNCHRONIZER_ID = Column(
 )
 CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", UPDATE_ITEM)
 TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", UPDATE_ITEM)
-PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "docs/facts.md#template-id")
+PACKAGE_ID = Column(
+    "package_id",
+    TEXT,
+    "Package part of the template id.",
+    "docs/facts.md#template-id",
+    derivation=Derivation(("template_id",), lambda ids: split_template_ids(ids)["package_id"]),
+)
 TEMPLATE_NAME = Column(
-    "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
+    "template_name",
+    TEXT,
+    "Module and entity part of the template id, such as `Main:Asset`.",
+    "docs/facts.md#template-id",
+    derivation=Derivation(("template_id",), lambda ids: split_template_ids(ids)["template_name"]),
 )
 PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", UPDATE_ITEM, missing="if it is not sent")
 CREATE_ARGUMENTS = Column(
@@ -105,6 +129,7 @@ UPDATES = Table(
             "Offset on the responding host, not comparable between hosts.",
             missing="if the host returns none",
             from_field="offset",
+            former_names=("node_offset",),
         ),
         Column("external_transaction_hash", TEXT, "Hash that an external party signed.", missing="if no external party did"),
         unknown_members("update"),
@@ -234,6 +259,7 @@ VERDICTS = Table(
             FLAG,
             "Whether the history API returned the update. False if the request was rejected or private.",
             "docs/facts.md#updates-not-visible",
+            former_names=("body_visible",),
         ),
         Column(
             "id_source",
@@ -275,7 +301,7 @@ QUORUMS = Table(
     columns=(
         *HEADER,
         Column("view_id", SMALL, "Index of the quorum's view in its request."),
-        Column("quorum_index", SMALL, "Index of the quorum in its view, from 0."),
+        Column("quorum_index", SMALL, "Index of the quorum in its view, from 0.", former_names=("quorum",)),
         Column("threshold", SMALL, "Number of confirmations that the quorum needs.", unit="confirmations"),
         Column("parties", TEXTS, "Parties that may confirm."),
         unknown_members("quorum"),
@@ -306,7 +332,7 @@ ENVELOPES = Table(
     sort=("migration_id", "record_time", "update_id", "envelope_index"),
     columns=(
         *HEADER,
-        Column("envelope_index", SMALL, "Index of the envelope in its request, from 0."),
+        Column("envelope_index", SMALL, "Index of the envelope in its request, from 0.", former_names=("envelope",)),
         Column("traffic_cost", INTEGER, "Traffic cost of the envelope.", unit="bytes"),
         Column("view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages."),
         unknown_members("envelope"),

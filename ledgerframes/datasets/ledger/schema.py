@@ -54,7 +54,7 @@ CREATED_COLUMNS = (
 WITNESS_PARTIES = Column(
     "witness_parties", TEXTS, "Parties of this participant that see the event.", EVENT, missing="if they are not sent"
 )
-EVENT_INDEX = Column("event_index", SMALL, "Index of the event in its update, from 0.", UPDATE)
+EVENT_INDEX = Column("event_index", SMALL, "Index of the event in its update, from 0.", UPDATE, former_names=("position",))
 
 
 LEDGER_UPDATES = Table(

@@ -1,0 +1,225 @@
+"""Stores that earlier versions made are read with all rows, also those that no service has any more.
+
+``older/make.py`` has made them, with the code of the commit that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from older.make import WORLD, as_text
+
+import ledgerframes as lf
+from ledgerframes import export
+from ledgerframes.api.transport import in_process
+from ledgerframes.datasets.registry import DATASETS
+from ledgerframes.errors import PrunedOffsetError
+from ledgerframes.loaders.recheck import recheck
+from ledgerframes.loaders.repair import repair
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.store.compact import compact
+from ledgerframes.store.prune import prune
+from ledgerframes.store.rebuild import rebuild
+from ledgerframes.store.verify import verify
+
+OLDER = Path(__file__).parent / "older"
+# The names of columns that have others now, and those that were added since.
+RENAMED = {
+    "updates": {"node_offset": "host_offset"},
+    "verdicts": {"body_visible": "update_visible"},
+    "quorums": {"quorum": "quorum_index"},
+    "envelopes": {"envelope": "envelope_index"},
+    "ledger_reassignments": {"position": "event_index"},
+    "ledger_topology": {"position": "event_index"},
+    "bulk_objects": {
+        "number": "object_index",
+        "expanded_bytes": "uncompressed_bytes",
+        "digest_check": "digest_status",
+        "read_at": "fetched_at",
+    },
+}
+ADDED = {"price_votes": ["extra"], "name_rules": ["extra"]}
+Rows = dict[str, dict[str, list[dict[str, str | None]]]]
+
+
+class OlderStore:
+    """A store that another version has made, and the rows that it had."""
+
+    def __init__(self, commit: str, directory: Path) -> None:
+        self.commit, self.directory = commit, directory
+        with zipfile.ZipFile(OLDER / f"{commit}.zip") as archive:
+            archive.extractall(directory)
+        document = json.loads((directory / "rows.json").read_text(encoding="utf-8"))
+        self.rows = {name: _renamed(tables) for name, tables in document["rows"].items()}
+        self.network = lf.connect("sandbox", **WORLD).name  # whose number is that of the worlds of a version
+        (directory / "store" / document["network"]).rename(directory / "store" / self.network)
+
+    def connect(self, **options: Any) -> lf.Network:
+        return lf.connect("sandbox", **WORLD, store=self.directory / "store", **options)
+
+    def update_ids(self) -> list[str]:
+        return [str(row["update_id"]) for row in self.rows["events_by_id"]["verdicts"]]
+
+    def window(self) -> dict[str, Any]:
+        with closing(sqlite3.connect(self.directory / "store" / self.network / "catalog.sqlite")) as connection:
+            names = [row[1] for row in connection.execute("PRAGMA table_info(segments)")]
+            start, stop = ("low", "high") if "low" in names else ("start", "stop")
+            kind = "stream" if "stream" in names else "dataset"
+            query = f"SELECT min({start}), max({stop}) FROM segments WHERE {kind} = 'events'"
+            since, until = connection.execute(query).fetchone()
+        return {"since": pd.Timestamp(since, unit="us", tz="UTC"), "until": pd.Timestamp(until, unit="us", tz="UTC")}
+
+    def load(self, net: lf.Network) -> dict[str, dict[str, pd.DataFrame]]:
+        """Load all that the store has."""
+        objects = {
+            each: lf.Frames(net.store.snapshot(DATASETS[each]), list(self.rows[each])) for each in self.rows if "bulk" in each
+        }
+        frames = {
+            "events": lf.load_events(net, **self.window()),
+            "events_by_id": lf.load_events(net, update_ids=self.update_ids()),
+            "ledger": lf.load_updates(net, through=40),
+            "ledger_effects": lf.load_updates(net, after=20, through=60, shape="ledger_effects"),
+            **objects,
+        }
+        tables = {name: {table: each.read(table) for table in each.tables} for name, each in frames.items()}
+        tables["price_votes"] = {"price_votes": lf.load_price_votes(net, refresh=False)}
+        tables["name_rules"] = {"name_rules": lf.load_name_rules(net, refresh=False)}
+        return tables
+
+
+def _renamed(tables: dict[str, list[dict[str, str | None]]]) -> dict[str, list[dict[str, str | None]]]:
+    return {
+        table: [
+            {RENAMED.get(table, {}).get(name, name): value for name, value in row.items()}
+            | {name: row.get(name) for name in ADDED.get(table, [])}
+            for row in rows
+        ]
+        for table, rows in tables.items()
+    }
+
+
+def texts(tables: dict[str, dict[str, pd.DataFrame]]) -> Rows:
+    return {name: {table: as_text(frame) for table, frame in each.items()} for name, each in tables.items()}
+
+
+@pytest.fixture(params=["359db74", "6b89178"])
+def older(request: pytest.FixtureRequest, tmp_path: Path) -> OlderStore:
+    return OlderStore(request.param, tmp_path)
+
+
+def assert_same(older: OlderStore, net: lf.Network) -> None:
+    """Compare all rows with those that the earlier version has written down."""
+    rows = texts(older.load(net))
+    assert rows.keys() == older.rows.keys()
+    for name, tables in older.rows.items():
+        for table, expected in tables.items():
+            assert rows[name][table] == expected, f"{older.commit} {name}.{table}"
+
+
+def test_every_row_is_read_offline(older: OlderStore) -> None:
+    assert_same(older, older.connect(offline=True))
+
+
+def test_every_row_is_read_without_a_request_for_it(older: OlderStore) -> None:
+    net = older.connect()
+    assert_same(older, net)
+    # Two requests for each of the two loads of the ledger ask for its participant and its end.
+    assert net.request_count <= 8
+
+
+def test_offsets_that_were_pruned_since_stay(older: OlderStore) -> None:
+    sandbox = Sandbox(**WORLD, pruned_through=100)
+    urls = {"history_url": sandbox.history_url, "ledger_url": sandbox.ledger_url}
+    options = {**urls, "network": older.network, "requests_per_second": 0}
+    net = lf.connect("sandbox", store=older.directory / "store", transport=in_process(sandbox.app), **options)
+    frames = lf.load_updates(net, through=40)
+    assert as_text(frames.ledger_updates) == older.rows["ledger"]["ledger_updates"]
+    assert set(frames.coverage["status"]) == {"final"}
+    with pytest.raises(PrunedOffsetError):
+        lf.load_updates(net, after=40, through=60)
+
+
+def test_a_new_observation_joins_the_others(older: OlderStore) -> None:
+    before = older.rows["price_votes"]["price_votes"]
+    votes = lf.load_price_votes(older.connect())
+    times = [row["observed_at"] for row in before]
+    assert [row for row in as_text(votes) if row["observed_at"] in times] == before
+    assert votes["observed_at"].nunique() >= 3
+    assert not verify(older.connect().store)
+
+
+def test_objects_from_files_are_found_by_their_key(older: OlderStore) -> None:
+    net = older.connect(offline=True)
+    keys = [
+        str(row["object_key"]) for row in older.rows["bulk_by_key"]["bulk_objects"] if "sha256:" not in str(row["object_key"])
+    ]
+    frames = lf.load_bulk(net, object_keys=keys)
+    assert as_text(frames.bulk_objects) == [row for row in older.rows["bulk_by_key"]["bulk_objects"] if row["object_key"] in keys]
+
+
+@pytest.mark.parametrize(
+    "name", ["events.updates", "events.quorums", "bulk_by_key.updates", "ledger.ledger_topology", "price_votes"]
+)
+def test_every_way_to_read_gives_the_same_rows(older: OlderStore, name: str) -> None:
+    net, (dataset, _, table) = older.connect(offline=True), name.rpartition(".")
+    frames = lf.Frames(net.store.snapshot(DATASETS[dataset or table]), [table])
+    rows = frames.read(table)
+    assert len(rows) == frames.count_rows(table) == frames.scan(table).count_rows() > 0
+    schema = frames.scan(table).schema
+    assert schema.names == list(rows.columns)
+    for batches in (frames.iter_batches(table), frames.scan(table).to_batches()):
+        assert sorted(map(str, pa.Table.from_batches(batches).cast(schema).to_pylist())) == sorted(
+            map(str, frames.scan(table).to_table().to_pylist())
+        )
+    if dataset != "ledger":  # which is there through two filters
+        assert lf.sql(net, f"select count(*) as count from {name}")["count"].tolist() == [len(rows)]
+        target = older.directory / "rows.parquet"
+        assert export.write_table(export.from_store(net, name), table, target) == len(rows)
+
+
+def test_compaction_writes_the_schema_of_this_version(older: OlderStore) -> None:
+    store = older.connect().store
+    compact(store)
+    for dataset in (each for each in DATASETS.values() if each.mergeable):
+        finals = [segment for segment in store.segments(dataset) if segment.status == "final"]
+        assert {segment.fingerprint for segment in finals} <= {dataset.schema_fingerprint}
+    assert verify(store) == []
+    assert_same(older, older.connect(offline=True))
+    prune(store, min_age=pd.Timedelta(0).to_pytimedelta())
+    assert_same(older, older.connect(offline=True))
+
+
+def test_a_lost_catalog_is_rebuilt_with_what_files_say(older: OlderStore) -> None:
+    net = older.connect(offline=True)
+    (Path(str(net.store.location)) / "catalog.sqlite").unlink()
+    result = rebuild(net.store)
+    if older.commit == "359db74":
+        assert set(result.problems.values()) == {"does not say what it covers"}
+        return
+    assert result.problems == {}
+    votes = lf.load_price_votes(net)
+    assert as_text(votes) == older.rows["price_votes"]["price_votes"]
+
+
+def test_a_sample_that_is_the_same_now_is_rechecked(tmp_path: Path) -> None:
+    older = OlderStore("6b89178", tmp_path)
+    assert recheck(older.connect(), sample=4, seed=1, datasets=["events", "events_by_id"]).changes.empty
+
+
+def test_a_damaged_file_is_named_and_fetched_again(older: OlderStore) -> None:
+    net = older.connect()
+    segment = next(each for each in net.store.all_segments() if each.dataset == "events" and "updates" in each.files)
+    path = Path(str(net.store.location)) / segment.files["updates"].path
+    path.write_bytes(path.read_bytes()[:-9])
+    damage = verify(net.store)
+    assert [each.path for each in damage] == [segment.files["updates"].path]
+    assert [each.outcome for each in repair(net, damage)] == ["fetched again"]
+    assert verify(net.store) == []
