@@ -7,10 +7,10 @@ meaningless for committed updates, and for chosen requests a statement about the
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Population = Literal["all", "chosen", "committed"]
 
@@ -64,4 +64,6 @@ def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> 
     if table not in COST_TABLES:
         return True
     with_cost = ids_of("traffic")
+    import pyarrow.compute as pc  # late, because the command line imports this module for its help
+
     return all(pc.all(pc.is_in(ids_of(name), value_set=with_cost)).as_py() is not False for name in ("verdicts", "updates"))

@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from ledgerframes import gc_pause, hidden_tokens, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
-from ledgerframes.store import sqlite
+from ledgerframes.store import small_segments, sqlite
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -54,6 +54,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000)  # worlds are many objects, without circles
     gc_pause.COLLECT_SECONDS = 120.0  # loads of a few seconds each would look through all worlds
+
+
+@pytest.fixture
+def unmerged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let loads keep their segments, for tests that need several."""
+    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)
 
 
 @pytest.fixture(autouse=True)

@@ -151,7 +151,7 @@ def test_parquet_for_engines_that_read_files(narrowed: lf.Frames, tmp_path: Path
 
 
 @pytest.fixture
-def damaged(tmp_path: Path) -> lf.Network:
+def damaged(tmp_path: Path, unmerged: None) -> lf.Network:
     """A day whose early files cannot be read: who opens them fails."""
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, max_concurrency=4)  # several files in five hours
     for until in ("2026-11-08T05:00:00Z", "2026-11-09"):

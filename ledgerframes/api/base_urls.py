@@ -14,8 +14,10 @@ __all__ = ["wrong_base_error"]
 
 def wrong_base_error(history: History, error: ServiceError) -> UsageError | None:
     """Return the error for a wrong base URL, or None if only the route is missing."""
+    if error.status != 404:
+        return None
     url = next((url for url in history.transport.urls if host_of(url) == error.host), "")
-    if not url or error.status != 404 or _is_base(history, url):
+    if not url or _is_base(history, url):
         return None
     parts = urlsplit(url)
     return UsageError(

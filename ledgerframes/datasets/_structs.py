@@ -57,8 +57,10 @@ class OneOf(Wire):
 
 
 def is_empty(one_of: OneOf | None) -> bool:
-    """Return whether an optional one-of is absent or has no member at all."""
-    return one_of is None or not (one_of.extra or any(getattr(one_of, name) for name in _kinds(type(one_of))))
+    """Return whether an optional one-of is absent, or has no member that is named like a kind."""
+    if one_of is None:
+        return True
+    return not any(getattr(one_of, name) for name in _kinds(type(one_of))) and not (one_of.extra and _unknown_kinds(one_of))
 
 
 def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tuple[str, Any]:

@@ -97,7 +97,7 @@ def test_pages_of_updates_without_progress_end(tmp_path: Path) -> None:
     tokens = count()
     net = net_of(lambda _: updates_page(0, 0, token=f"t{next(tokens)}"), tmp_path)
     with pytest.raises(DecodeError, match="empty pages in a row"):
-        list(OffsetReader(net, ledger_filter(), 10, False)._iter_pages(OffsetRange("x", 0, 9), 10))
+        list(OffsetReader(net, ledger_filter(), 10, False).iter_pages(OffsetRange("x", 0, 9), 10))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_an_executor_gives_the_same_frames(
     assert sum(len(frame) for frame in fetched_rows(frames).values())
 
 
-def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor]) -> None:
+def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor], unmerged: None) -> None:
     net = connect(tmp_path)
     requests = []
     page = net.ledger.get_updates_page

@@ -75,7 +75,7 @@ def test_a_ledger_is_loaded_in_parts(tmp_path: Path, pages: dict[str, dict[str, 
     assert_equal(known_in_all(lf.load_updates(net)), pages["acs_delta"])
 
 
-def test_a_list_is_bounded_whatever_the_ledger_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_is_bounded_whatever_the_ledger_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unmerged: None) -> None:
     """A segment is written as soon as it is full, and a list never has more than a page."""
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 50_000)
     sizes: list[int] = []
