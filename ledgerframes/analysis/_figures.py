@@ -31,6 +31,7 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
+WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -38,12 +39,12 @@ LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
-UNITS = {
-    (column.name, column.dtype): column.unit
+Units = dict[tuple[str, str], str]  # of columns, by name and dtype
+UNITS_OF_RESULTS: list[Units] = [
+    {(column.name, column.dtype): column.unit for column in figure.result_columns(by, has_periods=True)}
     for figure in FIGURES.values()
     for by in (None, *figure.by)
-    for column in figure.result_columns(by, has_periods=True)
-}
+]
 # Columns at the end of every result. With one value in all rows they are a note below the table.
 TAIL_NAMES = {
     "coverage_bytes": "Known bytes",
@@ -102,7 +103,8 @@ def show_table(
     if tables_dir:
         _write_files(Path(tables_dir), name, frame)
     text = caption or name.replace("_", " ").capitalize()
-    return TableOutput(name, frame if display is None else display, max_rows, len(frame), text, has_files=bool(tables_dir))
+    shown = frame if display is None else display
+    return TableOutput(name, shown, max_rows, len(frame), text, units=_units_of(frame), has_files=bool(tables_dir))
 
 
 def show_text(text: str) -> TextOutput:
@@ -142,6 +144,7 @@ class TableOutput:
     max_rows: int
     row_count: int
     caption: str
+    units: Units
     has_files: bool
 
     def __repr__(self) -> str:
@@ -152,7 +155,7 @@ class TableOutput:
             return f'<p class="note">{escape(self.caption)}. No rows.</p>'
         constants = self._constants()
         rows = self.frame.head(self.max_rows).drop(columns=list(constants))
-        columns = [_Column(name, rows[name]) for name in rows]
+        columns = [_Column(name, rows[name], self.units) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
@@ -166,7 +169,7 @@ class TableOutput:
     def _constants(self) -> dict[str, str]:
         """Return the columns at the end of a result that have the same text in all rows."""
         names = [name for name in TAIL_NAMES if name in self.frame and self.frame[name].nunique(dropna=False) == 1]
-        return {name: _Column(name, self.frame[name].head(1)).text() for name in names}
+        return {name: _Column(name, self.frame[name].head(1), self.units).text() for name in names}
 
     def _note(self, constants: dict[str, str]) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
@@ -176,6 +179,24 @@ class TableOutput:
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _units_of(frame: pd.DataFrame) -> Units:
+    """Return the units of columns, above all as the results with the columns of the table declare them.
+
+    Another result can have a column of the same name in another unit: a difference can be of bytes, or of weights.
+    """
+    columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
+    own = [units for units in UNITS_OF_RESULTS if columns <= units.keys()]
+    return {**_common_units(UNITS_OF_RESULTS), **_common_units(own)}
+
+
+def _common_units(results: Sequence[Units]) -> Units:
+    """Return the units of the columns that have one unit in all results."""
+    units: dict[tuple[str, str], set[str]] = {}
+    for column, unit in (item for result in results for item in result.items()):
+        units.setdefault(column, set()).add(unit)
+    return {column: unit for column, (unit, *others) in units.items() if not others}
 
 
 def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
@@ -189,14 +210,14 @@ def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
 class _Column:
     """One column as HTML."""
 
-    def __init__(self, name: Any, values: pd.Series) -> None:
+    def __init__(self, name: Any, values: pd.Series, units: Units) -> None:
         self.name = str(name)
         self.values = values
         self.is_duration = pd.api.types.is_timedelta64_dtype(values)
         self.is_flag = pd.api.types.is_bool_dtype(values)
         self.is_number = self.is_duration or (pd.api.types.is_numeric_dtype(values) and not self.is_flag)
         self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
-        self.unit = UNITS.get((self.name, str(values.dtype)), "")
+        self.unit = units.get((self.name, str(values.dtype)), "")
         if self.is_duration:
             self.unit = _duration_unit(values)
         amounts = [value for value in values if isinstance(value, Decimal)]

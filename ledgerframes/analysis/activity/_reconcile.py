@@ -18,7 +18,6 @@ from ledgerframes.analysis.activity._weight_formula import (
     NO_CONFIRMERS,
     NO_ENVELOPES,
     STATUSES,
-    WEIGHT_UNIT,
     Requests,
     computable_share,
     compute,
@@ -45,8 +44,8 @@ REASONS = (
 )
 OUTCOME = declare.choice("outcome", OUTCOMES)
 REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if equal.", "Reason")
-PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", WEIGHT_UNIT)
-COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", WEIGHT_UNIT)
+PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", declare.WEIGHT_UNIT)
+COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", declare.WEIGHT_UNIT)
 CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
@@ -60,7 +59,7 @@ RECONCILE = declare.Figure(
         declare.text("party", "App provider."),
         PUBLISHED,
         COMPUTED,
-        declare.integer("difference", "Published minus computed. Missing if one of them is.", WEIGHT_UNIT),
+        declare.integer("difference", "Published minus computed. Missing if one of them is.", declare.WEIGHT_UNIT),
         OUTCOME,
         REASON,
     ),
@@ -75,7 +74,7 @@ SUMMARY = declare.Figure(
         OUTCOME,
         REASON,
         declare.count("records", "Pairs of a request and a party.", "records"),
-        declare.integer("weight", "Sum of published weights, of computed ones if only computed.", WEIGHT_UNIT),
+        declare.integer("weight", "Sum of published weights, of computed ones if only computed.", declare.WEIGHT_UNIT),
     ),
     condition=CONDITION,
     unit=UNIT,

@@ -14,7 +14,6 @@ from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
-from ledgerframes.analysis.activity._weight_formula import WEIGHT_UNIT
 from ledgerframes.analysis.activity._weights import published
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
@@ -55,12 +54,16 @@ ROUNDS = declare.Figure(
         declare.time("closed_at", "Record time of the archival. Missing if the round is alive."),
         declare.flag("is_partial", "Whether records of the round can be missing."),
         declare.label("scheme", "traffic, or markers if the round does not reward traffic."),
-        declare.integer("weight", "Sum of weights. Missing for a partial round without records.", WEIGHT_UNIT, "Activity weight"),
+        declare.integer(
+            "weight", "Sum of weights. Missing for a partial round without records.", declare.WEIGHT_UNIT, "Activity weight"
+        ),
         _coin("burn", "Coin for the weight at the price of traffic."),
         _coin("rate_per_mb", "Reward per MB of weight.", unit="coin per MB"),
         _coin("amount", "Reward.", "Reward"),
         _coin("threshold", "Smallest reward."),
-        declare.integer("threshold_bytes", "Smallest weight that is paid. Missing as `amount`.", WEIGHT_UNIT, "Threshold"),
+        declare.integer(
+            "threshold_bytes", "Smallest weight that is paid. Missing as `amount`.", declare.WEIGHT_UNIT, "Threshold"
+        ),
         _coin("to_issue", "Coin to issue for apps in the round."),
         _coin("unclaimed", "Part of it beyond the cap."),
         _coin("thresholded", "Part of it that small weights do not get."),

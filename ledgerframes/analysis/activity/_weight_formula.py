@@ -33,7 +33,6 @@ from ledgerframes.analysis.state._network_state import (
 )
 from ledgerframes.frames import Frames
 
-WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 MAX_TOTAL = 100 * 1024 * 1024  # bytes, the largest cost of a request that earns
 SAFE = 2.0**62  # products up to here are exact in 64 bits, with a margin for the rounding of this check
 STATUSES = (

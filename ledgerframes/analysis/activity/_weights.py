@@ -14,7 +14,7 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio, sort_largest_first
 from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import WEIGHT_UNIT, computable_share, compute, read_requests
+from ledgerframes.analysis.activity._weight_formula import computable_share, compute, read_requests
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup, featured_members, network_state
 from ledgerframes.errors import CoverageError, UsageError
@@ -32,7 +32,7 @@ WEIGHTS = declare.Figure(
     has_rounds=True,
     columns=(
         declare.count("requests", "Requests with a record."),
-        declare.integer("weight", "Sum of weights. Missing without records.", WEIGHT_UNIT, "Activity weight"),
+        declare.integer("weight", "Sum of weights. Missing without records.", declare.WEIGHT_UNIT, "Activity weight"),
         FACTOR,
         declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
@@ -50,7 +50,7 @@ RECOMPUTE = declare.Figure(
         declare.text("party", "App provider."),
         declare.cost("burn_bytes", "Bytes before the factor."),
         declare.amount("activity_weight", "Factor of the right when the round opened."),
-        declare.integer("weight", "Activity weight, rounded down.", WEIGHT_UNIT, "Activity weight"),
+        declare.integer("weight", "Activity weight, rounded down.", declare.WEIGHT_UNIT, "Activity weight"),
     ),
     condition="with known envelopes, round and state",
     unit="accepted requests of this result",

@@ -16,7 +16,7 @@ from ledgerframes.analysis._groups import Integers, ratio, sort_largest_first
 from ledgerframes.analysis._requests import encode_texts, merge, root_templates
 from ledgerframes.analysis._views import join, set_numbers
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import WEIGHT_UNIT, Requests, computable_share, compute, read_requests
+from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, read_requests
 from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import UsageError
@@ -32,9 +32,9 @@ WHAT_IF = declare.Figure(
     has_rounds=True,
     columns=(
         declare.text("party", "App provider."),
-        declare.integer("weight_before", "Computed weight as it is.", WEIGHT_UNIT, "Activity weight"),
-        declare.integer("weight_after", "Computed weight with the change.", WEIGHT_UNIT, "Activity weight"),
-        declare.integer("difference", "Weight after minus before.", WEIGHT_UNIT),
+        declare.integer("weight_before", "Computed weight as it is.", declare.WEIGHT_UNIT, "Activity weight"),
+        declare.integer("weight_after", "Computed weight with the change.", declare.WEIGHT_UNIT, "Activity weight"),
+        declare.integer("difference", "Weight after minus before.", declare.WEIGHT_UNIT),
         declare.share("Share of the weight before. Missing without weight.", "share_before"),
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
         declare.count("requests_changed", "Requests with another weight of the party."),

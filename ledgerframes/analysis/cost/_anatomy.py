@@ -31,7 +31,7 @@ ANATOMY = declare.Figure(
         declare.cost(
             "traffic_cost", "Cost of the envelope, or in no envelope. Missing for other parts.", "Cumulative traffic cost"
         ),
-        declare.integer("weight", "Weight of the activity record. Missing for other parts.", "bytes"),
+        declare.integer("weight", "Weight of the activity record. Missing for other parts.", declare.WEIGHT_UNIT),
     ),
     unit="transaction",
 )
