@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes.api import host_rates
@@ -30,21 +31,6 @@ from ledgerframes.store.rate_file import RateFile
 
 Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
-
-
-class VirtualClock(host_rates.Clock):
-    """A clock that stands still but for waits."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-        self._lock = threading.Lock()
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep_until(self, until: float) -> None:
-        with self._lock:
-            self.time = max(self.time, until)
 
 
 @pytest.fixture

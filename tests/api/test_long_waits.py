@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes import long_waits
@@ -24,21 +25,6 @@ from ledgerframes.long_waits import shown_by, tell
 from ledgerframes.store.rate_file import RateFile
 
 ONE = "http://one.invalid/api"
-
-
-class VirtualClock(host_rates.Clock):
-    """A clock that stands still but for waits."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-        self._lock = threading.Lock()
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep_until(self, until: float) -> None:
-        with self._lock:
-            self.time = max(self.time, until)
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from campaign import tell
 from equality import assert_equal, every_table
+from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes.api import host_rates
@@ -17,21 +17,6 @@ from ledgerframes.sandbox import Faults, faults
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
 SHAPE = {"events": 1750, "days": 8, "max_concurrency": 4}
-
-
-class VirtualClock(host_rates.Clock):
-    """A clock that stands still but for waits."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-        self._lock = threading.Lock()
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep_until(self, time: float) -> None:
-        with self._lock:
-            self.time = max(self.time, time)
 
 
 class Log(logging.Handler):

@@ -12,6 +12,7 @@ import pytest
 from equality import assert_equal, every_table
 from processes import begin, end
 from servers import served
+from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes import network
@@ -23,19 +24,6 @@ from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store.rate_file import RateFile
 
 HOST = "one.invalid"
-
-
-class VirtualClock(host_rates.Clock):
-    """A clock that stands still but for waits."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep_until(self, until: float) -> None:
-        self.time = max(self.time, until)
 
 
 @pytest.fixture
