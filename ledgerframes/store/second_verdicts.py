@@ -105,7 +105,8 @@ def find_second_verdicts(
     """
     events = _StoredEvents(connection, location, datasets)
     own = distinct([events.positions(segment_id) for segment_id in new])
-    suspects = [repeated_hashes(own), *(moved_hashes(own, events.positions(each)) for each in events.files if each not in new)]
+    others = [segment_id for segment_id in events.files if segment_id not in new] if len(own) else []
+    suspects = [repeated_hashes(own), *(moved_hashes(own, events.positions(each)) for each in others)]
     suspects.append(hashes_of(_ids_within(connection, datasets[0].family, extents)))
     hashes = np.unique(np.concatenate(suspects))
     if len(hashes):

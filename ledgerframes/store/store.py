@@ -362,14 +362,14 @@ class Store:
 
 def _snapshot(
     connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
-) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], tuple[UnreadableSegment, ...]]:
+) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], dict[str, str]]:
     """Return segments, second verdicts, what is missing before, and what is unreadable."""
     missing: list[MigrationWindow] = []
     if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
         before = Window(START_OF_TIME, overlapping.since)
         missing = plan_missing(before, *with_schemas(connection, location, dataset, records.covered, before, True))
     segments, unreadable = find_segments(connection, location, dataset, overlapping)
-    return segments, second_verdicts(connection, dataset), tuple(missing), unreadable
+    return segments, second_verdicts(connection, dataset), tuple(missing), {each.name: each.reason for each in unreadable}
 
 
 def new_segment_id() -> str:
