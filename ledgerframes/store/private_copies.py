@@ -1,4 +1,4 @@
-"""Copies of databases that this user may only read, for what this process has to add to them.
+"""Copies of databases that this user may only read.
 
 An older file is upgraded in its copy, and what only a write could save is in the copy until the file changes.
 """

@@ -258,7 +258,7 @@ def is_access_error(error: BaseException | None) -> bool:
 
 
 def is_read_only_error(error: StoreError) -> bool:
-    """Return whether the store was refused to be written, and not because another process uses it."""
+    """Return whether a store cannot be written, other than because another process uses it."""
     return isinstance(error.__cause__, OSError) or _primary_code(error.__cause__) in READ_ONLY_CODES
 
 

@@ -128,7 +128,7 @@ class Store:
                     self._remove_provisional(connection, MigrationWindow(migration.migration_id, migration.ended, sys.maxsize))
 
     def _remove_provisional(self, connection: sqlite3.Connection, after: MigrationWindow) -> None:
-        """Remove what was provisional after the end of a migration, because nobody fetches it again."""
+        """Remove what is provisional after a migration, which nobody fetches again."""
         for dataset in (each for each in self.datasets.values() if each.extent_type is MigrationWindow):
             present, _ = find_segments(connection, self.location, dataset, after)
             provisional = [segment for segment in present if not segment.final]
