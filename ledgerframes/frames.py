@@ -136,7 +136,7 @@ class Frames:
     @property
     def unreadable(self) -> dict[str, str]:
         """Segments of other versions that this one cannot read, with the reasons."""
-        return {each.name: each.reason for each in self._source.unreadable}
+        return dict(self._source.unreadable)
 
     @property
     def history_start(self) -> datetime | None:

@@ -73,6 +73,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
             "offset_range": frames.offset_range,
             "is_chosen": frames._filter.has_chosen_ids,
             "missing_before": [dataclasses.astuple(each) for each in frames._source.missing_before],
+            "unreadable": frames.unreadable,
             "unknown_ids": frames.unknown_ids,
             "failed": frames.failed_objects,
             "written_by": f"ledgerframes {installed_version()}",
@@ -122,6 +123,7 @@ def open_frames(directory: str | Path) -> Frames:
             bytes=sum(files[name]["bytes"] for name in names),
             has_second_verdicts=False,
             missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
+            unreadable=manifest.get("unreadable", {}),
             digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
         )
         return Frames(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ledgerframes.store.verify import DamagedFile
 
 MAX_LINES = 20  # of a list that may have thousands
-REPAIRED = ("fetched again", "dropped")  # outcomes after which nothing is damaged
+REPAIRED = ("fetched again", "written again", "dropped")  # outcomes after which nothing is damaged
 
 Datasets = Annotated[list[str] | None, option("--dataset NAME", "Limit to this dataset, such as ledger. Repeatable.")]
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
+from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
@@ -26,7 +27,7 @@ from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
-from ledgerframes.store.compact import require_live
+from ledgerframes.store.compact import Merge, merge_segments, require_live
 from ledgerframes.store.older_schemas import all_fingerprints
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import DamagedFile
@@ -37,6 +38,7 @@ __all__ = ["Repair", "repair"]
 logger = logging.getLogger("ledgerframes")
 
 FETCHED = "fetched again"
+WRITTEN = "written again"
 DROPPED = "dropped"
 UNRECOVERABLE = "cannot be fetched again"
 FAILED = "not fetched yet"
@@ -52,9 +54,9 @@ class Repair:
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``dropped`` with
-        ``drop_unrecoverable=True``; or ``not fetched yet`` because its service failed. Then the next load fetches it,
-        unless the note reports that it stays.
+        ``fetched again``; ``written again`` from its rows, of which none was damaged; ``cannot be fetched again``, so it stays in
+        the catalog; ``dropped`` with ``drop_unrecoverable=True``; or ``not fetched yet`` because its service failed. Then the
+        next load fetches it, unless the note reports that it stays.
     note : str
         The reason, or what differs now; may be empty.
     """
@@ -66,7 +68,7 @@ class Repair:
     @property
     def is_repaired(self) -> bool:
         """Whether nothing of it is damaged or missing any more."""
-        return self.outcome == FETCHED
+        return self.outcome in (FETCHED, WRITTEN)
 
 
 class UnrecoverableError(Exception):
@@ -143,6 +145,9 @@ def _plan(
 ) -> list[Loader[Any]] | Repair:
     """Return the loaders that fetch a segment again, or the outcome without them."""
     try:
+        if damaged_tables == {EVENT_POSITIONS.name} and segment.final:
+            merge_segments(net.store, DATASETS[segment.dataset], Merge.of([segment]))  # which computes the positions again
+            return Repair(segment, WRITTEN)
         return recovery_loaders(net, segment, damaged_tables, update_formats)
     except UnrecoverableError as reason:
         return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(reason))

@@ -21,6 +21,7 @@ from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
+from ledgerframes.store import private_copies
 from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.sqlite import Database, integrity_problems, is_in_memory
@@ -161,7 +162,7 @@ class Catalog:
         """Return what changes with the file, or None if a change might not show."""
         try:
             # Not opened: closing it would drop the locks that SQLite holds on it in this process.
-            state = self.path.stat()
+            state = private_copies.current(self.database).path.stat()
         except OSError:
             return None
         changed_at = max(state.st_mtime_ns, state.st_ctime_ns)
@@ -175,7 +176,7 @@ class Catalog:
 
         The seal is checked at each use, and the integrity of the file at the first one in a process, because that takes longer.
         """
-        with self.database.read_transaction() as connection:
+        with private_copies.read_transaction(self.database) as connection:
             if self.path not in _CHECKED and not is_in_memory(connection):
                 if problems := integrity_problems(connection):
                     raise self.database.damage_error("; ".join(problems))

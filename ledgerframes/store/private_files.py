@@ -6,11 +6,16 @@ that the permissions hold that somebody has set for an existing root, such as th
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import shutil
+import tempfile
+import uuid
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["make_durable_dir", "open_to_write", "restrict"]
+__all__ = ["make_durable_dir", "open_to_write", "restrict", "scratch_dir"]
 
 PRIVATE = 0o700
 READ_AND_WRITE = 0o666
@@ -47,3 +52,11 @@ def restrict(path: Path, *, is_private: bool = False) -> None:
 
 def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
+
+
+@functools.cache
+def scratch_dir() -> Path:
+    """Return the directory for copies of catalogs, which is deleted when the process ends."""
+    directory = Path(tempfile.gettempdir()) / f"ledgerframes-{uuid.uuid4().hex}"  # created at the first write
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory

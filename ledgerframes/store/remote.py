@@ -13,12 +13,10 @@ The age of a claim comes from the object store's modification times, so that clo
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import random
 import shutil
-import tempfile
 import threading
 import time
 import uuid
@@ -32,6 +30,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.long_waits import MIN_SECONDS, tell
 from ledgerframes.store.catalog import CATALOG, Catalog
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
+from ledgerframes.store.private_files import scratch_dir
 from ledgerframes.store.sqlite import BUSY_SECONDS
 
 WRITERS = "writers"
@@ -315,14 +314,6 @@ def _version(metadata: dict[str, bytes]) -> str:
 def local_copy(location: Location) -> LocalCopy:
     """Return the only copy of a catalog in this process."""
     return LocalCopy(location)
-
-
-@functools.cache
-def scratch_dir() -> Path:
-    """Return the directory for copies of catalogs, which is deleted when the process ends."""
-    directory = Path(tempfile.gettempdir()) / f"ledgerframes-{uuid.uuid4().hex}"  # created at the first write
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return directory
 
 
 def _busy_error(location: Location) -> StoreError:

@@ -105,7 +105,8 @@ def find_second_verdicts(
     """
     events = _StoredEvents(connection, location, datasets)
     own = distinct([events.positions(segment_id) for segment_id in new])
-    suspects = [repeated_hashes(own), *(moved_hashes(own, events.positions(each)) for each in events.files if each not in new)]
+    others = [segment_id for segment_id in events.files if segment_id not in new] if len(own) else []
+    suspects = [repeated_hashes(own), *(moved_hashes(own, events.positions(each)) for each in others)]
     suspects.append(hashes_of(_ids_within(connection, datasets[0].family, extents)))
     hashes = np.unique(np.concatenate(suspects))
     if len(hashes):
@@ -113,11 +114,12 @@ def find_second_verdicts(
 
 
 def compare_older_segments(connection: sqlite3.Connection, location: Location, datasets: Sequence[Dataset]) -> None:
-    """Compare the segments that never were, in batches that fit into memory."""
-    uncompared = uncompared_segments(connection, [dataset.name for dataset in datasets])
-    for batch in _batches(uncompared):
-        connection.executemany("UPDATE segments SET compared = 1 WHERE segment_id = ?", [(each,) for each in batch])
-        find_second_verdicts(connection, location, datasets, batch)
+    """Compare the segments of each family that never were, in batches that fit into memory."""
+    for name in dict.fromkeys(dataset.family for dataset in datasets):
+        family = [dataset for dataset in datasets if dataset.family == name]
+        for batch in _batches(uncompared_segments(connection, [dataset.name for dataset in family])):
+            connection.executemany("UPDATE segments SET compared = 1 WHERE segment_id = ?", [(each,) for each in batch])
+            find_second_verdicts(connection, location, family, batch)
 
 
 def _batches(rows: Mapping[str, int]) -> Iterator[list[str]]:
@@ -211,9 +213,12 @@ class _StoredEvents:
 
     def _read_positions(self, files: Files) -> Positions:
         if EVENT_POSITIONS.name in files:
-            return from_table(self._read(files[EVENT_POSITIONS.name], EVENT_POSITIONS.column_names))
-        # An earlier version has written the segment.
-        return distinct([positions_of(self._read(file, EVENT)) for file in files.values()])
+            try:
+                return from_table(self._read(files[EVENT_POSITIONS.name], EVENT_POSITIONS.column_names))
+            except StoreError as error:
+                logger.warning("positions_read_from_rows error=%s", error)
+        # An earlier version has written the segment, or the file is damaged.
+        return distinct([positions_of(self._read(files[name], EVENT)) for name in self._tables if name in files])
 
     def by_id(self, hashes: Hashes) -> dict[str, set[Position]]:
         """Return the positions of the events by update id, for ids with these hashes."""

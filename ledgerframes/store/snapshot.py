@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -25,7 +25,7 @@ from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
 from ledgerframes.store.older_rows import Rows, wrap_rows
-from ledgerframes.store.older_schemas import UnreadableSegment, is_schema_of, mapping_of
+from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.windows import MICROSECOND, Window
@@ -60,8 +60,8 @@ class StoreSnapshot:
         Migration, record time and update id of all second verdicts of the dataset.
     missing_before : tuple of MigrationWindow
         What the store does not have before the window of the snapshot.
-    unreadable : tuple of UnreadableSegment
-        Segments that belong to them, but that this version cannot read.
+    unreadable : dict of str to str
+        Segments that belong to them, but that this version cannot read, with the reasons.
     """
 
     network: str
@@ -69,7 +69,7 @@ class StoreSnapshot:
     segments: tuple[Segment, ...]
     second_verdicts: pa.Table = field(default_factory=lambda: NO_EVENTS, repr=False)
     missing_before: tuple[MigrationWindow, ...] = ()
-    unreadable: tuple[UnreadableSegment, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_sorted(self) -> bool:

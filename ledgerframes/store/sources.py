@@ -16,7 +16,6 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.store.location import Location
-from ledgerframes.store.older_schemas import UnreadableSegment
 from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
@@ -41,7 +40,7 @@ class MemoryFrameSource:
     digests: Mapping[str, str] = field(default_factory=dict)
     has_second_verdicts: bool = True  # or each request is there once
     missing_before: tuple[MigrationWindow, ...] = ()
-    unreadable: tuple[UnreadableSegment, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""

@@ -22,6 +22,7 @@ BUSY_SECONDS = 120.0
 # Primary error codes that say nothing about the content: PERM, BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
 ACCESS_CODES = frozenset({3, 5, 6, 8, 10, 13, 14})
 LOCK_CODES = frozenset({5, 6})
+READ_ONLY_CODES = frozenset({3, 8, 13, 14})  # PERM, READONLY, FULL, CANTOPEN
 MAX_PROBLEMS = 3
 SEAL_TABLE = "CREATE TABLE seal (digest TEXT NOT NULL)"
 UNSEALED = "unsealed"
@@ -169,6 +170,12 @@ class Database:
         if not self.schema.has_intact_seal(connection):
             raise self.damage_error(BROKEN_SEAL)
 
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection to the file as it is, of any version."""
+        with self._store_errors(), closing(self._connect("rw")) as connection:
+            yield connection
+
     def problems(self) -> list[str]:
         """Return what a check of the file and of its seal reports, empty if it is intact."""
         with self._unchecked_read_transaction() as connection:
@@ -248,6 +255,11 @@ class Database:
 def is_access_error(error: BaseException | None) -> bool:
     """Return whether an error says nothing about the content of the file."""
     return isinstance(error, OSError) or _primary_code(error) in ACCESS_CODES
+
+
+def is_read_only_error(error: StoreError) -> bool:
+    """Return whether a store cannot be written, other than because another process uses it."""
+    return isinstance(error.__cause__, OSError) or _primary_code(error.__cause__) in READ_ONLY_CODES
 
 
 def _primary_code(error: BaseException | None) -> int:

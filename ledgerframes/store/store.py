@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import sys
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -16,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, MigrationWindow, plan_missing
 from ledgerframes.store import catalog as records
+from ledgerframes.store import private_copies
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.older_schemas import (
@@ -40,6 +43,7 @@ from ledgerframes.store.second_verdicts import (
 from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.sources import START_OF_TIME
+from ledgerframes.store.sqlite import is_read_only_error
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window
 
@@ -119,6 +123,17 @@ class Store:
         with self.catalog.write_transaction() as connection:
             for migration in migrations:
                 records.save_migration(connection, migration)
+            for migration in records.migrations(connection):
+                if migration.ended is not None:
+                    self._remove_provisional(connection, MigrationWindow(migration.migration_id, migration.ended, sys.maxsize))
+
+    def _remove_provisional(self, connection: sqlite3.Connection, after: MigrationWindow) -> None:
+        """Remove what is provisional after a migration, which nobody fetches again."""
+        for dataset in (each for each in self.datasets.values() if each.extent_type is MigrationWindow):
+            present, _ = find_segments(connection, self.location, dataset, after)
+            provisional = [segment for segment in present if not segment.final]
+            if retained := self._replace_provisional(connection, dataset, after, provisional):
+                self._find_second_verdicts(connection, dataset, retained)
 
     def missing(self, dataset: Dataset, window: Window, *, accept_provisional: bool = False) -> list[MigrationWindow]:
         """Return what to fetch before a window is final, in the known migrations."""
@@ -226,7 +241,9 @@ class Store:
         else:
             parts = [segment]
         for part in parts:
-            retained = self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
+            retained = self._replace_provisional(
+                connection, dataset, part.extent, [other for other in present if not other.final]
+            )
             records.add_segment(connection, part)
             self._find_second_verdicts(connection, dataset, [part, *retained])
         if segment.status == "final":
@@ -248,11 +265,11 @@ class Store:
         return write_segment_files(self.location, dataset, cut, [tables])
 
     def _replace_provisional(
-        self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
+        self, connection: sqlite3.Connection, dataset: Dataset, new: Extent, provisional: list[Segment]
     ) -> list[Segment]:
-        """Remove provisional rows that the new segment covers, and return segments of the others."""
-        replaced = [old for old in provisional if new.extent.overlaps(old.extent)]
-        retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new.extent])]
+        """Remove provisional rows of an extent, and return segments of the others."""
+        replaced = [old for old in provisional if new.overlaps(old.extent)]
+        retained = [self._cut(dataset, old, part) for old in replaced for part in old.extent.difference([new])]
         for part in retained:
             records.add_segment(connection, part)
         for old in replaced:
@@ -281,13 +298,19 @@ class Store:
     def compare_segments(self) -> None:
         """Find the second verdicts in segments of earlier versions, which were never compared."""
         datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
-        if self.catalog.is_in_one_state:  # before which they were compared
+        names = tuple(dataset.name for dataset in datasets)
+        # Those of one state were compared before it.
+        if self.catalog.is_in_one_state or UNREADABLE.issuperset(self.catalog.read(uncompared_segments, names)):
             return
-        if UNREADABLE.issuperset(self.catalog.read(uncompared_segments, tuple(dataset.name for dataset in datasets))):
-            return
-        with self.catalog.write_transaction() as connection:
-            for family in {dataset.family: self._family(dataset) for dataset in datasets}.values():
-                compare_older_segments(connection, self.location, family)
+        try:
+            with self.catalog.write_transaction() as connection:
+                compare_older_segments(connection, self.location, datasets)
+        except StoreError as error:
+            if not is_read_only_error(error):
+                raise
+            logger.warning("comparison_not_saved network=%s error=%s", self.network, error)
+            with private_copies.write_transaction(self.catalog.database) as connection:
+                compare_older_segments(connection, self.location, datasets)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -339,14 +362,14 @@ class Store:
 
 def _snapshot(
     connection: sqlite3.Connection, location: Location, dataset: Dataset, overlapping: Window | Extent | None
-) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], tuple[UnreadableSegment, ...]]:
+) -> tuple[tuple[Segment, ...], pa.Table, tuple[MigrationWindow, ...], dict[str, str]]:
     """Return segments, second verdicts, what is missing before, and what is unreadable."""
     missing: list[MigrationWindow] = []
     if isinstance(overlapping, Window) and dataset.extent_type is MigrationWindow and overlapping.since > START_OF_TIME:
         before = Window(START_OF_TIME, overlapping.since)
         missing = plan_missing(before, *with_schemas(connection, location, dataset, records.covered, before, True))
     segments, unreadable = find_segments(connection, location, dataset, overlapping)
-    return segments, second_verdicts(connection, dataset), tuple(missing), unreadable
+    return segments, second_verdicts(connection, dataset), tuple(missing), {each.name: each.reason for each in unreadable}
 
 
 def new_segment_id() -> str:

@@ -175,6 +175,20 @@ def test_objects_from_files_stay(tmp_path: Path) -> None:
     assert "load the file again" in done.note
 
 
+def test_positions_are_written_again_from_intact_rows(tmp_path: Path) -> None:
+    first = connect(tmp_path / "first")
+    lf.load_bulk(first, **DAY, download_dir=tmp_path / "kept")
+    net = connect(tmp_path / "second")
+    expected = fetched_rows(lf.load_bulk(net, paths=tmp_path / "kept"))
+    lf.load_events(net, **DAY)
+    for dataset in (BULK_BY_KEY, EVENTS):
+        damage(net, dataset, "event_positions")
+    requests = net.request_count
+    assert [(each.outcome, each.is_repaired) for each in repair(net, verify(net.store))] == [("written again", True)] * 2
+    assert (net.request_count, verify(net.store)) == (requests, [])
+    assert_equal(fetched_rows(lf.load_bulk(net, paths=tmp_path / "kept")), expected)
+
+
 @pytest.mark.parametrize("compacted", [False, True])
 @pytest.mark.parametrize("kind", ["updates", "acs"])
 def test_objects_that_are_not_listed_any_more_stay(

@@ -68,7 +68,7 @@ def put_events(net: Network) -> MigrationWindow:
     return window
 
 
-def test_a_load_names_what_it_lacks(net: Network, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_load_names_what_it_lacks(net: Network, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     observation = put_votes(net)
     with caplog.at_level(logging.WARNING, "ledgerframes"):
         votes = lf.load_price_votes(net)
@@ -78,6 +78,8 @@ def test_a_load_names_what_it_lacks(net: Network, caplog: pytest.LogCaptureFixtu
     frames = lf.Frames(net.store.snapshot(PRICE_VOTES), ["price_votes"])
     assert frames.unreadable == {f"price_votes {observation}": REASON.format("price_votes")}
     assert "1 segment of another version" in repr(frames)
+    lf.save_frames(frames, tmp_path / "saved")
+    assert lf.open_frames(tmp_path / "saved").unreadable == frames.unreadable
 
 
 def test_verify_doctor_and_info_name_it(

@@ -20,6 +20,7 @@ from ledgerframes.store import Store, positions, second_verdicts
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.rebuild import rebuild
+from ledgerframes.store.verify import verify
 from ledgerframes.windows import Window
 
 Event = tuple[str, int]  # update id and record time
@@ -227,13 +228,33 @@ def test_a_frozen_copy_is_compared_too(older: Store, tmp_path: Path) -> None:
 def test_a_damaged_neighbour_stops_no_commit(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     put(store, 0, 10, ("a", 5))
     [first] = store.segments(EVENTS)
-    (store.location.local_path / first.files[EVENT_POSITIONS.name].path).write_bytes(b"damaged")  # type: ignore[operator]
+    for file in first.files.values():
+        (store.location.local_path / file.path).write_bytes(b"damaged")  # type: ignore[operator]
     second_verdicts._CACHE.clear()
     put(store, 10, 20, ("a", 15))
     assert "segment_not_compared" in caplog.text
     second_verdicts.UNREADABLE.clear()
     with store.catalog.read_transaction() as connection:
         assert list(second_verdicts.uncompared_segments(connection, ["events"])) == [first.segment_id]
+
+
+def test_a_segment_without_events_is_compared_with_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, 0, 10, ("a", 5))
+    second_verdicts._CACHE.clear()
+    monkeypatch.setattr(second_verdicts, "from_table", None)
+    put(store, 10, 20)
+    assert store.segments(EVENTS, MigrationWindow(4, 10, 20))
+
+
+def test_damaged_positions_are_read_from_the_rows(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    put(store, 0, 10, ("a", 5))
+    [first] = store.segments(EVENTS)
+    (store.location.local_path / first.files[EVENT_POSITIONS.name].path).write_bytes(b"damaged")  # type: ignore[operator]
+    second_verdicts._CACHE.clear()
+    put(store, 10, 20, ("a", 15), ("b", 16))
+    assert (read(store), read(store, 10, 20)) == ([("a", 5), ("b", 16)], [("b", 16)])
+    assert "positions_read_from_rows" in caplog.text
+    assert [(each.table, each.problem) for each in verify(store)] == [(EVENT_POSITIONS.name, "size differs")]
 
 
 def test_what_is_not_in_the_store_before_a_window_is_named(store: Store) -> None:

@@ -149,6 +149,25 @@ def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:
     assert store.migrations() == [Migration(3, 5, 50)]
 
 
+def test_nothing_stays_provisional_after_the_end_of_a_migration(tmp_path: Path) -> None:
+    """The service stops for hours between two migrations, while loads go on and do not know yet that the first has ended."""
+    store = Store(tmp_path, "net", DATASETS)
+    store.save_migrations([Migration(4, 0)])
+    commit(store, 0, 5, 1)
+    commit(store, 5, 8, 2, final=False)
+    for extent in (MigrationWindow(4, 8, 20), MigrationWindow(4, 30, 40)):
+        store.commit(EVENTS, extent, {}, final=False, source="test")
+    before = every_row(store)
+    store.save_migrations([Migration(4, 0, 8), Migration(5, 50)])
+    assert [(each.extent, each.status) for each in store.segments(EVENTS)] == [
+        (MigrationWindow(4, 0, 5), "final"),
+        (MigrationWindow(4, 5, 8), "provisional"),
+    ]
+    store.save_migrations([Migration(4, 0, 7)])
+    assert every_row(store) == {time: cost for time, cost in before.items() if time < 7}
+    assert store.missing(EVENTS, ALWAYS)[0] == MigrationWindow(4, 5, 7)
+
+
 def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     store.save_migrations([Migration(4, 0)])

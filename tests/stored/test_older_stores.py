@@ -8,26 +8,29 @@ from __future__ import annotations
 import json
 import sqlite3
 import zipfile
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from object_stores import served
 from older.make import WORLD, as_text
 
 import ledgerframes as lf
 from ledgerframes import export
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets.registry import DATASETS
-from ledgerframes.errors import PrunedOffsetError
+from ledgerframes.errors import PrunedOffsetError, StoreError
 from ledgerframes.loaders.recheck import recheck
 from ledgerframes.loaders.repair import repair
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store.compact import compact
+from ledgerframes.store.location import HashingWriter, Location, digest_of, not_writable_error
 from ledgerframes.store.prune import prune
 from ledgerframes.store.rebuild import rebuild
+from ledgerframes.store.sqlite import Database
 from ledgerframes.store.verify import verify
 
 OLDER = Path(__file__).parent / "older"
@@ -223,3 +226,61 @@ def test_a_damaged_file_is_named_and_fetched_again(older: OlderStore) -> None:
     assert [each.path for each in damage] == [segment.files["updates"].path]
     assert [each.outcome for each in repair(net, damage)] == ["fetched again"]
     assert verify(net.store) == []
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store whose files this user may only read, and a directory for copies where he may write."""
+    connect = Database._connect
+
+    def connect_to_read(database: Database, mode: str) -> sqlite3.Connection:
+        return connect(database, "ro" if "ledgerframes-" not in str(database.path.parent) else mode)
+
+    def refuse(location: Location, path: str) -> AbstractContextManager[HashingWriter]:
+        raise not_writable_error(location, OSError("AWS Error ACCESS_DENIED (HTTP status 403)")) from OSError()
+
+    monkeypatch.setattr(Database, "_connect", connect_to_read)
+    monkeypatch.setattr(Location, "write", refuse)
+
+
+def digests(directory: Path) -> dict[str, str]:
+    return {str(path): digest_of(path) for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+def messages(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.getMessage().startswith(event)]
+
+
+@pytest.mark.usefixtures("read_only")
+def test_a_store_that_this_user_may_only_read_is_compared_in_memory(older: OlderStore, caplog: pytest.LogCaptureFixture) -> None:
+    before = digests(older.directory)
+    net = older.connect(offline=True)
+    assert_same(older, net)
+    assert_same(older, older.connect(offline=True))
+    assert lf.sql(net, "select count(*) as n from events.verdicts")["n"][0] > 0
+    assert net.store.freeze(older.directory.parent / "frozen.sqlite").segments(DATASETS["events"])
+    assert verify(net.store) == []
+    assert net.store.catalog.problems() == []
+    assert digests(older.directory) == before
+    assert (len(messages(caplog, "upgrade_not_saved")), len(messages(caplog, "comparison_not_saved"))) == (1, 1)
+    with pytest.raises(StoreError, match="cannot be written"):
+        lf.load_price_votes(older.connect())
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("commit", ["6b89178"])
+def test_a_bucket_that_this_user_may_only_read_is_compared_in_memory(
+    commit: str, tmp_path: Path, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    older = OlderStore(commit, tmp_path)
+    with served() as bucket:
+        location = Location.parse(bucket.uri("older"))
+        for path in (older.directory / "store").rglob("*"):
+            if path.is_file():
+                with location.write(str(path.relative_to(older.directory / "store"))) as file:
+                    file.write(path.read_bytes())
+        request.getfixturevalue("read_only")
+        older.connect = lambda **options: lf.connect("sandbox", **WORLD, store=location.uri, **options)  # type: ignore[method-assign]
+        for _ in range(2):
+            assert_same(older, older.connect(offline=True))
+        assert len(messages(caplog, "comparison_not_saved")) == 1
