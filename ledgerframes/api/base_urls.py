@@ -16,9 +16,9 @@ __all__ = ["wrong_url_error"]
 
 
 def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundError) -> WrongUrlError | None:
-    """Return the error for a URL below which a host has neither its version nor a path that every host has.
+    """Return the error for a wrong base URL, or None if only the route is missing.
 
-    None if the URL is the API's base, so that only the route or the object is missing, or if no such path is known.
+    A host has its version, or `path`, below the base URL. Without a path, nothing can be said.
     """
     if not path:
         return None
@@ -35,7 +35,7 @@ def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundEr
 
 
 def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
-    """Return whether a host has the version or a path below a URL, and ask it only until it does."""
+    """Return whether a URL is a base, which is remembered."""
     if url in transport.base_urls:
         return True
     try:

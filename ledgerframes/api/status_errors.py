@@ -86,7 +86,10 @@ def _redirect_error(response: Response) -> ServiceError:
 
 
 def is_unknown_route(error: ServiceError) -> bool:
-    """Return whether a 404 comes from a server without the route, because an API says which object it does not know."""
+    """Return whether a 404 comes from a server without the route.
+
+    An API says which object it does not know.
+    """
     return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
 
 

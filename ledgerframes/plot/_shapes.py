@@ -146,7 +146,10 @@ def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFram
 
 
 def changes(chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Numbers, colors: Sequence[str]) -> float:
-    """Draw a hollow point before and a filled one after for each row, and return the largest value."""
+    """Draw a hollow point before and a filled one after for each row.
+
+    Return the largest value.
+    """
     ax, rows = chart.ax, np.arange(len(labels))
     ax.hlines(rows, before, after, colors=list(colors), linewidth=1, alpha=0.6)
     points: dict[str, Any] = {"s": 32, "edgecolors": list(colors), "zorder": 3}
