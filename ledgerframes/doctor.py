@@ -16,13 +16,12 @@ from platform import python_version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.operation import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
-from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
+from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError, WrongUrlError
 from ledgerframes.extras import EXTRAS
 from ledgerframes.network import Network, connect
 from ledgerframes.representation import pluralize
@@ -303,9 +302,9 @@ def _clock(response: Response, now: datetime) -> Result:
 def _listing(net: Network) -> Result:
     try:
         events = net.history.events(page_size=1)
-    except NotFoundError as error:
-        if wrong := wrong_base_error(net.history, error):
-            raise wrong from error
+    except WrongUrlError:
+        raise
+    except NotFoundError:
         step = "Load committed updates by id with update_ids= or --update-ids. Rejected requests are not visible."
         return "warning", "Events cannot be listed.", step
     return "ok", "Events can be listed." if events else "Events can be listed, but there are none."

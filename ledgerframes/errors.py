@@ -7,7 +7,8 @@ LedgerframesError
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
 │   ├─ AuthenticationError, PermissionDeniedError  401, 403
-│   ├─ NotFoundError, ConflictError  404, 409
+│   ├─ ConflictError, NotFoundError  409, 404
+│   │   └─ WrongUrlError             404 for a URL that is not the API's base (UsageError)
 │   ├─ BusyError                     429
 │   ├─ ServiceUnavailableError, InternalServerError  502, 503, 504; any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
@@ -55,7 +56,7 @@ __all__ = [
     "LedgerUnavailableError", "LedgerframesError", "NotFoundError", "OfferUnresolvedError", "OffsetAfterEndError",
     "OverloadedError", "PermissionDeniedError", "PrunedOffsetError", "ReportError", "RequestTimeoutError",
     "ResponseLimitError", "ServiceError", "ServiceUnavailableError", "StoreError", "TooManyElementsError", "TransportError",
-    "UnknownTemplateError", "UnsupportedOperationError", "UpdateNotFoundError", "UsageError", "WorkerError",
+    "UnknownTemplateError", "UnsupportedOperationError", "UpdateNotFoundError", "UsageError", "WorkerError", "WrongUrlError",
 ]  # fmt: skip
 
 
@@ -115,8 +116,7 @@ class ResponseLimitError(TransportError):
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "", setting: str = "", maximum: float = 0) -> None:
         super().__init__(message, endpoint=endpoint, host=host)
-        self.setting = setting
-        self.maximum = maximum
+        self.setting, self.maximum = setting, maximum
 
 
 class ServiceError(LedgerframesError):
@@ -347,8 +347,7 @@ class IntegrityError(LedgerframesError):
 
     def __init__(self, message: str, *, path: str = "", failures: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(message)
-        self.path = path
-        self.failures = dict(failures)
+        self.path, self.failures = path, dict(failures)
 
 
 class CoverageError(LedgerframesError):
@@ -382,10 +381,7 @@ class OfferUnresolvedError(LedgerframesError):
 
     def __init__(self, message: str, *, tracking_id: str, outcome: str = "unknown", status: int = 0, next_call: str = "") -> None:
         super().__init__(message)
-        self.tracking_id = tracking_id
-        self.outcome = outcome
-        self.status = status
-        self.next_call = next_call
+        self.tracking_id, self.outcome, self.status, self.next_call = tracking_id, outcome, status, next_call
 
 
 class WorkerError(LedgerframesError):
@@ -398,3 +394,7 @@ class ReportError(LedgerframesError):
 
 class UsageError(LedgerframesError, ValueError):
     """The call cannot work, such as one with an unknown table or a time without a time zone."""
+
+
+class WrongUrlError(NotFoundError, UsageError):
+    """Status 404, because the URL of the profile is not the base of the API."""

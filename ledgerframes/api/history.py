@@ -57,6 +57,7 @@ class History(HealthClient, BulkClient):
         super().__init__(transport)
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
         self.coin = vocabulary.coin
+        self.common_path = self.operations["price_votes"].fill_path({"coin": self.coin})
 
     # -- events -------------------------------------------------------------------------------------------------------
 

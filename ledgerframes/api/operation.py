@@ -40,13 +40,15 @@ from urllib.parse import quote
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_url_error
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.response import Response
+from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.api.transport import Transport
@@ -235,6 +237,7 @@ class Client:
 
     api: ClassVar[Api]
     operations: ClassVar[dict[str, Operation]] = {}  # by name
+    common_path = ""  # of an operation that every version has, by which a base URL is known
 
     def __init_subclass__(cls) -> None:
         """Collect the operations that the class and its bases declare."""
@@ -258,15 +261,22 @@ class Client:
         self._warn_once(operation)
         query = {name: _query_value(value) for name, value in request.query.items() if value is not None}
         retry = operation.read_only and not isinstance(request.body, bytes) if request.retry is None else request.retry
-        return self.transport.request(
-            operation.method,
-            operation.fill_path(request.path),
-            query=query,
-            body=request.body,
-            retry=retry,
-            endpoint=operation.route,
-            is_json=operation.returns is not bytes,
-        )
+        try:
+            return self.transport.request(
+                operation.method,
+                operation.fill_path(request.path),
+                query=query,
+                body=request.body,
+                retry=retry,
+                endpoint=operation.route,
+                is_json=operation.returns is not bytes,
+            )
+        except NotFoundError as error:
+            # Operations with an effect send nothing but their request, and an unknown id is no wrong URL.
+            may_be_wrong = operation.read_only and (not operation.path_names or is_unknown_route(error))
+            if may_be_wrong and (wrong := wrong_url_error(self.transport, self.api, self.common_path, error)):
+                raise wrong from error
+            raise
 
     def note_around(self, endpoint: str, names: Iterable[str]) -> None:
         """Log names of unknown members of a response that no result has, once each."""

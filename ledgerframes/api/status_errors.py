@@ -22,6 +22,7 @@ from ledgerframes.errors import (
 )
 
 WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
+UNKNOWN_ROUTE = "The requested resource could not be found"  # as the servers of the APIs say it
 MAX_ADDRESS = 200  # characters of the target of a redirect
 MAX_DIGITS = 10  # of seconds to wait; more are no such number
 
@@ -82,6 +83,14 @@ def _redirect_error(response: Response) -> ServiceError:
     url = base if target.netloc and base != address else "one that does not redirect"
     message = f"{host} returned {status} for {endpoint}: {detail}. Set the URL of this API in the profile to {url}"
     return ServiceError(f"{message}.", endpoint=endpoint, host=host, status=status, detail=detail)
+
+
+def is_unknown_route(error: ServiceError) -> bool:
+    """Return whether a 404 comes from a server without the route.
+
+    An API says which object it does not know.
+    """
+    return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
 
 
 def _detail(text: str) -> str:

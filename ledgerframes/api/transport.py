@@ -92,6 +92,7 @@ class Transport:
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()  # that sent a response
+        self.base_urls: set[str] = set()  # that are known to be the base of the API
 
     @property
     def last_host(self) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ledgerframes.api.operation import Api
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import TransportError
 from ledgerframes.hidden_tokens import hide_tokens
+
+if TYPE_CHECKING:
+    from ledgerframes.api.operation import Api
 
 __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 

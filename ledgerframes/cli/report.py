@@ -105,8 +105,8 @@ def status(context: CommandContext, out: Out = Path("reports")) -> None:
 def diff(
     context: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Report name.")],
-    before: Annotated[str | None, typer.Argument(metavar="[BEFORE", help="Key of the earlier run, or its beginning.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="AFTER]", help="Key of the later run, or its beginning.")] = None,
+    before: Annotated[str | None, typer.Argument(metavar="BEFORE", help="Key of the earlier run, or its beginning.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="AFTER", help="Key of the later run, or its beginning.")] = None,
     out: Out = Path("reports"),
 ) -> None:
     """Show what changed between two runs of a report.

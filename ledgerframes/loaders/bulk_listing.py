@@ -15,12 +15,11 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.paging import PageChain
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, ObjectRef, UpdatesListing
-from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
+from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError, WrongUrlError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
 from ledgerframes.store.location import digest_of
@@ -69,10 +68,12 @@ def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
     """
     try:
         yield
+    except WrongUrlError:
+        raise
     except ServiceError as error:
         if not (isinstance(error, NotFoundError | BadRequestError) or error.status == 501):
             raise
-        raise wrong_base_error(net.history, error) or UsageError(
+        raise UsageError(
             f"{net.name} lists no {noun} ({error.detail or error.status}). {step}, or pass paths= of objects on this machine."
         ) from error
 

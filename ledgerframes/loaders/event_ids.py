@@ -12,15 +12,14 @@ from datetime import timedelta
 
 import pyarrow as pa
 
-from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.history import History
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import WEB_PAGE
+from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
-from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
@@ -33,7 +32,6 @@ from ledgerframes.network import Network
 logger = logging.getLogger("ledgerframes")
 
 IDS_PER_CHUNK = 500
-ROUTE_NOT_FOUND_TEXT = "The requested resource could not be found"
 
 Ids = tuple[str, ...]
 
@@ -178,9 +176,11 @@ def _fetch_event(history: History, update_id: str) -> Response | None:
     """Return the response with an event, or None if the service does not know the id."""
     try:
         return history.event_response(update_id)
+    except WrongUrlError:
+        raise
     except NotFoundError as error:
-        if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail in ("", WEB_PAGE):  # the API says which id it does not know
-            raise wrong_base_error(history, error) or error from None
+        if is_unknown_route(error):
+            raise
         return None
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ledgerframes.api.base_urls import wrong_base_error
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
@@ -23,7 +22,7 @@ from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, EventsPage, header_of
-from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
 from ledgerframes.windows import instant
@@ -98,8 +97,10 @@ def discover_migrations(history: History, known: list[Migration]) -> list[Migrat
 def _first_event(history: History, after: Cursor | None) -> list[Event]:
     try:
         return history.events(after, page_size=1)
+    except WrongUrlError:
+        raise
     except NotFoundError as error:
-        raise wrong_base_error(history, error) or UsageError(
+        raise UsageError(
             "This network does not list events by range, so rejections are not visible. "
             "Pass update_ids= from load_updates for costs of committed updates."
         ) from error

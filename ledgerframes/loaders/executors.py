@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -123,9 +124,10 @@ def _result(future: Future[R]) -> R:
 def processes(count: int) -> Any:
     """Return a pool of processes of this machine, which end when this process does."""
     from loky import ProcessPoolExecutor  # not with every import of the library
-    from loky.backend import resource_tracker
+    from loky.backend.resource_tracker import ensure_running
 
-    resource_tracker.ensure_running()  # its start unblocks Ctrl-C in this thread
+    ensure_running()
+    resource_tracker.ensure_running()  # the start of either unblocks Ctrl-C in this thread
 
     class Processes(ProcessPoolExecutor):  # type: ignore[misc]
         def submit(self, *arguments: Any, **options: Any) -> Future[Any]:

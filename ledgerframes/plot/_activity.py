@@ -37,21 +37,21 @@ FIXED = "Requests, costs and the behavior of all parties stay the same"
 def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 
-    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [bytes] of all.
-    Otherwise: a bar of weight [bytes] per party, those beyond 15 in one.
+    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of all.
+    Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
 
     >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
     """
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
-        c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.size), title)
+        c.weight_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.weight))
     elif chart.by:
         title = "Share of the activity weight"
         _stack_shares(chart, weights)
     else:
         largest = s.lines(chart, pd.DataFrame({"all parties": weights}, index=chart.positions()))
-        c.bytes_axis(ax.yaxis, largest, title)
+        c.weight_axis(ax.yaxis, largest)
     if chart.has_rounds:
         uncertain = chart.frame.loc[chart.frame["is_partial"].fillna(True), "round_number"].nunique()
         chart.notes.append(_rounds_text(uncertain, "with records that can be missing"))
@@ -91,7 +91,7 @@ def activity_rounds(chart: Chart) -> None:
     says.
 
     A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of the
-    weight [bytes]. Without rewards: the weight alone.
+    weight [weighted bytes]. Without rewards: the weight alone.
 
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
@@ -120,7 +120,7 @@ def activity_rounds(chart: Chart) -> None:
     style: dict[str, Any] = {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
     ax.plot((edges[1:] + edges[:-1]) / 2, weights, label="weight", **style)
     ax.set_ylim(0, largest * 1.2 or 1)
-    c.bytes_axis(ax.yaxis, largest, "Activity weight")
+    c.weight_axis(ax.yaxis, largest)
     chart.draw_round_axis(edges, ax)
     return chart.show_titles(title, suffix=suffix)
 
@@ -195,7 +195,7 @@ def activity_what_if(chart: Chart) -> None:
 
     Rounds are summed.
 
-    A row per party with its weight [bytes] before and after, the 25 with the largest weight.
+    A row per party with its weight [weighted bytes] before and after, the 25 with the largest weight.
 
     >>> ax = lf.plot.activity_what_if(lf.activity.what_if(frames, confirmers="informees"))
     """
@@ -203,7 +203,8 @@ def activity_what_if(chart: Chart) -> None:
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
     colors = [c.color(1 if more else 0) for more in after > before]
-    s.changes(chart, [r.label(party) for party in visible.index], before, after, colors, "Activity weight")
+    largest = s.changes(chart, [r.label(party) for party in visible.index], before, after, colors)
+    c.weight_axis(chart.ax.xaxis, largest)
     notes = ("Hollow: before, filled: after", FIXED, r.omitted_note(len(sums) - len(visible)))
     return chart.show_titles("Activity weight before and after", *notes, suffix="")
 

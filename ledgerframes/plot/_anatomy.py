@@ -86,14 +86,14 @@ def _draw_earned(ax: Axes, earned: pd.DataFrame, missing: str) -> None:
     ax.bar_label(drawn, [_earned_text(row) for _, row in rows.iterrows()], padding=4, fontsize=8, color=c.text_color(ax))
     c.row_labels(ax, [r.label(party) for party in rows["party"]])
     ax.set_xlim(0, max(weights.max(), 1) * 1.9)
-    c.bytes_axis(ax.xaxis, weights.max(), "Activity weight")
+    c.weight_axis(ax.xaxis, weights.max())
     rounds = ", ".join(str(number) for number in rows["round_number"].unique())
     note = "An allowance is paid only if the party reaches the round's threshold"
     return c.set_titles(ax, f"Activity weight of round {rounds}", note)
 
 
 def _earned_text(row: pd.Series) -> str:
-    text = c.size(float(row["weight"]))
+    text = c.weight(float(row["weight"]))
     if not pd.isna(row["activity_weight"]):
         text = f"{c.size(float(row['burn_bytes']))} × {row['activity_weight'].normalize():f} = {text}"
     return text if pd.isna(row["allowance"]) else f"{text}, {row['allowance']:,.4f} coin"

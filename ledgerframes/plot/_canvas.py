@@ -177,6 +177,12 @@ def size(number: float) -> str:
     return f"{number / scale:,.{digits}f} {unit}"
 
 
+def weight(number: float) -> str:
+    """Return an activity weight as text, such as `5.2 weighted kB`."""
+    amount, _, unit = size(number).partition(" ")
+    return f"{amount} weighted {unit}"
+
+
 def _byte_unit(number: float) -> tuple[int, str]:
     return next((pair for pair in BYTE_UNITS if abs(number) >= pair[0]), BYTE_UNITS[-1])
 
@@ -197,6 +203,12 @@ def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
     """Show plain numbers at the ticks and the unit in the label."""
     scale, unit = _byte_unit(largest)
     number_axis(axis, f"{quantity} ({unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
+
+
+def weight_axis(axis: Axis, largest: float) -> None:
+    """Show activity weights, whose bytes are times a factor, so that nobody paid them."""
+    scale, unit = _byte_unit(largest)
+    number_axis(axis, f"Activity weight (weighted {unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
 
 
 def count_axis(axis: Axis, quantity: str) -> None:

@@ -253,7 +253,8 @@ def cost_compare(chart: Chart) -> None:
     colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
     names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
     chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
-    s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
+    largest = s.changes(chart, [_with_change(*each) for each in names], before, after, colors)
+    c.bytes_axis(chart.ax.xaxis, largest, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
     omitted = len(frame) - len(visible)
     notes = (

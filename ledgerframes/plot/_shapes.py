@@ -145,10 +145,11 @@ def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFram
 # -- rows of points -----------------------------------------------------------------------------------------------------
 
 
-def changes(
-    chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Numbers, colors: Sequence[str], quantity: str
-) -> None:
-    """Draw a hollow point before and a filled one after for each row, in bytes."""
+def changes(chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Numbers, colors: Sequence[str]) -> float:
+    """Draw a hollow point before and a filled one after for each row.
+
+    Return the largest value.
+    """
     ax, rows = chart.ax, np.arange(len(labels))
     ax.hlines(rows, before, after, colors=list(colors), linewidth=1, alpha=0.6)
     points: dict[str, Any] = {"s": 32, "edgecolors": list(colors), "zorder": 3}
@@ -157,7 +158,7 @@ def changes(
     chart.show_rows(labels)
     largest = float(np.nanmax([before, after]))
     ax.set_xlim(0, largest * 1.1 or 1)
-    c.bytes_axis(ax.xaxis, largest, quantity)
+    return largest
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ TAIL_NAMES = {
     "network": "Network",
 }
 # The name of a count is its unit.
-UNITS_IN_HEAD = ("bytes", "UTC")
+UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
 
 
 def show_table(

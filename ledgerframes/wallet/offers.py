@@ -11,7 +11,7 @@ from decimal import Decimal
 from ledgerframes.api.tokens import token_subject
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.errors import NotFoundError, OfferUnresolvedError, UsageError
+from ledgerframes.errors import NotFoundError, OfferUnresolvedError, UsageError, WrongUrlError
 from ledgerframes.wallet.journal import Journal, TransferOffer
 from ledgerframes.wallet.submission import Submission
 from ledgerframes.wallet.terms import parse_terms, require_future, require_tracking_id
@@ -159,6 +159,8 @@ class OffersWallet(Wallet):
             if not offer.finished and offer.attempt_count:
                 try:
                     self.journal.update_status(offer.tracking_id, self.offer_status(offer.tracking_id), self._clock())
+                except WrongUrlError:
+                    raise
                 except NotFoundError:
                     self.journal.record_absence(offer.tracking_id, self._clock())
         return self.journal.offers()

@@ -179,6 +179,20 @@ def test_workers_end_when_their_parent_is_killed() -> None:
     assert not any(psutil.pid_exists(pid) for pid in workers)
 
 
+BLOCKED = """
+import signal
+from ledgerframes.loaders.executors import processes
+pool = processes(1)
+print(pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result())
+pool.shutdown(kill_workers=True)
+"""
+
+
+def test_workers_start_without_ctrl_c() -> None:
+    done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True)
+    assert "SIGINT" in done.stdout, done.stderr
+
+
 def test_a_network_of_one_s_own_cannot_be_sent(tmp_path: Path) -> None:
     import pickle
 

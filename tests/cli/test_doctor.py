@@ -207,6 +207,19 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
 
 
 @pytest.mark.loopback
+@pytest.mark.parametrize("path", ["/api/validatorr", "/api/validator/v0/wallet"])
+def test_a_wrong_path_of_the_wallet_is_called_a_wrong_base_url(path: str, served_apis: tuple[Sandbox, int], run: Run) -> None:
+    box, port = served_apis
+    urls = f'history_url = "http://127.0.0.1:{port}/api/scan"\nwallet_url = "http://127.0.0.1:{port}{path}"\n'
+    Path("ledgerframes.toml").write_text(f'[local]\n{urls}token = "{box.token}"\nrequests_per_second = 0\n')
+    result = run("--profile", "local", "doctor", "--json")
+    wallet = checks(result)["wallet"]
+    assert (result.code, wallet["status"]) == (4, "failed")
+    assert f"http://127.0.0.1:{port}{path} is not the base URL of a wallet API" in wallet["message"]
+    assert wallet["next_step"] == "Set wallet_url= to the API's base, with its path."
+
+
+@pytest.mark.loopback
 def test_a_ledger_that_does_not_tell_its_version_is_checked(served_apis: tuple[Sandbox, int], run: Run) -> None:
     box, port = served_apis
     box.app.before_request(lambda: ("", 503) if request.path.endswith("/v2/version") else None)
@@ -250,7 +263,8 @@ def test_a_wrong_path_is_called_a_wrong_base_url(path: str, run: Run, host: Any,
     assert "is not the base URL of a history API" in checks(result)["events"]["message"]
     assert checks(result)["events"]["next_step"] == "Set history_url= to the API's base, with its path."
     (tmp_path / "ids").write_text("1220aa\n")
-    for command in (["events", "--since", "2026-11-08"], ["bulk", "--since", "2026-11-08"], ["events", "--update-ids", "ids"]):
+    ranges = (["events", "--since", "2026-11-08"], ["bulk", "--since", "2026-11-08"], ["events", "--update-ids", "ids"])
+    for command in (*ranges, ["price-votes"], ["name-rules"]):
         synced = run("--profile", "live", "sync", *command)
         assert synced.code == 2 and f"{url} is not the base URL of a history API" in synced.err, synced.err
 

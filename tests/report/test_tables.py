@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import ledgerframes as lf
 from ledgerframes import decimals
 from ledgerframes.errors import UsageError
 from ledgerframes.report import show_table, show_text
@@ -120,3 +121,8 @@ def test_a_name_that_is_no_file_name(name: str) -> None:
 
 def test_texts_are_plain_text() -> None:
     assert show_text("<i>50%</i>")._repr_html_() == '<p class="statement">&lt;i&gt;50%&lt;/i&gt;</p>'
+
+
+def test_a_weight_is_headed_weighted_bytes() -> None:
+    weights = lf.activity.weights(lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08"), by="party")
+    assert "<small>weighted bytes</small>" in show_table("weights", weights)._repr_html_()

@@ -22,6 +22,7 @@ from ledgerframes.errors import (
     NotFoundError,
     OfferUnresolvedError,
     UsageError,
+    WrongUrlError,
 )
 from ledgerframes.loaders.offers import load_transfer_offers
 
@@ -41,6 +42,19 @@ def answering(connect: Connect, content: object, status: int = 200, asked: list[
         return httpx.Response(status, content=b"" if content is None else json.dumps(content).encode())
 
     return connect(transport=httpx.MockTransport(handler), retries=0)
+
+
+def test_a_wrong_base_url_says_nothing_about_an_offer(connect: Connect) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(404, text="The requested resource could not be found.")
+
+    wallet = connect(transport=httpx.MockTransport(handler), retries=0).wallet
+    with pytest.raises(OfferUnresolvedError, match="was not made"):
+        wallet.offer_transfer(**OFFER)
+    (before,) = wallet.journal.offers()
+    with pytest.raises(WrongUrlError, match="is not the base URL of a wallet API"):
+        wallet.refresh()
+    assert wallet.journal.offers() == [before]
 
 
 # -- operations -------------------------------------------------------------------------------------------------------

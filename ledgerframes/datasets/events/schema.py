@@ -350,7 +350,7 @@ ACTIVITY_RECORDS = Table(
         *HEADER,
         Column("round_number", INTEGER, "Mining round in which the activity counts."),
         Column("party", TEXT, "App provider."),
-        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", unit="bytes"),
+        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", unit="weighted bytes"),
         unknown_members("activity record"),
     ),
 )
