@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,8 +106,7 @@ def _run_in_thread(client: NotebookClient, **options: Any) -> None:
 
     In the main thread, nbclient would replace the handlers of signals, and end the kernel below the cells that it still runs.
     """
-    loop = asyncio.new_event_loop()
-    with ThreadPoolExecutor(1) as pool:
+    with closing(asyncio.new_event_loop()) as loop, ThreadPoolExecutor(1) as pool:
         pool.submit(loop.run_forever)
         try:
             asyncio.run_coroutine_threadsafe(client.async_execute(**options), loop).result()
@@ -115,7 +115,6 @@ def _run_in_thread(client: NotebookClient, **options: Any) -> None:
                 asyncio.run_coroutine_threadsafe(_end(client), loop).result()
             finally:
                 loop.call_soon_threadsafe(loop.stop)
-    loop.close()
 
 
 async def _end(client: NotebookClient) -> None:

@@ -103,8 +103,8 @@ def show_table(
     if tables_dir:
         _write_files(Path(tables_dir), name, frame)
     text = caption or name.replace("_", " ").capitalize()
-    shown = frame if display is None else display
-    return TableOutput(name, shown, max_rows, len(frame), text, units=_units_of(frame), has_files=bool(tables_dir))
+    visible = frame if display is None else display
+    return TableOutput(name, visible, max_rows, len(frame), text, units=_units_of(frame), has_files=bool(tables_dir))
 
 
 def show_text(text: str) -> TextOutput:
@@ -182,9 +182,10 @@ class TableOutput:
 
 
 def _units_of(frame: pd.DataFrame) -> Units:
-    """Return the units of columns, above all as the results with the columns of the table declare them.
+    """Return the units of columns, by name and dtype.
 
-    Another result can have a column of the same name in another unit: a difference can be of bytes, or of weights.
+    The results with all columns of the table say it first. Another result can have a column of the same name in another unit: a
+    difference can be of bytes, or of weights.
     """
     columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
     own = [units for units in UNITS_OF_RESULTS if columns <= units.keys()]

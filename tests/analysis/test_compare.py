@@ -163,6 +163,18 @@ def test_windows_of_unequal_length_are_named_and_compared_per_day():
     assert pd.isna(same["not_comparable"])
 
 
+def test_a_window_that_the_history_begins_in_is_no_whole_one():
+    """Two days of which the history has one cost half of two whole days, and nothing got dearer."""
+    whole = window_of(2, [100] * 70)
+    facts = {"status": "final", "rows": 35, "source": "file", "since": DAY + timedelta(days=1), "until": whole.window.until}
+    begun = testing.frames_of(window=whole.window, coverage=[facts], network="memory", traffic=whole.traffic.tail(35))
+    only = row_of_all(cost.compare(begun, whole))
+    assert only["not_comparable"] == "final: 50.0 % before and 100 % after"
+    assert pd.isna(only["contribution"])
+    assert only["coverage_time"] == 0.5
+    assert pd.isna(row_of_all(cost.compare(begun, begun))["not_comparable"])
+
+
 def row_of_all(result):
     (only,) = result.to_dict("records")
     return only

@@ -71,10 +71,13 @@ def test_a_dearer_kind_is_named_with_its_change() -> None:
     row: Any = SimpleNamespace(
         judgment="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307,
         low_all=749, high_all=4405, package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c",
+        coverage_before=1.0, coverage_after=1.0,
     )  # fmt: skip
     assert _reason(row) == "108 requests (106 before), median cost +18.2 % (+749 to +4,405 bytes), with the new package bd3074d2"
     for row.judgment in ("no clear change", "too few"):
         assert _reason(row) == "108 requests (106 before)"
+    row.coverage_before = 0.9  # so that 106 are not all that there were
+    assert _reason(row) == "108 requests with a known cost (106 before)"
     row.judgment = "new"
     assert _reason(row) == "a new kind"
 

@@ -67,6 +67,20 @@ def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
     assert ">bytes</th>" in html
 
 
+@pytest.mark.parametrize(
+    ("columns", "units"),
+    [
+        (["weight", "burn_bytes"], ["weighted bytes", "bytes"]),
+        (["weight_before", "weight_after", "difference"], ["weighted bytes"] * 3),
+        (["median_after", "difference", "change"], ["bytes"] * 3),
+    ],
+)
+def test_a_column_has_the_unit_of_its_result(columns: list[str], units: list[str]) -> None:
+    """A weight is no number of bytes, and columns of two results can have one name and two units."""
+    html = show_table("t", pd.DataFrame({name: pd.array([1200], "Int64") for name in columns}))._repr_html_()
+    assert re.findall(r"<small>(.*?)</small>", html) == units
+
+
 def test_ids_have_no_separators_and_no_number_but_0_shows_as_0() -> None:
     numbers = pd.DataFrame(
         {"round_number": pd.array([48488], "Int64"), "p_holm": [0.00002], "victims": [-1200.5], "expected": [0.0]}

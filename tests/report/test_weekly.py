@@ -43,7 +43,7 @@ def test_a_second_run_shows_the_change_and_its_cause(
     change = texts(second)["Change of the known cost"]
     assert change.startswith(f"{after - before:+,} bytes".replace("-", "−"))
     assert "against the 12 hours before." in change
-    assert " requests (" in change and "Participant " in change
+    assert " requests with a known cost (" in change and "Participant " in change
     assert f"At least {after:,} bytes, which is " in texts(second)["Traffic cost"] and " USD or " in texts(second)["Traffic cost"]
 
     sides = sides_of(second, net, has_before=True, whole=whole_history(second, net))

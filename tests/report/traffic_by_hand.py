@@ -222,8 +222,10 @@ def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
     changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in first | second}
     named, rest = movers(changes, 3, "kind")
     old, current = packages(before), packages(after)
+    kinds = [(side, kinds_of(side)) for side in (before, after)]
+    unknown = {kind_of[each] for side, kind_of in kinds for each in side.ids if each not in side.costs}
     for kind, number in named:
-        yield f"{kind_name(kind)}: {signed(number)} bytes, {reason(kind, first, second, old, current)}."
+        yield f"{kind_name(kind)}: {signed(number)} bytes, {reason(kind, first, second, old, current, kind in unknown)}."
     yield from rest
 
 
@@ -253,12 +255,13 @@ def verdict_of(kind: Kind, before: Any, after: Any) -> tuple[str, int, int]:
     return "dearer" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
 
 
-def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
+def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any, has_unknown: bool) -> str:
     verdict, low, high = verdict_of(kind, first, second)
     if verdict in ("new", "gone"):
         return "a new kind" if verdict == "new" else "a kind that no longer occurs"
     noun = "request" if len(second[kind]) == 1 else "requests"
-    counts = f"{len(second[kind]):,} {noun} ({len(first[kind]):,} before)"
+    with_cost = " with a known cost" if has_unknown else ""
+    counts = f"{len(second[kind]):,} {noun}{with_cost} ({len(first[kind]):,} before)"
     if verdict in ("too few", "no clear change"):
         return counts
     medians = [middle(side[kind]) for side in (first, second)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._groupings import bounds_of
 from ledgerframes.analysis._groups import as_integers
 from ledgerframes.frames import Frames
@@ -35,7 +35,7 @@ def compare_totals(
         Those before and after.
     """
     lengths = [_window_length(*side) for side in zip(frames, requests, strict=True)]
-    final = [window_share(side) for side in frames]
+    final = [period_share(side) for side in frames]  # a window that begins before the history has less than its length
     known_shares = [float(rows["total_traffic_cost"].notna().mean()) for rows in requests]
     obstacles = (
         *unequal_lengths(lengths[0], lengths[1]),

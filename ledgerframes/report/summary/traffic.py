@@ -180,7 +180,8 @@ def _reason(row: Any) -> str:
     """Return what the figures tell of the change of a kind."""
     if row.judgment in ("new", "gone"):
         return "a new kind" if row.judgment == "new" else "a kind that no longer occurs"
-    counts = f"{pluralize(row.requests_after, 'request')} ({row.requests_before:,} before)"
+    known = "" if row.coverage_before == row.coverage_after == 1 else " with a known cost"
+    counts = f"{pluralize(row.requests_after, 'request')}{known} ({row.requests_before:,} before)"
     if row.judgment not in ("dearer", "cheaper"):
         return counts
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))
