@@ -92,6 +92,11 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
     )
 
 
+def beside(wrapper: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a content and of its wrapper, which get another name if both have them."""
+    return {**{f"wrapper.{name}" if name in content else name: value for name, value in wrapper.items()}, **content}
+
+
 def _kinds(struct: type[OneOf]) -> tuple[str, ...]:
     return tuple(name for name in struct.__struct_fields__ if name not in struct.extra_members)
 

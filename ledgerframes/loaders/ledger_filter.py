@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
@@ -114,4 +115,6 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
 
 def pruned_through(net: Network) -> int:
     """Return the last offset that the participant has pruned, 0 if none."""
-    return net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    offsets = net.ledger.latest_pruned_offsets()
+    net.ledger.note_around("GET /v2/state/latest-pruned-offsets", unknown_members(offsets))
+    return offsets.participant_pruned_up_to_inclusive

@@ -13,7 +13,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, beside
 from ledgerframes.errors import DecodeError
 
 
@@ -153,6 +153,16 @@ class AuthorizationValue(Wire):
     value: Authorization
 
 
+class EmptyValue(Wire):
+    """Nothing, in a wrapper."""
+
+
+class EmptyContent(Wire):
+    """The content of a one-of without content, in a wrapper or not."""
+
+    value: EmptyValue | None = None
+
+
 class TopologyChange(OneOf):
     """A one-of of the kinds of topology event."""
 
@@ -160,7 +170,7 @@ class TopologyChange(OneOf):
     changed: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationChanged")
     revoked: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationRevoked")
     onboarding: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationOnboarding")
-    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="Empty")
+    empty: EmptyContent | None = msgspec.field(default=None, name="Empty")
 
 
 class TopologyEvent(Wire):
@@ -259,7 +269,7 @@ class ContractEntry(OneOf):
     active: ContractContent | None = msgspec.field(default=None, name="JsActiveContract")
     incomplete_assigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteAssigned")
     incomplete_unassigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
-    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="JsEmpty")
+    empty: EmptyContent | None = msgspec.field(default=None, name="JsEmpty")
 
 
 class ActiveContractItem(LedgerStruct):
@@ -342,4 +352,4 @@ def _unwrapped(content: Any) -> Any:
     """Return the content of ``value``, with the other members."""
     if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
         return content
-    return {name: member for name, member in content.items() if name != "value"} | content["value"]
+    return beside({name: member for name, member in content.items() if name != "value"}, content["value"])
