@@ -51,9 +51,9 @@ class LedgerFilter:
         """Return the offsets with ``after < offset <= through``."""
         return OffsetRange(self.partition, after, through)
 
-    def tables(self, page: UpdatesPage) -> dict[str, pa.Table]:
+    def tables(self, page: UpdatesPage, endpoint: str = PAGE) -> dict[str, pa.Table]:
         """Return the tables of a page, whose updates must be inside its bounds."""
-        with pause_gc(), decode_boundary(PAGE):
+        with pause_gc(), decode_boundary(endpoint):
             trees = self.update_format.shape == "ledger_effects"
             tables = ledger_tables(page.updates or (), self.participant_id, trees=trees)
             offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()

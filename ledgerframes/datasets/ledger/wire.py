@@ -284,8 +284,8 @@ PAGE = "POST /v2/updates/get-updates-page"
 WRAPPED = ("JsUnassignedEvent",)  # events of transactions and reassignments whose content the specification wraps
 
 
-def decode_page(body: bytes) -> UpdatesPage:
-    """Decode a page of updates, with its one-ofs in either encoding.
+def decode_page(body: bytes, endpoint: str = PAGE) -> UpdatesPage:
+    """Decode a page of updates, with its one-ofs in either encoding, which may be made of a response of another operation.
 
     Raises
     ------
@@ -293,14 +293,14 @@ def decode_page(body: bytes) -> UpdatesPage:
         If it is not a page.
     """
     try:
-        return decode(body, UpdatesPage, PAGE)
+        return decode(body, UpdatesPage, endpoint)
     except DecodeError:
         page = _parsed(body)
         if not isinstance(page, dict) or not isinstance(page.get("updates"), list):
             raise
-        with decode_boundary(PAGE):
+        with decode_boundary(endpoint):
             page["updates"] = [_as_documented(item) for item in page["updates"]]
-            return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
+            return decode(msgspec.json.encode(page), UpdatesPage, endpoint)
 
 
 # -- one-ofs in the other encoding ----------------------------------------------------------------------------------
