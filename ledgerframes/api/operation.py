@@ -282,9 +282,9 @@ class Client:
             raise
 
     def note_around(self, endpoint: str, members: Mapping[str, str]) -> None:
-        """Keep the first value of each unknown member of a response that no result has, and log its name."""
-        named = {hide_tokens(f"{endpoint}.{member}"): hide_tokens(text) for member, text in members.items()}
-        new = {name: text for name, text in named.items() if name not in self.extra_members}
+        """Keep the first value of each unknown member that no result has, and log its name."""
+        texts = {hide_tokens(f"{endpoint}.{member}"): hide_tokens(text) for member, text in members.items()}
+        new = {name: text for name, text in texts.items() if name not in self.extra_members}
         if new and len(self.extra_members) < MAX_EXTRA_MEMBERS:
             self.extra_members.update(new)
             logger.warning("responses_have_new_members members=%s", escape_control(",".join(sorted(new))))

@@ -33,7 +33,7 @@ def encode_extras(rows: Sequence[Wire], **around: Sequence[Around]) -> pa.Array:
 def unknown_members(content: object, *, but: object = (), path: str = "") -> dict[str, str]:
     """Return the unknown members of an object and its parts as JSON, the first of each path.
 
-    `but` is a part that is left out, which may be the type of all lists.
+    The part `but` is omitted, or all parts of that type.
     """
     if content is but or (isinstance(but, type) and isinstance(content, but)):
         return {}

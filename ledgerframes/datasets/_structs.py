@@ -92,8 +92,8 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
     )
 
 
-def beside(wrapper: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a content and of its wrapper, which get another name if both have them."""
+def join_members(wrapper: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a content and its wrapper, those of the same name under two."""
     return {**{f"wrapper.{name}" if name in content else name: value for name, value in wrapper.items()}, **content}
 
 

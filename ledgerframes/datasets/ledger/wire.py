@@ -13,7 +13,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, beside
+from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, join_members
 from ledgerframes.errors import DecodeError
 
 
@@ -285,7 +285,9 @@ WRAPPED = ("JsUnassignedEvent",)  # events of transactions and reassignments who
 
 
 def decode_page(body: bytes, endpoint: str = PAGE) -> UpdatesPage:
-    """Decode a page of updates, with its one-ofs in either encoding, which may be made of a response of another operation.
+    """Decode a page of updates, with its one-ofs in either encoding.
+
+    It may be made of the response of another operation, whose route is the endpoint of errors.
 
     Raises
     ------
@@ -352,4 +354,4 @@ def _unwrapped(content: Any) -> Any:
     """Return the content of ``value``, with the other members."""
     if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
         return content
-    return beside({name: member for name, member in content.items() if name != "value"}, content["value"])
+    return join_members({name: member for name, member in content.items() if name != "value"}, content["value"])

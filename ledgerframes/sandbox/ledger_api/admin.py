@@ -223,7 +223,7 @@ class Admin(LedgerEndpoints):
 
     @endpoint("GET", "/v2/interactive-submission/preferred-package-version", until=6)
     def _preferred_package(self) -> Json:
-        """Return the highest vetted version of a package, or nothing (docs/facts.md#preferred-packages)."""
+        """Return the highest vetted version of a package (docs/facts.md#preferred-packages)."""
         query, own = flask.request.args, (self.world.parties.synchronizer, self.world.parties.app_synchronizer)
         name, synchronizer = query.get("package-name"), query.get("synchronizer-id") or own[0]
         if not name:
