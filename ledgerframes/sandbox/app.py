@@ -57,7 +57,7 @@ def make_app(box: Sandbox) -> Flask:
 
 @lru_cache(MAX_CACHED_ROUTES)  # compiling them takes longer than all the rest of a sandbox
 def _routes(coin: str, minor: int) -> Map:
-    """Return the routes of all APIs in the network's words, and in a version of the ledger API."""
+    """Return the routes in the network's words, and in a version of the ledger API."""
     app = Flask(__name__, static_folder=None)
     for api, prefix in APIS:
         for name, _, declared in api.endpoints():
