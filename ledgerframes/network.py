@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ledgerframes.api.certificates import CertificateFiles
 from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Wait, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
-from ledgerframes.api.operation import Api
+from ledgerframes.api.operation import Api, Client
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ledgerframes.settings import Settings
 
 __all__ = ["Network", "connect"]
+
+C = TypeVar("C", bound=Client)
 
 # It computes in this process: several ranges at once take longer than one after the other, and leave smaller segments.
 SANDBOX_LIMITS: dict[str, object] = {"requests_per_second": 0.0, "max_concurrency": 1}
@@ -55,6 +57,9 @@ class Network:
         What was fetched from this network.
     waits : Waits
         What requests wait for.
+    extra_members : dict of str to str
+        Members of responses that this release does not know and that no row has, each with its first value as JSON. The keys are
+        the operation and the path, such as ``GET /v2/parties.mood``. Those of rows are in the column ``extra`` of their tables.
     """
 
     def __init__(
@@ -72,6 +77,7 @@ class Network:
         self.offline = offline
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self.waits = Waits()
+        self.extra_members: dict[str, str] = {}
         self._transport = transport
         self._rates = HostRates() if transport else shared_rates()
         self._clock = clock
@@ -104,13 +110,13 @@ class Network:
     @functools.cached_property
     def history(self) -> History:
         """Client of the history API, with a method per operation."""
-        return History(self._open(self._urls("history_url")), self.settings.vocabulary)
+        return self._noting(History(self._open(self._urls("history_url")), self.settings.vocabulary))
 
     @functools.cached_property
     def ledger(self) -> Ledger:
         """Client of the participant's ledger API, with a method per operation."""
         urls, token = self._urls("ledger_url"), token_source(self.settings)
-        return Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token)))
+        return self._noting(Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token))))
 
     @functools.cached_property
     def wallet(self) -> OffersWallet:
@@ -123,7 +129,12 @@ class Network:
                 "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
             )
         token = token_source(settings)
-        return OffersWallet(self._open(urls, token=token), Journal(self.local_dir), self.now, token)
+        return self._noting(OffersWallet(self._open(urls, token=token), Journal(self.local_dir), self.now, token))
+
+    def _noting(self, client: C) -> C:
+        """Return a client that keeps unknown members where those of all clients are."""
+        client.extra_members = self.extra_members
+        return client
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
         """Return a transport, which shares the rates of its hosts with the other APIs."""

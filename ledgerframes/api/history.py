@@ -106,7 +106,7 @@ class History(HealthClient, BulkClient):
         value_encoding : {"compact_json", "protobuf_json"}
         """
         page = self.events_page(after, page_size=page_size, value_encoding=value_encoding).decode(EventsPage)
-        self.note_around("POST /v0/events", unknown_members(page))
+        self.note_around("POST /v0/events", unknown_members(page, but=list))
         return page.events
 
     @operation("POST /v0/events", name="events", returns=Response, since="0.4.21", read_only=True)
@@ -182,7 +182,7 @@ class History(HealthClient, BulkClient):
         response = self._price_votes()
         key = f"{self.coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])
-        self.note_around(response.endpoint, members.keys() - {key})
+        self.note_around(response.endpoint, {name: bytes(value).decode() for name, value in members.items() if name != key})
         if key not in members:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: {key} is missing, got {', '.join(members) or 'no members'}. "

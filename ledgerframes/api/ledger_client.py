@@ -50,7 +50,7 @@ class LedgerClient(HealthClient):
         chain, token = PageChain(self.operations[operation].route), None
         while True:
             page = getattr(self, operation)(page_token=token, **arguments)
-            self.note_around(self.operations[operation].route, unknown_members(page))
+            self.note_around(self.operations[operation].route, unknown_members(page, but=list))
             items = getattr(page, field)
             token = chain.next_token(page.next_page_token, msgspec.json.encode(items))
             yield from items

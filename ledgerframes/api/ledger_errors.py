@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import PERMANENT, retry_after, service_error
+from ledgerframes.api.status_errors import NOT_IMPLEMENTED, PERMANENT, retry_after, service_error
 from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
@@ -172,7 +172,7 @@ def _ledger_error(content: dict[str, Any], response: Response, token_problem: st
     trace_id = _text(content.get("traceId"))
     if (code == "NA" or status >= 500) and trace_id:
         reasons.append(f"trace id {trace_id} in the participant's log")
-    step = token_problem or _next_step(kind, context)
+    step = token_problem or (NOT_IMPLEMENTED if status == 501 else _next_step(kind, context))
     message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
     error.code, error.category, error.grpc_code_value, error.context = code, category, grpc, context

@@ -19,7 +19,7 @@ import functools
 import inspect
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from string import Formatter
@@ -49,6 +49,7 @@ from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.errors import NotFoundError, UsageError
+from ledgerframes.hidden_tokens import hide_tokens
 
 if TYPE_CHECKING:
     from ledgerframes.api.transport import Transport
@@ -57,6 +58,7 @@ __all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "dec
 
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
+MAX_EXTRA_MEMBERS = 1000  # more are no longer new members, but data
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 logger = logging.getLogger("ledgerframes")
 JSON: Any = object()  # the response is decoded as JSON of any shape
@@ -207,8 +209,9 @@ def operation(
                 content = declared.decode(response)
                 if convert is None:
                     return content
-                self.note_around(declared.route, unknown_members(content))
-                return convert(content)
+                result = convert(content)
+                self.note_around(declared.route, unknown_members(content, but=result))
+                return result
 
         declare(route, returns=body, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
@@ -254,7 +257,7 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._warned: set[str] = set()
-        self._noted: set[str] = set()
+        self.extra_members: dict[str, str] = {}  # see `Network.extra_members`
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, with retries if the operation only reads."""
@@ -278,11 +281,12 @@ class Client:
                 raise wrong from error
             raise
 
-    def note_around(self, endpoint: str, names: Iterable[str]) -> None:
-        """Log names of unknown members of a response that no result has, once each."""
-        new = {f"{endpoint}.{name}" for name in names} - self._noted
-        if new:
-            self._noted |= new
+    def note_around(self, endpoint: str, members: Mapping[str, str]) -> None:
+        """Keep the first value of each unknown member that no result has, and log its name."""
+        texts = {hide_tokens(f"{endpoint}.{member}"): hide_tokens(text) for member, text in members.items()}
+        new = {name: text for name, text in texts.items() if name not in self.extra_members}
+        if new and len(self.extra_members) < MAX_EXTRA_MEMBERS:
+            self.extra_members.update(new)
             logger.warning("responses_have_new_members members=%s", escape_control(",".join(sorted(new))))
 
     def _warn_once(self, operation: Operation) -> None:

@@ -42,6 +42,7 @@ BY_STATUS: dict[int, type[ServiceError]] = {
 # Not implemented, not this version of HTTP, and a log-in page of the local network: the next attempt would fail as well.
 PERMANENT = frozenset({501, 505, 511})
 
+NOT_IMPLEMENTED = "This host does not have the operation: try another host, or ask the operator."
 NEXT_STEP: dict[type[ServiceError], str] = {
     BadRequestError: "Check the arguments of the call.",
     AuthenticationError: "Check token=, token_file= or token_env= of the profile.",
@@ -61,7 +62,8 @@ def service_error(response: Response) -> ServiceError:
     host, status, endpoint = response.host, response.status, response.endpoint
     kind = BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
     detail = _detail(response.text)
-    message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
+    step = NOT_IMPLEMENTED if status == 501 else NEXT_STEP[kind]
+    message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {step}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(response.headers)
     error.retryable = kind.retryable and status not in PERMANENT

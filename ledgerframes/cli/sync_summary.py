@@ -8,6 +8,8 @@ from ledgerframes.cli import output
 from ledgerframes.control_characters import escape_control
 from ledgerframes.representation import pluralize
 
+MAX_VALUE = 60  # characters of an example
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -65,6 +67,7 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
         "problems": frames.problems.to_dict("records"),
         "extra_members": sorted(additions.members),
+        "response_members": net.extra_members,
         "new_kinds": sorted(additions.kinds),
         "unknown_ids": frames.unknown_ids,
         "failed_objects": list(frames.failed_objects),
@@ -126,6 +129,9 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     if document["extra_members"]:
         members = ", ".join(document["extra_members"])
         pairs.append(("new members", f"the service now sends {members}, which column extra has"))
+    if document["response_members"]:
+        members = ", ".join(f"{name} = {escape_control(text[:MAX_VALUE])}" for name, text in document["response_members"].items())
+        pairs.append(("new around rows", f"the service now sends {members}"))
     if document["new_kinds"]:
         pairs.append(("new kinds", f"the service now sends {', '.join(document['new_kinds'])}"))
     if document["since"] and not any(document["rows"].values()):

@@ -30,12 +30,29 @@ def encode_extras(rows: Sequence[Wire], **around: Sequence[Around]) -> pa.Array:
     return pa.array(extras, TEXT)
 
 
-def unknown_members(content: object) -> set[str]:
-    """Return the names of unknown members of an object and its parts, but not in lists."""
+def unknown_members(content: object, *, but: object = (), path: str = "") -> dict[str, str]:
+    """Return the unknown members of an object and its parts as JSON, the first of each path.
+
+    The part `but` is omitted, or all parts of that type.
+    """
+    if content is but or (isinstance(but, type) and isinstance(content, but)):
+        return {}
+    if isinstance(content, list):
+        return _merge(unknown_members(item, but=but, path=f"{path}[...]") for item in content)
     if not isinstance(content, Wire) or not content.is_extended:
-        return set()
-    parts = [getattr(content, field.name) for field in msgspec.structs.fields(content)]
-    return set(_own_members(content)).union(*map(unknown_members, parts))
+        return {}
+    before = f"{path}." if path else ""
+    own = {f"{before}{name}": bytes(value).decode() for name, value in _own_members(content).items()}
+    fields = [field for field in msgspec.structs.fields(content) if field.name not in content.extra_members]
+    parts = (unknown_members(getattr(content, each.name), but=but, path=f"{before}{each.encode_name}") for each in fields)
+    return _merge([own, *parts])
+
+
+def _merge(parts: Iterable[dict[str, str]]) -> dict[str, str]:
+    members: dict[str, str] = {}
+    for part in parts:
+        members = {**part, **members}
+    return members
 
 
 def _structs(objects: Iterable[Around]) -> Iterator[Wire]:

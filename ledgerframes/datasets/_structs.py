@@ -92,6 +92,11 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
     )
 
 
+def join_members(wrapper: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a content and its wrapper, those of the same name under two."""
+    return {**{f"wrapper.{name}" if name in content else name: value for name, value in wrapper.items()}, **content}
+
+
 def _kinds(struct: type[OneOf]) -> tuple[str, ...]:
     return tuple(name for name in struct.__struct_fields__ if name not in struct.extra_members)
 

@@ -39,29 +39,29 @@ def decode_updates(response: Response, ledger_filter: LedgerFilter) -> tuple[Upd
         If the response is not a page.
     """
     try:
-        return *_decode(response.body, ledger_filter), []
+        return *_decode(response.body, response.endpoint, ledger_filter), []
     except DecodeError:
         raw = response.decode(_RawUpdates)
-        errors = find_errors(raw.updates, lambda some: _decode_some(raw, some, ledger_filter))
+        errors = find_errors(raw.updates, lambda some: _decode_some(raw, some, response.endpoint, ledger_filter))
         if not errors:  # it is the page that cannot be decoded
             raise
     good = [content for number, content in enumerate(raw.updates) if number not in errors]
-    return *_decode_some(raw, good, ledger_filter), _bad_items(raw, errors, ledger_filter)
+    return *_decode_some(raw, good, response.endpoint, ledger_filter), _bad_items(raw, errors, ledger_filter)
 
 
-def _decode(body: bytes, ledger_filter: LedgerFilter) -> Decoded:
-    page = decode_page(body)
-    return page, ledger_filter.tables(page)
+def _decode(body: bytes, endpoint: str, ledger_filter: LedgerFilter) -> Decoded:
+    page = decode_page(body, endpoint)
+    return page, ledger_filter.tables(page, endpoint)
 
 
-def _decode_some(raw: _RawUpdates, updates: Sequence[msgspec.Raw], ledger_filter: LedgerFilter) -> Decoded:
+def _decode_some(raw: _RawUpdates, updates: Sequence[msgspec.Raw], endpoint: str, ledger_filter: LedgerFilter) -> Decoded:
     body = {
         "lowestPageOffsetExclusive": raw.lowest_page_offset_exclusive,
         "highestPageOffsetInclusive": raw.highest_page_offset_inclusive,
         "updates": updates,
         "nextPageToken": raw.next_page_token,
     }
-    return _decode(msgspec.json.encode(body), ledger_filter)
+    return _decode(msgspec.json.encode(body), endpoint, ledger_filter)
 
 
 def _bad_items(raw: _RawUpdates, errors: dict[int, DecodeError], ledger_filter: LedgerFilter) -> list[BadItem]:

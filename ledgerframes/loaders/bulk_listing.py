@@ -94,7 +94,7 @@ def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
 
 def _note_members(net: Network, endpoint: str, listing: UpdatesListing | ActiveContractsListing) -> None:
     """Log the unknown members of a listing, which no row has."""
-    net.history.note_around(endpoint, unknown_members(listing).union(*map(unknown_members, listing.object_refs)))
+    net.history.note_around(endpoint, unknown_members(listing))
 
 
 def _folders(refs: Iterable[ObjectRef], kind: str) -> list[BulkFolder]:

@@ -139,7 +139,7 @@ def _cursor_before(migration_id: int, time: int) -> Cursor | None:
 
 def _decode_events(history: History, response: Response) -> list[PositionedItem]:
     page = response.decode(EventsPage)
-    history.note_around(response.endpoint, unknown_members(page))
+    history.note_around(response.endpoint, unknown_members(page, but=list))
     return list(map(PositionedItem, positions_of(page.events), page.events))
 
 

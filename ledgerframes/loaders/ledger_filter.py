@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
@@ -50,9 +51,9 @@ class LedgerFilter:
         """Return the offsets with ``after < offset <= through``."""
         return OffsetRange(self.partition, after, through)
 
-    def tables(self, page: UpdatesPage) -> dict[str, pa.Table]:
+    def tables(self, page: UpdatesPage, endpoint: str = PAGE) -> dict[str, pa.Table]:
         """Return the tables of a page, whose updates must be inside its bounds."""
-        with pause_gc(), decode_boundary(PAGE):
+        with pause_gc(), decode_boundary(endpoint):
             trees = self.update_format.shape == "ledger_effects"
             tables = ledger_tables(page.updates or (), self.participant_id, trees=trees)
             offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
@@ -114,4 +115,6 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
 
 def pruned_through(net: Network) -> int:
     """Return the last offset that the participant has pruned, 0 if none."""
-    return net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    offsets = net.ledger.latest_pruned_offsets()
+    net.ledger.note_around("GET /v2/state/latest-pruned-offsets", unknown_members(offsets))
+    return offsets.participant_pruned_up_to_inclusive

@@ -32,7 +32,7 @@ from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
 from ledgerframes.loaders.bad_updates import decode_updates
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_through
 from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
-from ledgerframes.loaders.update_lists import FetchPage, UpdateLists, lists_instead
+from ledgerframes.loaders.update_lists import LIST, FetchPage, UpdateLists, lists_instead
 from ledgerframes.network import Network
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
@@ -123,12 +123,12 @@ class OffsetReader:
         """Yield the pages of a range, each with its tables and bad updates."""
         request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
         fetch: FetchPage = lists or self.net.ledger.get_updates_page
-        chain = PageChain(PAGE)
+        chain = PageChain(LIST if lists else PAGE)
         token: str | None = ""
         while token is not None:
             response = fetch({**request, "pageToken": token} if token else request)
             page, tables, bad_items = decode_updates(response, self.ledger_filter)
-            self.net.ledger.note_around(PAGE, members_without_row(page))
+            self.net.ledger.note_around(response.endpoint, members_without_row(page))
             yield response, page, tables, bad_items
             token = chain.next_token(page.next_page_token, _page_bounds(page))
 
@@ -226,7 +226,7 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
                 break
             raise
         page, tables, bad_items = decode_updates(response, ledger_filter)
-        net.ledger.note_around(PAGE, members_without_row(page))
+        net.ledger.note_around(response.endpoint, members_without_row(page))
         buffer.add(response, page, tables, bad_items)
         if page.updates or bad_items:
             _commit(net, buffer.flush())

@@ -67,6 +67,7 @@ class ParticipantLists(Ledger):
     def __init__(self, net: Network, on_bad_item: OnBadItem) -> None:
         super().__init__(net.ledger.transport)
         self._net, self._on_bad_item = net, on_bad_item
+        self.extra_members = net.extra_members
         self.quarantined: list[bytes] = []
         self.additions = Additions()
 

@@ -10,6 +10,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
@@ -22,6 +23,8 @@ from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
 
 __all__ = ["load_name_rules", "load_price_votes"]
+
+NAME_RULES_ROUTE = "POST /v0/ans-rules"
 
 
 @check_arguments()
@@ -135,11 +138,12 @@ def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
         cached_contract_id=None if previous is None else previous["contract_id"],
         cached_domain_id=None if previous is None or pd.isna(previous["domain_id"]) else previous["domain_id"],
     )
+    net.history.note_around(NAME_RULES_ROUTE, unknown_members(rules, but=rules.contract or (), path="ans_rules_update"))
     contract = rules.contract or (None if previous is None else _to_contract(previous))
     if contract is None:
         raise DecodeError(
             f"{net.name} returned no contract of the name rules, although the request named none that is cached.",
-            endpoint="POST /v0/ans-rules",
+            endpoint=NAME_RULES_ROUTE,
             json_path="$.ans_rules_update.contract",
         )
     return name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)

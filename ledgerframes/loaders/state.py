@@ -186,14 +186,24 @@ def _iter_contract_pages(ledger: ParticipantLists, contract_format: EventFormat,
             )
         except UnsupportedOperationError:
             response = ledger.active_contracts(contract_format, active_at_offset=offset)
-            yield from response.decode(list[ActiveContractItem])
+            items = response.decode(list[ActiveContractItem])
+            ledger.note_around(response.endpoint, _members_without_contract(items))
+            yield from items
             return
         page = ledger.decode_active_contracts(response)
         ledger.note_around(CONTRACTS, unknown_members(page))
-        yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
+        items = decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
+        ledger.note_around(CONTRACTS, _members_without_contract(items))
+        yield from items
         token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
         if token is None:
             return
+
+
+def _members_without_contract(items: Sequence[ActiveContractItem]) -> dict[str, str]:
+    """Return the unknown members of items without a contract, as JSON by path."""
+    empty = [item for item in items if item.is_extended and (item.contract_entry is None or item.contract_entry.empty)]
+    return unknown_members(empty, path="activeContracts")
 
 
 @check_arguments(bad_item="a completion")

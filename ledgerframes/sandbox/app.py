@@ -21,6 +21,7 @@ from .ledger_api.commands import Commands
 from .ledger_api.state import State
 from .ledger_api.updates import Updates
 from .responses import HttpError, LedgerApiError, text_response
+from .versions import minor_of
 from .wallet import WalletApi
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ APIS: tuple[tuple[type[Api], str], ...] = (
     *((family, LEDGER_PREFIX) for family in (Updates, State, Commands, Admin)),
     (WalletApi, WALLET_PREFIX),
 )
-MAX_CACHED_ROUTES = 8  # vocabularies
+MAX_CACHED_ROUTES = 8  # vocabularies and versions
 UNKNOWN_ROUTE = "The requested resource could not be found."
 WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 
@@ -44,7 +45,7 @@ def make_app(box: Sandbox) -> Flask:
     """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:
-        app.url_map = _routes(box.world.vocabulary.coin)
+        app.url_map = _routes(box.world.vocabulary.coin, minor_of(box.ledger_version))
         for api, _ in APIS:
             app.view_functions.update(api(box).views())
     app.register_error_handler(HttpError, HttpError.response)
@@ -55,11 +56,13 @@ def make_app(box: Sandbox) -> Flask:
 
 
 @lru_cache(MAX_CACHED_ROUTES)  # compiling them takes longer than all the rest of a sandbox
-def _routes(coin: str) -> Map:
-    """Return the routes of all APIs in the network's words."""
+def _routes(coin: str, minor: int) -> Map:
+    """Return the routes in the network's words, and in a version of the ledger API."""
     app = Flask(__name__, static_folder=None)
     for api, prefix in APIS:
         for name, _, declared in api.endpoints():
+            if not declared.is_in(minor):
+                continue
             for root in (prefix, "") if prefix == HISTORY_PREFIX else (prefix,):
                 app.add_url_rule(root + declared.path.replace("{coin}", coin), name, methods=[declared.method])
     return app.url_map

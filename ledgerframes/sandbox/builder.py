@@ -10,7 +10,7 @@ import msgspec
 from .cases import alter, draws_of, first_of, is_in_history, is_in_ledger
 from .formulas import activity_records
 from .ledger import arrange
-from .randomness import Draws, number
+from .randomness import Draws, digest
 from .script import SCRIPT, STATE_CHANGE
 from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits
@@ -28,6 +28,11 @@ EXTERNALLY_SIGNED = 0.02
 LATER_THAN_RECORD_TIME, WHOLE_MILLISECONDS = 0.25, 0.1  # shares of effective times
 encode = msgspec.json.Encoder().encode
 decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def external_hash(update_id: str) -> str:
+    """Return the hash of an update's transaction if it is signed outside the participant."""
+    return digest(update_id, size=8) * 4
 
 
 @dataclass(slots=True)
@@ -110,7 +115,7 @@ def _update(draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
         "events_by_id": nodes,
     }
     if draft.state.draws.chance(EXTERNALLY_SIGNED):  # without a hash, the key is absent rather than null
-        update["external_transaction_hash"] = f"{number(draft.update_id):016x}" * 4
+        update["external_transaction_hash"] = external_hash(draft.update_id)
     return update
 
 

@@ -39,6 +39,10 @@ class Endpoint(NamedTuple):
     public: bool = False  # whether no token is needed
     empty_body: bytes = b""  # body that an empty one stands for
 
+    def is_in(self, minor: int) -> bool:
+        """Return whether a minor version of the ledger 3.x has the route."""
+        return self.since <= minor and (self.until is None or minor < self.until)
+
 
 def endpoint(method: str, path: str, request: type[msgspec.Struct] | None = None, **options: Any) -> Callable[[Handler], Handler]:
     """Declare a method of an `Api` as a handler, with the options of `Endpoint`."""

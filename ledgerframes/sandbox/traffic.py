@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import takewhile
 from threading import RLock
 
+from ledgerframes.gc_pause import pause_gc
+
 from .times import MINUTE
 from .transactions.purchases import purchases_of
 from .world import World
@@ -52,8 +54,9 @@ class Traffic:
     def _requests_of(self, participant: str) -> list[tuple[int, int]]:
         with self._lock:
             if not self._requests:
-                for time, name, cost in self._world.requests():
-                    self._requests.setdefault(name, []).append((time, cost))
+                with pause_gc():
+                    for time, name, cost in self._world.requests():
+                        self._requests.setdefault(name, []).append((time, cost))
                 for requests in self._requests.values():
                     requests.sort()
             return self._requests.get(participant, [])

@@ -154,6 +154,7 @@ PROOFS: dict[str, Proof] = {
     "ledger.vetted_packages_page": lambda at: at.ledger.vetted_packages_page().vetted_packages,
     "ledger.vetted_packages_page_by_get": lambda at: at.ledger.vetted_packages_page_by_get(),
     "ledger.update_vetting": lambda at: "newVettedPackages" in at.ledger.update_vetting(VETTING),
+    "ledger.preferred_package_version": lambda at: at.ledger.preferred_package_version({"package-name": "nothing"}) == {},
     "ledger.post_package_vetting": lambda at: at.ledger.post_package_vetting(VETTING) is not None,
     "ledger.participant_id": lambda at: at.ledger.participant_id() == at.box.participant,
     "ledger.parties_page": lambda at: at.ledger.parties_page(page_size=5).party_details,
@@ -215,7 +216,6 @@ ONLY_SENT = {
     "ledger.execute_and_wait",
     "ledger.execute_and_wait_for_transaction",
     "ledger.preferred_packages",
-    "ledger.preferred_package_version",
 }
 
 

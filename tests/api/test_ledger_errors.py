@@ -276,4 +276,6 @@ def test_a_cause_of_several_lines_is_one() -> None:
 
 @pytest.mark.parametrize("category", [-1, 14])
 def test_what_the_participant_does_not_implement_is_not_tried_again(category: int) -> None:
-    assert not refused(501, {"code": "NA", "cause": "no", "errorCategory": category}).retryable
+    error = refused(501, {"code": "NA", "cause": "no", "errorCategory": category})
+    assert not error.retryable
+    assert "does not have the operation" in str(error) and "later" not in str(error)

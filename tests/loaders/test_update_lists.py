@@ -236,3 +236,25 @@ def test_a_participant_without_pages_is_followed(tmp_path: Path, pages: dict[str
         stop.set()
         assert reached.result() == end
     assert_equal(known_in_all(lf.load_updates(net)), pages["acs_delta"])
+
+
+@pytest.mark.parametrize(
+    "bad", [BAD, {"update": {"Transaction": {"value": {"updateId": "one", "offset": 9, "events": 5}}}}], ids=str
+)
+def test_errors_of_lists_name_the_list(bad: dict[str, Any], tmp_path: Path) -> None:
+    inner = in_process(Sandbox(ledger_version="3.4.11", **WORLD).app)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/v2/updates"):
+            return httpx.Response(200, json=[bad, {**CHECKPOINT}])
+        return inner.handle_request(request)
+
+    box = Sandbox(ledger_version="3.4.11", **WORLD)
+    net = lf.connect(
+        "sandbox", ledger_url=box.ledger_url, history_url=box.history_url, transport=httpx.MockTransport(handler),
+        requests_per_second=0, store=tmp_path,
+    )  # fmt: skip
+    with pytest.raises(DecodeError) as caught:
+        lf.load_updates(net)
+    assert caught.value.endpoint == "POST /v2/updates"
+    assert "get-updates-page" not in str(caught.value)

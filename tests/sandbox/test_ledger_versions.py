@@ -23,6 +23,12 @@ REMOVED_IN_3_6 = (
     ("GET", "/v2/updates/transaction-tree-by-offset/9"),
     ("GET", "/v2/package-vetting"),
     ("POST", "/v2/package-vetting"),
+    ("GET", "/v2/interactive-submission/preferred-package-version"),
+)
+OTHER_METHODS = (  # of removed routes
+    ("GET", "/v2/updates/flats"),
+    ("GET", "/v2/updates/transaction-by-id"),
+    ("PUT", "/v2/package-vetting"),
 )
 ADDED_IN_3_6 = ("/v2/updates/update-by-hash", "/v2/commands/completion-by-hash")
 UNKNOWN_ROUTE = (404, "The requested resource could not be found.")
@@ -67,6 +73,35 @@ def test_routes_that_were_removed(version: str) -> None:
         assert ((answer.status_code, answer.text) == UNKNOWN_ROUTE) == (version != "3.5"), path
 
 
+@pytest.mark.parametrize(("version", "status"), [("3.5", 405), ("3.6", 404), ("3.7", 404)])
+def test_a_removed_route_is_unknown_with_any_method(version: str, status: int) -> None:
+    client = ledger_of(box_of(version))
+    for method, path in OTHER_METHODS:
+        answer = client.request(method, path)
+        assert (answer.status_code, "Allow" in answer.headers) == (status, status == 405), path
+        if status == 404:
+            assert answer.text == UNKNOWN_ROUTE[1]
+    assert client.post("/v2/version").status_code == 405
+
+
+@pytest.mark.parametrize("version", ["3.3", "3.4", "3.5"])
+def test_the_preferred_version_of_a_package(version: str) -> None:
+    client, path = ledger_of(box_of(version)), "/v2/interactive-submission/preferred-package-version"
+    vetted = client.post("/v2/package-vetting/list", json={}).json()["vettedPackages"][0]
+    name = vetted["packages"][-1]["packageName"]
+    versions = [package["packageVersion"] for package in vetted["packages"] if package.get("packageName") == name]
+    answer = client.get(path, params={"package-name": name, "parties": ["ann::1220ab", "bob::1220cd"]}).json()
+    assert len(versions) > 1
+    assert answer["packagePreference"]["synchronizerId"] == vetted["synchronizerId"]
+    reference = answer["packagePreference"]["packageReference"]
+    assert reference["packageName"] == name
+    assert int(reference["packageVersion"].split(".")[-1]) == max(int(text.split(".")[-1]) for text in versions)
+    assert client.get(path, params={"package-name": "nothing"}).json() == {}
+    assert (client.get(path).status_code, refusal(client.get(path, params={"package-name": name, "parties": "!"}))[:2]) == (
+        400, (400, "INVALID_ARGUMENT"),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("version", ["3.3", "3.4", "3.5"])
 def test_routes_that_are_not_there_yet(version: str) -> None:
     client = ledger_of(box_of(version))
@@ -95,6 +130,17 @@ def test_updates_by_hash(sixth: Sandbox, effects: Any) -> None:
     assert refusal(unknown) == (404, "UPDATE_NOT_FOUND", 11)
     assert unknown.json()["resources"] == [["ErrorResource(TRANSACTION_HASH)", "ab"]]
     assert refusal(client.post("/v2/updates/update-by-hash", json={"transactionHash": ""})) == (400, "MISSING_FIELD", 8)
+
+
+@pytest.mark.usefixtures("own_worlds")
+def test_a_hash_is_looked_up_without_the_rest_of_the_history() -> None:
+    box = box_of("3.6")
+    client, body = ledger_of(box), {"transactionHash": "0" * 64, "updateFormat": update_format()}
+    assert refusal(client.post("/v2/updates/update-by-hash", json=body)) == (404, "UPDATE_NOT_FOUND", 11)
+    assert box.world.generated == 0
+    known = next(iter(hashes_of(updates_of(read_pages(ledger_of(box_of("3.6")), 2000)))))
+    assert client.post("/v2/updates/update-by-hash", json={**body, "transactionHash": known}).status_code == 200
+    assert box.world.generated <= 2
 
 
 def completions(client: httpx.Client) -> list[dict[str, Any]]:

@@ -68,10 +68,10 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
     }
 
 
-def members_without_row(page: UpdatesPage) -> set[str]:
-    """Return the names of unknown members of a page and its items without an update."""
-    items = (item for item in page.updates or () if item.is_extended and _update_of(item) is None)
-    return unknown_members(page).union(*map(unknown_members, items))
+def members_without_row(page: UpdatesPage) -> dict[str, str]:
+    """Return the unknown members of a page and its items without an update, as JSON by path."""
+    items = [item for item in page.updates or () if item.is_extended and _update_of(item) is None]
+    return unknown_members(page, but=list) | unknown_members(items, path="updates")
 
 
 def _update_of(item: UpdateItem) -> Update | None:

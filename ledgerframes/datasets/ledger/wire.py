@@ -13,7 +13,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, join_members
 from ledgerframes.errors import DecodeError
 
 
@@ -153,6 +153,16 @@ class AuthorizationValue(Wire):
     value: Authorization
 
 
+class EmptyValue(Wire):
+    """Nothing, in a wrapper."""
+
+
+class EmptyContent(Wire):
+    """The content of a one-of without content, in a wrapper or not."""
+
+    value: EmptyValue | None = None
+
+
 class TopologyChange(OneOf):
     """A one-of of the kinds of topology event."""
 
@@ -160,7 +170,7 @@ class TopologyChange(OneOf):
     changed: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationChanged")
     revoked: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationRevoked")
     onboarding: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationOnboarding")
-    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="Empty")
+    empty: EmptyContent | None = msgspec.field(default=None, name="Empty")
 
 
 class TopologyEvent(Wire):
@@ -259,7 +269,7 @@ class ContractEntry(OneOf):
     active: ContractContent | None = msgspec.field(default=None, name="JsActiveContract")
     incomplete_assigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteAssigned")
     incomplete_unassigned: ContractContent | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
-    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="JsEmpty")
+    empty: EmptyContent | None = msgspec.field(default=None, name="JsEmpty")
 
 
 class ActiveContractItem(LedgerStruct):
@@ -274,8 +284,10 @@ PAGE = "POST /v2/updates/get-updates-page"
 WRAPPED = ("JsUnassignedEvent",)  # events of transactions and reassignments whose content the specification wraps
 
 
-def decode_page(body: bytes) -> UpdatesPage:
+def decode_page(body: bytes, endpoint: str = PAGE) -> UpdatesPage:
     """Decode a page of updates, with its one-ofs in either encoding.
+
+    It may be made of the response of another operation, whose route is the endpoint of errors.
 
     Raises
     ------
@@ -283,14 +295,14 @@ def decode_page(body: bytes) -> UpdatesPage:
         If it is not a page.
     """
     try:
-        return decode(body, UpdatesPage, PAGE)
+        return decode(body, UpdatesPage, endpoint)
     except DecodeError:
         page = _parsed(body)
         if not isinstance(page, dict) or not isinstance(page.get("updates"), list):
             raise
-        with decode_boundary(PAGE):
+        with decode_boundary(endpoint):
             page["updates"] = [_as_documented(item) for item in page["updates"]]
-            return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
+            return decode(msgspec.json.encode(page), UpdatesPage, endpoint)
 
 
 # -- one-ofs in the other encoding ----------------------------------------------------------------------------------
@@ -342,4 +354,4 @@ def _unwrapped(content: Any) -> Any:
     """Return the content of ``value``, with the other members."""
     if not isinstance(content, dict) or not isinstance(content.get("value"), dict):
         return content
-    return {name: member for name, member in content.items() if name != "value"} | content["value"]
+    return join_members({name: member for name, member in content.items() if name != "value"}, content["value"])

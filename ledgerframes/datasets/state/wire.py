@@ -11,7 +11,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, Wire, join_members
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
@@ -245,7 +245,7 @@ def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
         inner = _members(others.pop("value"))
     except DATA_ERRORS:
         return content
-    return msgspec.Raw(msgspec.json.encode({**others, **inner}))
+    return msgspec.Raw(msgspec.json.encode(join_members(others, inner)))
 
 
 def _with_members(content: msgspec.Raw, **members: object) -> msgspec.Raw:

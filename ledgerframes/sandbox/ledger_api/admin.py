@@ -221,6 +221,22 @@ class Admin(LedgerEndpoints):
             if everything or name.startswith(prefixes) or package_id in identifiers
         ]
 
+    @endpoint("GET", "/v2/interactive-submission/preferred-package-version", until=6)
+    def _preferred_package(self) -> Json:
+        """Return the highest vetted version of a package (docs/facts.md#preferred-packages)."""
+        query, own = flask.request.args, (self.world.parties.synchronizer, self.world.parties.app_synchronizer)
+        name, synchronizer = query.get("package-name"), query.get("synchronizer-id") or own[0]
+        if not name:
+            raise HttpError(400, "Invalid value for: query parameter package-name (missing)", plain=True)
+        for party in query.getlist("parties"):
+            PARTY.check(party)
+        vetted = [package for package in self._vetted_packages(PackageFilter()) if package["packageName"] == name]
+        if not vetted or synchronizer not in own:
+            return {}
+        best = max(vetted, key=lambda package: [int(part) for part in package["packageVersion"].split(".")])
+        reference = {member: best[member] for member in ("packageId", "packageName", "packageVersion")}
+        return {"packagePreference": {"packageReference": reference, "synchronizerId": synchronizer}}
+
 
 def _party_details(party: str, metadata: Metadata | None = None, version: int = 0, local: bool = True) -> Json:
     annotations = (metadata or Metadata()).annotations

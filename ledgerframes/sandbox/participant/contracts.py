@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from sys import intern
 from threading import RLock
 
+from ledgerframes.gc_pause import pause_gc
+
 from ..builder import decode_object, encode
 from ..world import World
 from .projection import Node, Update, slice_of
@@ -49,7 +51,7 @@ class Contracts:
 
     def active_at(self, offset: int) -> list[ActiveContract]:
         """Return the contracts active at an offset, by the updates that last touched them."""
-        with self._lock:
+        with self._lock, pause_gc():  # one pause, since each end of a pause lets the collector look at all that was read
             last = slice_of(offset)
             first = max(number for number in self._states if number <= last)
             state = dict(self._states[first])
@@ -63,7 +65,7 @@ class Contracts:
 
     def offsets(self, contract_id: str, through: int) -> list[int]:
         """Return the offsets of a contract's create and archive up to an offset."""
-        with self._lock:
+        with self._lock, pause_gc():
             last = min(slice_of(through), self._count - 1)
             while len(self._offsets.get(contract_id, ())) < 2 and self._indexed <= last:
                 for update in self._slice(self._indexed):
