@@ -43,6 +43,8 @@ class Signals:
             atexit.register(_leave_to_the_system)
             _handle(self._receive)
             code = run()
+            with suppress(OSError, ValueError, AttributeError):  # streams that are closed
+                sys.stdout.flush()  # now, because a signal at the end of Python would lose what is not written
             self._is_running = False
         except KeyboardInterrupt:
             self._is_running = False
