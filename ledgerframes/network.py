@@ -101,7 +101,9 @@ class Network:
     def with_store(self, root: Path) -> Network:
         """Return a network with the same services, and another store."""
         settings = self.settings.model_copy(update={"store": root})
-        return Network(settings, transport=self._transport, clock=self._clock)
+        net = Network(settings, transport=self._transport, clock=self._clock)
+        net.extra_members = self.extra_members
+        return net
 
     def now(self) -> datetime:
         """Return the current time, or the end of the sandbox's world."""

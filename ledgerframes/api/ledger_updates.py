@@ -18,7 +18,14 @@ from ledgerframes.api.operation import Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
-from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, CompletionsByHash, ContractEvents
+from ledgerframes.datasets.state.wire import (
+    ActiveContractsPage,
+    Completion,
+    CompletionItem,
+    CompletionsByHash,
+    ContractEvents,
+    items_without_content,
+)
 from ledgerframes.errors import UnsupportedOperationError
 
 __all__ = ["LedgerUpdates"]
@@ -177,6 +184,7 @@ class LedgerUpdates(LedgerClient):
         "POST /v2/commands/command-completions",
         returns=list[CompletionItem],
         unwrap=_completions,
+        around=items_without_content,
         since="3.5",
         read_only=True,
     )
@@ -203,6 +211,7 @@ class LedgerUpdates(LedgerClient):
         "POST /v2/commands/completions",
         returns=list[CompletionItem],
         unwrap=_completions,
+        around=items_without_content,
         read_only=True,
         deprecated="command_completions",
     )

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -42,9 +41,9 @@ import msgspec
 
 from ledgerframes.api.base_urls import wrong_url_error
 from ledgerframes.api.caller_warnings import warn_caller
+from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
-from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
@@ -58,9 +57,7 @@ __all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "dec
 
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
-MAX_EXTRA_MEMBERS = 1000  # more are no longer new members, but data
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
-logger = logging.getLogger("ledgerframes")
 JSON: Any = object()  # the response is decoded as JSON of any shape
 VERSION_LABELS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
@@ -171,7 +168,9 @@ class Sends(Protocol[T_co]):
 
 
 @overload
-def operation(route: str, *, returns: type[S], unwrap: Callable[[S], T], **facts: Unpack[Facts]) -> Sends[T]: ...
+def operation(
+    route: str, *, returns: type[S], unwrap: Callable[[S], T], around: Callable[[S], object] = ..., **facts: Unpack[Facts]
+) -> Sends[T]: ...
 @overload
 def operation(route: str, *, returns: type[T], member: str = "", **facts: Unpack[Facts]) -> Sends[T]: ...
 @overload
@@ -184,6 +183,7 @@ def operation(
     returns: Any = JSON,
     member: str = "",
     unwrap: Callable[[Any], Any] | None = None,
+    around: Callable[[Any], object] = lambda content: content,
     **facts: Unpack[Facts],
 ) -> Any:
     """Declare an operation, and send the request that the decorated method returns.
@@ -192,8 +192,9 @@ def operation(
     any other is the body.
 
     The body of the response is decoded into what `returns` says, by default JSON of any shape, and `unwrap` converts that into
-    the method's result. With `member`, the result is the only member of the body. By default, the name of the operation is the
-    method's, and GET operations only read.
+    the method's result. With `member`, the result is the only member of the body. The client keeps the unknown members of what
+    `around` returns of the body, by default of all that is not the result. By default, the name of the operation is the method's,
+    and GET operations only read.
     """
     body = msgspec.defstruct("Body", [(member, returns)], bases=(Wire,)) if member else returns
     convert = attrgetter(member) if member else unwrap
@@ -210,7 +211,7 @@ def operation(
                 if convert is None:
                     return content
                 result = convert(content)
-                self.note_around(declared.route, unknown_members(content, but=result))
+                self.note_around(declared.route, unknown_members(around(content), but=result))
                 return result
 
         declare(route, returns=body, **facts)(call)
@@ -284,10 +285,7 @@ class Client:
     def note_around(self, endpoint: str, members: Mapping[str, str]) -> None:
         """Keep the first value of each unknown member that no result has, and log its name."""
         texts = {hide_tokens(f"{endpoint}.{member}"): hide_tokens(text) for member, text in members.items()}
-        new = {name: text for name, text in texts.items() if name not in self.extra_members}
-        if new and len(self.extra_members) < MAX_EXTRA_MEMBERS:
-            self.extra_members.update(new)
-            logger.warning("responses_have_new_members members=%s", escape_control(",".join(sorted(new))))
+        add_extra_members(self.extra_members, texts)
 
     def _warn_once(self, operation: Operation) -> None:
         if operation.deprecated and operation.name not in self._warned:

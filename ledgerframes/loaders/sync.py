@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
 from ledgerframes.errors import CoverageError, LedgerframesError, StoreError, UsageError
@@ -77,6 +78,7 @@ class ChunkReport:
     items: list[CommitItem] = field(default_factory=list)  # left to commit
     progress: float = 0.0  # that the bar was told
     additions: Additions = field(default_factory=Additions)
+    extra_members: Mapping[str, str] = field(default_factory=dict)  # see `Network.extra_members`
     error: LedgerframesError | None = None
 
 
@@ -273,6 +275,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
                         _require_files(loader.net, item)
                         commit(item)
                     additions.add(report.additions)
+                    add_extra_members(loader.net.extra_members, report.extra_members)
                     loader.finish_chunk(chunk, report.error)
                     bar.advance(loader.size(chunk) - report.progress)
                     bar.count(chunks=1)
@@ -330,6 +333,7 @@ def _fetch_chunk(
                 pipeline.write_behind(write, result)
     except LedgerframesError as error:
         report.error = error
+    report.extra_members = dict(net.extra_members)  # a worker has a network of its own
     return report
 
 

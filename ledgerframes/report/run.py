@@ -219,6 +219,7 @@ class _Run:
                 is_latest = self.report_dir.set_latest(key)
                 return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
             run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
+            run["response_members"] = dict(self.net.extra_members)
             self._write(staging_dir / "report", inputs, run)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)

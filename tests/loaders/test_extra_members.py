@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Executor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.frames import Frames
-from ledgerframes.sandbox import Sandbox
+from ledgerframes.loaders.executors import processes
+from ledgerframes.sandbox import Faults, Sandbox
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 MAPS = {"events_by_id"}  # whose keys are data
@@ -141,3 +143,46 @@ def test_values_outlive_the_connections_and_do_not_depend_on_pages(tmp_path: Pat
             frames.append(text_of(lf.load_events(net, **DAY)))
         members.append(net.extra_members)
     assert frames[0] == frames[1] and members[0] == members[1] != {}
+
+
+def test_new_members_beside_no_completion_are_kept_and_those_of_rows_are_not_kept_twice(tmp_path: Path) -> None:
+    box = Sandbox(events=600, days=1)
+    empty = {"completionResponse": {"Empty": {"value": {"mood": "inner"}}, "mood": "outer"}, "mood": "outermost"}
+
+    class Emptied(httpx.BaseTransport):
+        inner = in_process(box.app)
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = self.inner.handle_request(request)
+            content = json.loads(response.read() or b"null")
+            if request.url.path.endswith("/command-completions") and content:
+                for item in content:
+                    item |= {"mood": "of a row"} if "Completion" in item["completionResponse"] else {}
+                content.append(empty)
+            return httpx.Response(response.status_code, json=content)
+
+    net = connect(box, Emptied(), tmp_path)
+    assert "of a row" in text_of(lf.load_completions(net))
+    item = "POST /v2/commands/command-completions.[...]"
+    assert net.extra_members == {
+        f"{item}.mood": '"outermost"',
+        f"{item}.completionResponse.mood": '"outer"',
+        f"{item}.completionResponse.Empty.value.mood": '"inner"',
+    }
+
+
+def test_workers_return_the_new_members_that_they_met(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    faults = Faults(unknown_members=1)
+
+    def load(store: Path, executor: Executor | None) -> dict[str, str]:
+        net = lf.connect("sandbox", events=400, days=1, faults=faults, store=store)
+        lf.load_events(net, **DAY, executor=executor)
+        lf.load_updates(net, page_size=50, executor=executor)
+        return net.extra_members
+
+    expected = load(tmp_path / "here", None)
+    assert {"POST /v0/events.sandbox_extension", "POST /v2/updates/get-updates-page.sandbox_extension"} <= expected.keys()
+    caplog.clear()
+    with processes(2) as pool:
+        assert load(tmp_path / "there", pool) == expected
+    assert "POST /v2/updates/get-updates-page.sandbox_extension" in caplog.text

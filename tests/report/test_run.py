@@ -21,6 +21,7 @@ from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, list_runs, run_report
 from ledgerframes.report.publish import ReportDir
 from ledgerframes.report.rules import parse_rule
+from ledgerframes.sandbox import Faults
 
 from .conftest import SINCE, UNTIL, Small, without_kernel
 
@@ -45,7 +46,7 @@ def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net:
     assert set(run["seconds"]) == {"load", "freeze", "summary", "notebook", "page"}
     assert run["request_count"] == 0
     assert run["services"] == {api: {"met": {}, "tried": list(versions)} for api, versions in TRIED.items()}
-    assert isinstance(run["extra_members"], list) and run["new_kinds"] == []
+    assert isinstance(run["extra_members"], list) and run["new_kinds"] == [] and run["response_members"] == {}
     (segment,) = run["inputs"]["segments"]
     assert segment["source"] == "evil.invalid" and len(segment["sha256"]["traffic"]) == 64
     assert str(evil_net.settings.store) not in json.dumps(run)
@@ -258,3 +259,12 @@ def test_offline_without_the_data(tmp_path: Path) -> None:
     with pytest.raises(CoverageError, match="offline"):
         run_report("verdicts", net=net, out=tmp_path / "out", during="yesterday")
     assert "offline" in (tmp_path / "out" / "verdicts" / "FAILED.txt").read_text()
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_the_run_has_the_new_members_around_the_rows(tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    net = lf.connect("sandbox", events=600, days=1, faults=Faults(unknown_members=1), store=tmp_path / "store")
+    run = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL).run
+    assert "POST /v0/events.sandbox_extension" in run["response_members"]
+    assert run["response_members"] == net.extra_members

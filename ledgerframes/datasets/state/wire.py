@@ -6,13 +6,14 @@ Events in them stay JSON bytes, which `ledgerframes.datasets.ledger.wire` declar
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, Wire, join_members
-from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
+from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, join_members, kind_of
+from ledgerframes.datasets.ledger.wire import EmptyContent, LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
 Members = dict[str, msgspec.Raw]
@@ -122,31 +123,32 @@ class Completion(LedgerStruct):
     transaction_hash: str | None = None
 
 
-class CompletionItem(LedgerStruct):
-    """A one-of of a completion, a checkpoint, or nothing."""
+class CompletionResponse(OneOf):
+    """A one-of of a completion or a checkpoint, wrapped in ``value`` or not, or nothing."""
 
-    completion_response: msgspec.Raw
+    completion: msgspec.Raw = msgspec.field(default=ABSENT, name="Completion")
+    checkpoint: msgspec.Raw = msgspec.field(default=ABSENT, name="OffsetCheckpoint")
+    empty: EmptyContent | None = msgspec.field(default=None, name="Empty")
+
+
+class CompletionItem(LedgerStruct):
+    """An item of a list of completions."""
+
+    completion_response: CompletionResponse | None = None
 
     def content(self, endpoint: str) -> Completion | OffsetCheckpoint | None:
-        """Return the content of the one-of, wrapped in ``value`` or not.
-
-        Unknown members around the content are in its ``extra``.
-        """
-        kind, content, others = one_of(self.completion_response, endpoint)
-        content = _with_members(content, completionResponse=others, item=_members(self.extra))
-        if kind == "Completion":
-            return decode(content, Completion, endpoint)
-        if kind == "OffsetCheckpoint":
-            return decode(content, OffsetCheckpoint, endpoint)
-        if kind == "Empty":
+        """Return the completion or checkpoint, with the unknown members around it in its ``extra``."""
+        response = self.completion_response
+        kind, content = kind_of(response, "$[...].completionResponse")
+        if response is None or kind == "empty":
             return None
-        raise DecodeError(
-            f"A completion from {endpoint} is of the kind {kind!r}, which this version does not know. "
-            "Upgrade ledgerframes if the service is newer.",
-            endpoint=endpoint,
-            json_path="$..completionResponse",
-            kind=kind,
-        )
+        content = _with_members(unwrapped(content), completionResponse=_members(response.extra), item=_members(self.extra))
+        return decode(content, Completion if kind == "completion" else OffsetCheckpoint, endpoint)
+
+
+def items_without_content(items: Sequence[CompletionItem]) -> list[CompletionItem]:
+    """Return the items that are neither a completion nor a checkpoint."""
+    return [item for item in items if item.completion_response and item.completion_response.empty]
 
 
 class CompletionsByHash(LedgerStruct):
