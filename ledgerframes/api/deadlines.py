@@ -1,13 +1,14 @@
-"""Deadlines of responses, which hold from the connection to the last byte.
+"""Deadlines of responses, which hold from the look-up of the host's name to the last byte.
 
-The HTTP library has timeouts for each read only, so that a host that sends a byte from time to time would never end. The streams
-of this module wait no longer than the current response may still take.
+The HTTP library has timeouts for each read only, so that a host that sends a byte from time to time would never end, and none for
+the look-up of a name. The backend and the streams of this module wait no longer than the current response may still take.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -45,6 +46,28 @@ def _call(call: Callable[[float | None], T], timeout: float | None) -> T:
         raise
 
 
+def _in_time(connect: Callable[[], Any], seconds: float | None) -> Any:
+    """Return the connection that a function opens within some seconds, or raise TimeoutError.
+
+    The operating system looks up a name without a timeout, and tries each of its addresses with the whole time. So another thread
+    does it, whose connection is closed if it comes too late.
+    """
+    connection: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            connection.set_result(connect())
+        except BaseException as error:  # the thread that waits raises it
+            connection.set_exception(error)
+
+    threading.Thread(target=run, name="connect", daemon=True).start()
+    try:
+        return connection.result(seconds)
+    except BaseException:  # also Ctrl-C
+        connection.add_done_callback(lambda late: late.exception() or late.result().close())
+        raise
+
+
 class BoundedBackend:
     """A network backend of the HTTP library whose connections keep deadlines."""
 
@@ -53,7 +76,11 @@ class BoundedBackend:
 
     def connect_tcp(self, *args: Any, timeout: float | None = None, **kwargs: Any) -> BoundedStream:
         """Open a connection."""
-        return BoundedStream(_call(lambda left: self._backend.connect_tcp(*args, timeout=left, **kwargs), timeout))
+
+        def connect(left: float | None) -> Any:
+            return _in_time(lambda: self._backend.connect_tcp(*args, timeout=left, **kwargs), left)
+
+        return BoundedStream(_call(connect, timeout))
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -280,7 +280,7 @@ class Transport:
 
         try:
             yield
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
             raise RequestTimeoutError(
                 f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s. Raise timeout= or lower page_size=.",
                 endpoint=endpoint,

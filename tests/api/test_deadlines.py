@@ -6,14 +6,17 @@ import itertools
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import ResponseLimitError
+from ledgerframes.errors import LedgerframesError, RequestTimeoutError, ResponseLimitError
 
 pytestmark = pytest.mark.loopback
 LIMIT = {"max_response_minutes": 0.3 / 60, "timeout": 5.0, "retries": 0, "requests_per_second": 0}
@@ -158,3 +161,43 @@ def test_a_download_may_take_longer_than_a_response(tmp_path: Path) -> None:
     start, again, end = RESPONSES["a body"]
     with connected(drip([start, *[again * 10] * 6, end])) as net:
         assert net.history.bulk_download(KEY, tmp_path / "object").bytes == 74
+
+
+@pytest.fixture
+def hanging_lookup(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A resolver that answers when the event is set."""
+    answers, look_up = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host: str, *args: Any, **kwargs: Any) -> Any:
+        answers.wait(20)
+        return look_up("127.0.0.1", *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    yield answers
+    answers.set()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [({"timeout": 0.3}, RequestTimeoutError), ({"timeout": 9.0, "max_response_minutes": 0.3 / 60}, ResponseLimitError)],
+)
+def test_the_look_up_of_a_name_is_bounded(
+    hanging_lookup: threading.Event, limits: dict[str, float], expected: type[LedgerframesError]
+) -> None:
+    options = {"max_response_minutes": 1, "retries": 0, "requests_per_second": 0, **limits}
+    start = time.monotonic()
+    with (
+        lf.connect("sandbox", ledger_url="http://ledger.example", **options) as net,
+        pytest.raises(expected, match=r"ledger\.example did not"),
+    ):
+        net.ledger.ledger_end()
+    assert time.monotonic() - start < 5
+
+
+def test_a_connection_that_comes_too_late_is_closed(hanging_lookup: threading.Event) -> None:
+    ends: SimpleQueue[bytes] = SimpleQueue()
+    with connected(lambda connection, ended: ends.put(connection.recv(1)), max_response_minutes=1, timeout=0.3) as net:
+        with pytest.raises(RequestTimeoutError):
+            net.ledger.ledger_end()
+        hanging_lookup.set()
+        assert ends.get(timeout=5) == b""
