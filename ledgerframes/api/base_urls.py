@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ledgerframes.api.response import Response
+from ledgerframes.api.status_errors import is_unknown_route, service_error
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import service_info
 from ledgerframes.errors import NotFoundError, TransportError, WrongUrlError
@@ -12,13 +14,15 @@ from ledgerframes.errors import NotFoundError, TransportError, WrongUrlError
 if TYPE_CHECKING:
     from ledgerframes.api.operation import Api
 
-__all__ = ["wrong_url_error"]
+__all__ = ["WALLET_PATH", "wrong_url_error"]
+
+WALLET_PATH = "/v0/wallet/balance"
 
 
 def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundError) -> WrongUrlError | None:
     """Return the error for a wrong base URL, or None if only the route is missing.
 
-    A host has its version, or `path`, below the base URL. Without a path, nothing can be said.
+    `path` is one that every version of the API has. Without it, nothing can be said.
     """
     if not path:
         return None
@@ -27,9 +31,10 @@ def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundEr
     if url is None:
         return None
     parts, reason = urlsplit(url), f" ({error.detail})" if error.detail else ""
+    routes = f"no {error.endpoint}{reason}" if error.endpoint == f"GET {path}" else f"neither {error.endpoint}{reason} nor {path}"
     message = (
-        f"{parts.scheme}://{error.host}{parts.path} is not the base URL of a {api} API: it has neither {error.endpoint}{reason} "
-        f"nor /version. Set {api}_url= to the API's base, with its path."
+        f"{parts.scheme}://{error.host}{parts.path} is not the base URL of a {api} API: it has {routes}. "
+        f"Set {api}_url= to the API's base, with its path."
     )
     return WrongUrlError(message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail)
 
@@ -39,9 +44,20 @@ def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
     if url in transport.base_urls:
         return True
     try:
-        is_base = bool(service_info(transport, url, api)) or transport.status(url, path).status != 404
+        response = transport.status(url, path)
+        is_base = response.status != 404 or (
+            bool(service_info(transport, url, api)) and not _is_other_api(transport, url, api, response)
+        )
     except TransportError:
         return True  # for all that is known
     if is_base:
         transport.base_urls.add(url)
     return is_base
+
+
+def _is_other_api(transport: Transport, url: str, api: Api, response: Response) -> bool:
+    """Return whether a host with a version, as both the history and the wallet API have it, serves the other of the two.
+
+    `response` is its 404 for the path of this API. That of a wallet can also mean that the user has none.
+    """
+    return is_unknown_route(service_error(response)) if api == "wallet" else transport.status(url, WALLET_PATH).status != 404

@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 
+from ledgerframes.api.base_urls import wrong_url_error
 from ledgerframes.api.operation import HealthClient, Operation, Request, operation
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
-from ledgerframes.api.versions import is_newer
+from ledgerframes.api.versions import PATHS, is_newer
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
-from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
+from ledgerframes.errors import LedgerError, LedgerframesError, NotFoundError, ServiceError, UnsupportedOperationError
 
 __all__ = ["LedgerClient"]
 
@@ -43,6 +44,9 @@ class LedgerClient(HealthClient):
             has_code = isinstance(error, LedgerError) and bool(error.code)
             if error.status not in (404, 405) or has_code or operation.name == "version":
                 raise
+            if self._cached_version() is None and isinstance(error, NotFoundError):
+                wrong = wrong_url_error(self.transport, self.api, PATHS[self.api], error)
+                raise wrong or self._unsupported(operation, error) from error
             raise self._unsupported(operation, error) from error
 
     def _iter_items(self, operation: str, field: str, **arguments: Any) -> Iterator[Any]:
@@ -62,7 +66,7 @@ class LedgerClient(HealthClient):
         actual, label = version.version if version else "", f"{operation.name} ({operation.route})"
         if version is None:
             message = (
-                f"{error.host} has neither {label} nor /v2/version, so it is not a ledger API. "
+                f"{error.host} does not have {label}, and its version is unknown. "
                 "Check ledger_url=, with the operator's path prefix."
             )
         elif operation.since and release_of(actual) < release_of(operation.since):

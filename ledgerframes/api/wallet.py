@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ledgerframes.api.base_urls import WALLET_PATH
 from ledgerframes.api.host_rates import is_retryable, retry
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.datasets.offers.wire import Balance, OfferContract, OfferStatus
@@ -23,7 +24,7 @@ class Wallet(Client):
     """
 
     api = "wallet"
-    common_path = "/v0/wallet/balance"
+    common_path = WALLET_PATH
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import pytest
 from answering import Handler, answering
 
 import ledgerframes as lf
-from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError
+from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError, WrongUrlError
 
 
 def network(handler: Handler, **overrides: Any) -> lf.Network:
@@ -116,3 +116,15 @@ def test_the_serial_of_the_synchronizer() -> None:
     assert (seen[0].method, seen[0].url.path) == ("GET", "/api/v0/active-synchronizer-serial")
     with pytest.raises(NotFoundError):
         network(answering({"error": "none"}, [], 404)).history.synchronizer_serial()
+
+
+def test_the_base_of_a_wallet_is_not_that_of_the_history() -> None:
+    """Both have a version, but only one of them has a balance."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/version":
+            return httpx.Response(200, json={"version": "0.7.4"})
+        return httpx.Response(401 if request.url.path == "/v0/wallet/balance" else 404)
+
+    with pytest.raises(WrongUrlError, match="is not the base URL of a history API"):
+        network(handler).history.events()

@@ -27,6 +27,7 @@ from ledgerframes.errors import (
     UnsupportedOperationError,
     UpdateNotFoundError,
     UsageError,
+    WrongUrlError,
 )
 
 LEDGER = [entry for entry in OPERATIONS if entry.api == "ledger"]
@@ -454,12 +455,28 @@ def test_a_participant_supports_the_operations_of_its_version(version: str | Non
     [
         ("3.5.14", r"runs 3\.5\.14, which supports .*, but the route"),
         ("SNAPSHOT", "requires ledger API"),
-        (None, "is not a ledger API"),
     ],
 )
 def test_an_operation_that_should_be_there_says_so(version: str | None, message: str) -> None:
     with pytest.raises(UnsupportedOperationError, match=message):
         ledger(older(version, [])).get_updates_page({"updateFormat": EVERYTHING})
+
+
+def test_a_host_without_a_version_is_not_the_base_of_a_ledger_api() -> None:
+    it = ledger(older(None, []))
+    for _ in range(2):
+        with pytest.raises(WrongUrlError, match=r"is not the base URL of a ledger API: it has neither POST .* nor /v2/version"):
+            it.get_updates_page({"updateFormat": EVERYTHING})
+
+
+def test_a_version_that_cannot_be_fetched_does_not_make_a_url_wrong() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/version"):
+            raise httpx.ConnectError("gone")
+        return UNKNOWN_ROUTE
+
+    with pytest.raises(UnsupportedOperationError, match="its version is unknown"):
+        ledger(handler).get_updates_page({"updateFormat": EVERYTHING})
 
 
 INCOMPLETE = {**EVERYTHING.as_json(), "includeIncompleteReassignments": EVENTS}

@@ -207,16 +207,29 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("path", ["/api/validatorr", "/api/validator/v0/wallet"])
-def test_a_wrong_path_of_the_wallet_is_called_a_wrong_base_url(path: str, served_apis: tuple[Sandbox, int], run: Run) -> None:
+@pytest.mark.parametrize(
+    ("api", "path"),
+    [
+        ("wallet", "/api/validatorr"),
+        ("wallet", "/api/validator/v0/wallet"),
+        ("wallet", ""),  # which is the history API, and has a version
+        ("wallet", "/api/scan"),
+        ("ledger", ""),
+        ("ledger", "/api/ledger/v2"),
+        ("ledger", "/api/validator"),
+    ],
+)
+def test_a_wrong_path_of_an_api_is_called_a_wrong_base_url(
+    api: str, path: str, served_apis: tuple[Sandbox, int], run: Run
+) -> None:
     box, port = served_apis
-    urls = f'history_url = "http://127.0.0.1:{port}/api/scan"\nwallet_url = "http://127.0.0.1:{port}{path}"\n'
+    urls = f'history_url = "http://127.0.0.1:{port}/api/scan"\n{api}_url = "http://127.0.0.1:{port}{path}"\n'
     Path("ledgerframes.toml").write_text(f'[local]\n{urls}token = "{box.token}"\nrequests_per_second = 0\n')
     result = run("--profile", "local", "doctor", "--json")
-    wallet = checks(result)["wallet"]
-    assert (result.code, wallet["status"]) == (4, "failed")
-    assert f"http://127.0.0.1:{port}{path} is not the base URL of a wallet API" in wallet["message"]
-    assert wallet["next_step"] == "Set wallet_url= to the API's base, with its path."
+    check = checks(result)[api]
+    assert (result.code, check["status"]) == (4, "failed")
+    assert f"http://127.0.0.1:{port}{path} is not the base URL of a {api} API" in check["message"]
+    assert check["next_step"] == f"Set {api}_url= to the API's base, with its path."
 
 
 @pytest.mark.loopback

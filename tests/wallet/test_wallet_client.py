@@ -57,6 +57,17 @@ def test_a_wrong_base_url_says_nothing_about_an_offer(connect: Connect) -> None:
     assert wallet.journal.offers() == [before]
 
 
+def test_a_user_without_a_wallet_does_not_make_a_url_wrong(connect: Connect) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/version"):
+            return httpx.Response(200, json={"version": "0.7.4"})
+        return httpx.Response(404, json={"error": "No wallet found for this user"})
+
+    with pytest.raises(NotFoundError, match="No wallet found") as caught:
+        connect(transport=httpx.MockTransport(handler), retries=0).wallet.balance()
+    assert not isinstance(caught.value, WrongUrlError)
+
+
 # -- operations -------------------------------------------------------------------------------------------------------
 
 

@@ -143,7 +143,7 @@ class CompletionItem(LedgerStruct):
         if response is None or kind == "empty":
             return None
         content = _with_members(unwrapped(content), completionResponse=_members(response.extra), item=_members(self.extra))
-        return decode(content, Completion if kind == "completion" else OffsetCheckpoint, endpoint)
+        return decode(content, Completion, endpoint) if kind == "completion" else decode(content, OffsetCheckpoint, endpoint)
 
 
 def items_without_content(items: Sequence[CompletionItem]) -> list[CompletionItem]:
