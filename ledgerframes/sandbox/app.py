@@ -59,6 +59,7 @@ def make_app(box: Sandbox) -> Flask:
 def _routes(coin: str, minor: int) -> Map:
     """Return the routes in the network's words, and in a version of the ledger API."""
     app = Flask(__name__, static_folder=None)
+    app.url_map.merge_slashes = False  # an empty id is an unknown route, and no redirect
     for api, prefix in APIS:
         for name, _, declared in api.endpoints():
             if not declared.is_in(minor):

@@ -348,3 +348,9 @@ TIMES = {"start_record_time": "2026-11-07T00:00:00Z", "end_record_time": "2026-1
 )
 def test_bodies_of_the_history(fresh: Sandbox, path: str, body: Json) -> None:
     assert client_of(fresh).post(path, json=body).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/v2/packages//status", "/v2/users//rights"])
+def test_an_empty_id_is_an_unknown_route(client: httpx.Client, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.text) == (404, "The requested resource could not be found.")
