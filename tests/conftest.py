@@ -14,10 +14,12 @@ import pytest
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 from nbclient import NotebookClient
+from virtual_clock import VirtualClock
 
 from ledgerframes import gc_pause, hidden_tokens, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
+from ledgerframes.sandbox import faults
 from ledgerframes.store import small_segments, sqlite
 
 DATA = Path(__file__).parent / "data"
@@ -105,6 +107,15 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> SkippingClock:
     rates = host_rates.HostRates()
     monkeypatch.setattr(network, "shared_rates", lambda: rates)
     return clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
+    """Waits take no time, and no time passes without one, also in the sandbox."""
+    virtual = VirtualClock()
+    monkeypatch.setattr(host_rates, "clock", virtual)
+    monkeypatch.setattr(faults, "monotonic", virtual.now)
+    return virtual
 
 
 @pytest.fixture(autouse=True)

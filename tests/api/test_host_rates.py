@@ -25,20 +25,12 @@ from ledgerframes.api.status_errors import retry_after
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import BusyError, ServiceUnavailableError
 from ledgerframes.loaders.progress import Progress
-from ledgerframes.sandbox import Faults, faults
+from ledgerframes.sandbox import Faults
 from ledgerframes.settings import Limits
 from ledgerframes.store.rate_file import RateFile
 
 Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
-    virtual = VirtualClock()
-    monkeypatch.setattr(host_rates, "clock", virtual)
-    monkeypatch.setattr(faults, "monotonic", virtual.now)
-    return virtual
 
 
 def transport(handler: Handler, *urls: str, **limits: float) -> Transport:

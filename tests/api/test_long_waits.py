@@ -18,20 +18,12 @@ from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes import long_waits
-from ledgerframes.api import host_rates
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits
 from ledgerframes.errors import BusyError, ServiceError
 from ledgerframes.long_waits import shown_by, tell
 from ledgerframes.store.rate_file import RateFile
 
 ONE = "http://one.invalid/api"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
-    virtual = VirtualClock()
-    monkeypatch.setattr(host_rates, "clock", virtual)
-    return virtual
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from equality import assert_equal, every_table
 from virtual_clock import VirtualClock
 
 import ledgerframes as lf
-from ledgerframes.api import host_rates
-from ledgerframes.sandbox import Faults, faults
+from ledgerframes.sandbox import Faults
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
 SHAPE = {"events": 1750, "days": 8, "max_concurrency": 4}
@@ -33,11 +32,8 @@ class Log(logging.Handler):
 
 
 def test_a_week_through_a_limiter_costs_time_and_no_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = VirtualClock()
-    monkeypatch.setattr(host_rates, "clock", clock)
-    monkeypatch.setattr(faults, "monotonic", clock.now)
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
     limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)
     net = lf.connect("sandbox", store=tmp_path / "limited", page_size=4, faults=limiter, **SHAPE)

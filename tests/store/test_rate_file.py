@@ -16,7 +16,6 @@ from virtual_clock import VirtualClock
 
 import ledgerframes as lf
 from ledgerframes import network
-from ledgerframes.api import host_rates
 from ledgerframes.api.host_rates import FORGET_AFTER, HostRate, HostRates, Wait, Waits
 from ledgerframes.loaders import sync
 from ledgerframes.loaders.progress import Progress
@@ -24,13 +23,6 @@ from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store.rate_file import RateFile
 
 HOST = "one.invalid"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
-    virtual = VirtualClock()
-    monkeypatch.setattr(host_rates, "clock", virtual)
-    return virtual
 
 
 @pytest.fixture
