@@ -56,7 +56,7 @@ def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
 
 
 def _is_other_api(transport: Transport, url: str, api: Api, response: Response) -> bool:
-    """Return whether a host with a version, as both the history and the wallet API have it, serves the other of the two.
+    """Return whether a host with a version serves the other of the two APIs that have one.
 
     `response` is its 404 for the path of this API. That of a wallet can also mean that the user has none.
     """

@@ -13,7 +13,7 @@ logger = logging.getLogger("ledgerframes")
 
 
 def add_extra_members(known: dict[str, str], members: Mapping[str, str]) -> None:
-    """Add members with their values as JSON to those that are known, and log the names of the new ones."""
+    """Add members, with their values as JSON, to known ones, and log the names of the new."""
     new = {name: text for name, text in members.items() if name not in known}
     if new and len(known) < MAX_EXTRA_MEMBERS:
         known.update(new)

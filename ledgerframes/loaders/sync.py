@@ -333,7 +333,7 @@ def _fetch_chunk(
                 pipeline.write_behind(write, result)
     except LedgerframesError as error:
         report.error = error
-    report.extra_members = dict(net.extra_members)  # a worker has a network of its own
+    report.extra_members = dict(net.extra_members)  # a worker has another network
     return report
 
 

@@ -137,7 +137,7 @@ class CompletionItem(LedgerStruct):
     completion_response: CompletionResponse | None = None
 
     def content(self, endpoint: str) -> Completion | OffsetCheckpoint | None:
-        """Return the completion or checkpoint, with the unknown members around it in its ``extra``."""
+        """Return the completion or checkpoint, with all unknown members in its ``extra``."""
         response = self.completion_response
         kind, content = kind_of(response, "$[...].completionResponse")
         if response is None or kind == "empty":
