@@ -665,6 +665,8 @@ def test_the_rest_of_the_quorums_says_of_how_many():
 def test_texts_of_budgets_stand_after_the_line():
     ax = plot.cost_budget(limited(result("cost.budget"), 3)(3).assign(value=[1, 5, 20], budget=10))
     assert [text.xy[0] for text in ax.texts[:3]] == [1, 1, 2]
+    assert any("above the limit" in text for text in texts_of(ax))
+    assert not any("budget" in text for text in texts_of(ax)), "a report takes the weeks before where nobody set a budget"
 
 
 def test_a_percentile_that_no_group_has_is_not_in_the_legend():

@@ -308,7 +308,8 @@ def cost_estimate(chart: Chart) -> None:
 def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %.
+    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %. Its texts say limit, because a budget
+    can come from other weeks instead of from somebody who set it.
 
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
@@ -317,7 +318,7 @@ def cost_budget(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     visible = frame[frame["value"].notna() & (frame["budget"] > 0)].head(r.MAX_ROWS)
     if visible.empty:
-        return chart.show_message("No kind of request has enough requests for its budget.")
+        return chart.show_message("No kind of request has enough requests for its limit.")
     used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
     labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
     texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
@@ -327,10 +328,10 @@ def cost_budget(chart: Chart) -> None:
         text.xy = (max(share, 1), text.xy[1])  # to the right of the line
     ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
     ax.set_xlim(0, max(used.max(), 1) * 1.3)
-    c.ratio_axis(ax.xaxis, "Cost relative to the budget")
+    c.ratio_axis(ax.xaxis, "Cost relative to the limit")
     omitted = len(frame) - len(visible)
-    notes = ("Hatched: above the budget", f"Not shown: {omitted:,} without enough requests" if omitted else "")
-    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its budget", *notes)
+    notes = ("Hatched: above the limit", f"Not shown: {omitted:,} without enough requests" if omitted else "")
+    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its limit", *notes)
 
 
 @draws("cost.runway", empty="No hour to forecast.")
