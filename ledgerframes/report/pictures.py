@@ -29,8 +29,7 @@ ID_ENDS = (2, 4, 6, 8)
 KIND_ENDS = (14, 16, 12, 10)
 COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
-# Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page. Colors of data
-# are the same on both.
+# Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page.
 INKS = {
     "#23272d": ("title", "#e4e6ea"),
     "#3c4148": ("text", "#c9cdd4"),
@@ -38,8 +37,11 @@ INKS = {
     "#dfe2e6": ("grid", "#343a42"),
     "#ffffff": ("paper", "#16191d"),
 }
-LIGHT_STYLE = "".join(f"--{name}:{ink};" for ink, (name, _) in INKS.items())
-DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in INKS.values())
+# Colors of data are the same on both, but for the one that is too dark for a dark page.
+DARK_DATA = {"#8a3f6a": ("plum", "#a3527f")}
+COLORS = INKS | DARK_DATA
+LIGHT_STYLE = "".join(f"--{name}:{light};" for light, (name, _) in COLORS.items())
+DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in COLORS.values())
 STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root{{{DARK_STYLE}}}}}</style>"
 
 
@@ -98,7 +100,7 @@ def _to_svg(figure: Figure) -> str:
     # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}):
         figure.savefig(file, format="svg", metadata={"Date": None})
-    svg = re.sub("|".join(INKS), lambda match: f"var(--{INKS[match[0]][0]})", file.getvalue())
+    svg = re.sub("|".join(COLORS), lambda match: f"var(--{COLORS[match[0]][0]})", file.getvalue())
     return re.sub(r"(<svg [^>]*>)", rf"\1{STYLE}", svg[svg.index("<svg ") :], count=1)
 
 

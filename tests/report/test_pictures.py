@@ -11,7 +11,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.plot._canvas import STYLE
-from ledgerframes.report.pictures import INKS, MAX_LABEL, NARROW_SVG, SVG, draw_pictures
+from ledgerframes.report.pictures import COLORS, INKS, MAX_LABEL, NARROW_SVG, SVG, draw_pictures
 
 from .conftest import EVIL
 
@@ -78,6 +78,22 @@ def test_every_ink_of_the_style_is_known() -> None:
         f"#{ink}" for ink in re.findall(r"^(?:axes|text|[xy]tick|grid|legend)\.\w*color: ([0-9a-f]{6})$", style, re.MULTILINE)
     }
     assert inks == set(INKS)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of a color, as WCAG defines it."""
+    values = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_every_color_of_data_is_visible_on_a_dark_page() -> None:
+    cycle = re.search(r"^axes.prop_cycle: .*\[(.*)\]", STYLE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert cycle
+    page = luminance(INKS["#ffffff"][1])
+    for color in [f"#{name}" for name in re.findall(r"[0-9a-f]{6}", cycle[1])]:
+        _, dark = COLORS.get(color, ("", color))
+        assert (luminance(dark) + 0.05) / (page + 0.05) >= 3, f"{color} as {dark}"
 
 
 def test_the_page_shows_the_title_as_text(drawn: Drawn) -> None:
