@@ -16,6 +16,8 @@ from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
 
+ALLOW_ROOT = "--allow-root"  # without which Jupyter refuses root, who is the user of many containers
+
 
 def lab(
     context: CommandContext,
@@ -40,7 +42,15 @@ def lab(
         context.print_result(document, lambda document: str(document["directory"]))
         return
     context.print_summary(document, _format)
-    raise typer.Exit(_run_jupyterlab(context, directory, ["--no-browser"] * no_browser + (jupyter or [])))
+    options = ["--no-browser"] * no_browser + (jupyter or [])
+    exit_code = _run_jupyterlab(context, directory, options)
+    if exit_code and _is_root() and ALLOW_ROOT not in options:
+        raise UsageError(f"JupyterLab ended with {exit_code}, as it does for root. Run `ledgerframes lab -- {ALLOW_ROOT}`.")
+    raise typer.Exit(exit_code)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0  # not on Windows
 
 
 def shipped_notebooks() -> Path:

@@ -361,6 +361,17 @@ def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment["LEDGERFRAMES_PROFILE"] == "live"
 
 
+@pytest.mark.parametrize(("user", "options", "code"), [(0, (), 2), (0, ("--", "--allow-root"), 1), (1000, (), 1)])
+def test_lab_tells_root_of_the_option_that_it_needs(
+    user: int, options: tuple[str, ...], code: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
+    monkeypatch.setattr(lab, "_run_jupyterlab", lambda *_: 1)
+    monkeypatch.setattr(lab.os, "geteuid", lambda: user)
+    result = run("lab", "--dir", tmp_path / "own", *options)
+    assert (result.code, "Run `ledgerframes lab -- --allow-root`." in result.err) == (code, code == 2)
+
+
 def test_lab_in_a_directory_that_cannot_be_created(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shipped").mkdir()
     (tmp_path / "file").write_text("")
