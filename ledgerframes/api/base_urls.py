@@ -14,7 +14,7 @@ from ledgerframes.errors import NotFoundError, TransportError, WrongUrlError
 if TYPE_CHECKING:
     from ledgerframes.api.operation import Api
 
-__all__ = ["WALLET_PATH", "wrong_url_error"]
+__all__ = ["wrong_url_error"]
 
 WALLET_PATH = "/v0/wallet/balance"
 

@@ -183,7 +183,7 @@ def operation(
     returns: Any = JSON,
     member: str = "",
     unwrap: Callable[[Any], Any] | None = None,
-    around: Callable[[Any], object] = lambda content: content,
+    around: Callable[[Any], object] | None = None,
     **facts: Unpack[Facts],
 ) -> Any:
     """Declare an operation, and send the request that the decorated method returns.
@@ -211,7 +211,7 @@ def operation(
                 if convert is None:
                     return content
                 result = convert(content)
-                self.note_around(declared.route, unknown_members(around(content), but=result))
+                self.note_around(declared.route, unknown_members(around(content) if around else content, but=result))
                 return result
 
         declare(route, returns=body, **facts)(call)
