@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -117,22 +118,21 @@ def test_a_signal_while_modules_are_imported(number: signal.Signals) -> None:
         assert ends(process, number) == ""
 
 
-@pytest.mark.parametrize(
-    ("number", "send", "seconds"),
-    [
+def test_a_signal_while_the_notebook_of_a_report_runs() -> None:
+    interruptions: list[tuple[signal.Signals, Send, float]] = [
         (signal.SIGTERM, os.killpg, 0.0),
         (signal.SIGTERM, os.kill, 0.8),
         (signal.SIGINT, os.killpg, 1.5),
         (signal.SIGINT, os.kill, 2.5),
-    ],
-)
-def test_a_signal_while_the_notebook_of_a_report_runs(number: signal.Signals, send: Send, seconds: float, tmp_path: Path) -> None:
-    with running(*REPORT) as process:
-        kernel = wait_for_kernel(process)
-        time.sleep(seconds)
-        assert ends(process, number, send) == ""
-    with pytest.raises(ProcessLookupError):
-        os.kill(kernel, 0)
+    ]
+    for number, send, seconds in interruptions:
+        with running(*REPORT, "--json") as process:
+            kernel = wait_for_kernel(process)
+            time.sleep(seconds)
+            document = json.loads(ends(process, number, send))
+        assert (document["error"], document["exit_code"]) == ("Interrupted", MESSAGES[number][0])
+        with pytest.raises(ProcessLookupError):
+            os.kill(kernel, 0)
     done = subprocess.run([*COMMAND, *REPORT, "--quiet"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert Path(done.stdout.strip()).is_file()
@@ -148,33 +148,34 @@ def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch
         assert ends(process, number) == ""
 
 
-@pytest.mark.parametrize(("number", "seconds"), [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.5), (signal.SIGINT, 1.0)])
-def test_a_signal_while_worker_processes_load(number: signal.Signals, seconds: float, tmp_path: Path) -> None:
+def test_a_signal_while_worker_processes_load(tmp_path: Path) -> None:
     load = ("sync", "events", *DAY, "--workers", "2")
-    with running(*load) as process:
-        wait_until(lambda: children(process, "popen_loky"))
-        time.sleep(seconds)
-        assert ends(process, number, os.killpg) == ""
-    done = subprocess.run([*COMMAND, *load, "--quiet"], capture_output=True, text=True)
+    for number, seconds in [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.5), (signal.SIGINT, 1.0)]:
+        store = tmp_path / f"after {seconds} seconds"
+        with running("--store", str(store), *load) as process:
+            wait_until(lambda process=process: children(process, "popen_loky"))  # type: ignore[misc]
+            time.sleep(seconds)
+            assert ends(process, number, os.killpg) == ""
+    done = subprocess.run([*COMMAND, "--store", str(store), *load, "--quiet"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     window = {"since": DAY[1], "until": DAY[3]}
     at_once = lf.load_events(lf.connect("sandbox", store=tmp_path / "other"), **window)
-    assert_equal(every_table(lf.load_events(lf.connect("sandbox", offline=True), **window)), every_table(at_once))
+    resumed = lf.load_events(lf.connect("sandbox", store=store, offline=True), **window)
+    assert_equal(every_table(resumed), every_table(at_once))
 
 
-@pytest.mark.parametrize("command", ["compact", "verify", "rebuild"])
-def test_a_signal_during_maintenance(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_during_maintenance() -> None:
     events = lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")
     before = every_table(events)
-    for seconds in (0.3, 1.0, 1.5):
+    for command, seconds in product(("compact", "verify", "rebuild"), (0.3, 1.2)):
         with running("store", command) as process:
-            wait_until(lambda: handles_signals(process))
+            wait_until(lambda process=process: handles_signals(process))  # type: ignore[misc]
             time.sleep(seconds)
             process.terminate()
             out, err = process.communicate(timeout=60)
             # Once a command has written its result, Python leaves the signal to the system, and a shell shows 143 as well.
             finished = {(0, ""), (-signal.SIGTERM, "")} if out else set()
-            assert (process.returncode, err) in {TERMINATED, *finished}
+            assert (process.returncode, err) in {TERMINATED, *finished}, command
     assert subprocess.run([*COMMAND, "store", "verify"], capture_output=True).returncode == 0
     assert_equal(every_table(lf.load_events(lf.connect("sandbox"), since="2026-11-08", until="2026-11-09")), before)
 
@@ -201,13 +202,6 @@ def test_a_signal_ends_jupyterlab(number: signal.Signals, send: Send, tmp_path: 
     assert (process.returncode, err.splitlines()[-1].partition(" Comm")[0]) == (code, f"ledgerframes: {message}")
     assert "Traceback" not in err
     assert not listens(port)
-
-
-def test_a_signal_with_json() -> None:
-    with running(*REPORT, "--json") as process:
-        wait_for_kernel(process)
-        document = json.loads(ends(process, signal.SIGTERM))
-    assert (document["error"], document["exit_code"]) == ("Interrupted", 143)
 
 
 def test_a_command_in_the_background_of_a_script_ignores_ctrl_c() -> None:
