@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sqlite3
+import sys
 import threading
 from pathlib import Path
 
@@ -26,8 +27,9 @@ DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
-# Processes that tests start use what was compiled once, also where the environment of a container says otherwise.
+# Tests and the processes that they start use what was compiled once, also where the environment of a container says otherwise.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A shell starts what runs in the background deaf to Ctrl-C, and the processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

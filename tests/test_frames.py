@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import inspect
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -230,21 +227,6 @@ def test_type_checkers_know_the_tables_that_loaders_link() -> None:
     linked = [table.name for dataset in DATASETS.values() for table in dataset.tables if dataset not in (PRICE_VOTES, NAME_RULES)]
     assert dict.fromkeys(linked, "pd.DataFrame") == Frames.__annotations__
     assert not hasattr(Frames, "traffic"), "nothing is read before it is used"
-
-
-def test_a_misspelled_table_is_a_type_error(tmp_path: Path) -> None:
-    snippet = tmp_path / "snippet.py"
-    snippet.write_text(
-        "from ledgerframes.frames import Frames\n"
-        "def right(frames: Frames) -> object: return frames.traffic\n"
-        "def wrong(frames: Frames) -> object: return frames.trafic\n"
-    )
-    options = ["--config-file=", "--follow-imports=skip", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, inspect.getfile(Frames), str(snippet)], capture_output=True, text=True
-    )
-    assert checked.stdout.splitlines()[0].endswith('"Frames" has no attribute "trafic"; maybe "traffic"?  [attr-defined]')
-    assert "Found 1 error" in checked.stdout
 
 
 def test_coverage_is_clipped_to_the_window(frames: lf.Frames) -> None:

@@ -296,7 +296,7 @@ def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
         assert all(getattr(a, high) <= getattr(b, low) + 1 for a, b in pairwise(boxes))
 
 
-@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("rows", [SIZES[0], SIZES[-1]])
 @each_picture
 def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
     draw, frame, _, _ = PICTURES[name]
