@@ -6,12 +6,12 @@ import gc
 import os
 import signal
 import socket
-import sqlite3
 import sys
 import threading
 from pathlib import Path
 
 import pytest
+from disk_waits import skip_disk_waits
 from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 from nbclient import NotebookClient
@@ -21,7 +21,7 @@ from ledgerframes import gc_pause, hidden_tokens, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import faults
-from ledgerframes.store import small_segments, sqlite
+from ledgerframes.store import small_segments
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -33,21 +33,10 @@ sys.dont_write_bytecode = False
 # A shell starts what runs in the background deaf to Ctrl-C, and the processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
-os.fsync = lambda descriptor: None
+skip_disk_waits()
 # A kernel whose notebook is done has nothing left to do, and to end Python in order takes most of a second. Reports of other
 # processes end theirs in order.
 NotebookClient.shutdown_kernel.default_value = "immediate"
-connect_to_file = sqlite.Database._connect
-
-
-def connect_without_waits(database: sqlite.Database, mode: str) -> sqlite3.Connection:
-    connection = connect_to_file(database, mode)
-    connection.execute("PRAGMA synchronous = OFF")
-    return connection
-
-
-sqlite.Database._connect = connect_without_waits  # type: ignore[method-assign]
 SEGMENT_BYTES = buffering.SEGMENT_BYTES
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from disk_waits import skip_disk_waits
+
 # Processes are forked from one that has imported what takes long: they are killed at work, and importing costs nothing again.
 # A module of the tests cannot be among them, because Python 3.11 does not tell that process their path.
 IMPORTED = [
@@ -31,6 +33,7 @@ def begin(work: Callable[..., object], *arguments: object) -> ForkServerProcess:
 def _work(environment: dict[str, str], work: Callable[..., object], *arguments: object) -> None:
     os.environ.clear()
     os.environ.update(environment)
+    skip_disk_waits()
     work(*arguments)
 
 

@@ -218,7 +218,7 @@ def test_no_token_is_sent_to_workers(tmp_path: Path) -> None:
 # -- a cluster ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two worker processes that are there already."""
     from distributed import LocalCluster

@@ -100,7 +100,7 @@ def connect(box: Sandbox, transport: httpx.BaseTransport, store: Path, **options
 
 @pytest.mark.parametrize("name", LOADS)
 def test_the_value_of_a_new_member_is_found_wherever_it_stands(name: str, tmp_path: Path) -> None:
-    box = Sandbox(events=600, days=1)
+    box = Sandbox(events=320, days=1)
     transport = Additions(box)
     transport.is_version = name == "version"
     with connect(box, transport, tmp_path) as net:
@@ -112,7 +112,7 @@ def test_the_value_of_a_new_member_is_found_wherever_it_stands(name: str, tmp_pa
 
 def test_new_members_of_what_is_empty_are_kept(tmp_path: Path) -> None:
     """Neither an empty topology event nor an empty entry of the active contracts is a row."""
-    box = Sandbox(events=600, days=1)
+    box = Sandbox(events=320, days=1)
     empty = {"Empty": {"value": {"mood": "inner"}, "mood": "outer"}}
 
     class Emptied(httpx.BaseTransport):
@@ -137,8 +137,8 @@ def test_new_members_of_what_is_empty_are_kept(tmp_path: Path) -> None:
 
 
 def test_values_outlive_the_connections_and_do_not_depend_on_pages(tmp_path: Path) -> None:
-    box, frames, members = Sandbox(events=600, days=1), [], []
-    for size in (20, 1000):
+    box, frames, members = Sandbox(events=320, days=1), [], []
+    for size in (40, 1000):
         with connect(box, Additions(box), tmp_path / str(size), page_size=size) as net:
             frames.append(text_of(lf.load_events(net, **DAY)))
         members.append(net.extra_members)

@@ -81,7 +81,7 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
 def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
     monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-    net = connect(tmp_path, page_size=20)
+    net = connect(tmp_path, page_size=50)
     expected = fetched_rows(lf.load_events(net, **DAY))
     compact(net.store)
     for number in range(len(net.store.segments(EVENTS))):
@@ -349,9 +349,9 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
 
 @pytest.mark.loopback
 def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 60_000)
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 150_000)
     with served() as objects:
-        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, max_concurrency=2, **WORLD)
+        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=100, max_concurrency=2, **WORLD)
         expected = fetched_rows(lf.load_events(net, **DAY))
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before

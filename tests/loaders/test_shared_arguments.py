@@ -96,10 +96,16 @@ def way_and_frames(request: pytest.FixtureRequest, update_ids: list[str], tmp_pa
 
 @pytest.mark.parametrize("pool", ["threads", "processes"])
 def test_an_executor_gives_the_same_frames(
-    tmp_path: Path, update_ids: list[str], pools: dict[str, Executor], way_and_frames: tuple[str, lf.Frames], pool: str
+    tmp_path: Path,
+    update_ids: list[str],
+    pools: dict[str, Executor],
+    way_and_frames: tuple[str, lf.Frames],
+    pool: str,
+    bars: list[Bar],
 ) -> None:
     way, expected = way_and_frames
-    frames = loads(update_ids)[way](connect(tmp_path), executor=pools[pool])
+    frames = loads(update_ids)[way](connect(tmp_path), executor=pools[pool], progress=True)
+    assert_counted(bars)
     assert_equal(fetched_rows(frames), fetched_rows(expected))
     assert frames.unknown_ids == expected.unknown_ids
     assert sum(len(frame) for frame in fetched_rows(frames).values())
@@ -254,18 +260,18 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
     return Bar.bars
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("in_workers", [False, True])
-def test_progress_counts_to_its_total(
-    tmp_path: Path, update_ids: list[str], bars: list[Bar], way: str, in_workers: bool, pools: dict[str, Executor]
-) -> None:
-    executor = pools["threads"] if in_workers else None
-    loads(update_ids)[way](connect(tmp_path), executor=executor, progress=True)
+def assert_counted(bars: list[Bar]) -> None:
     (bar,) = bars
     assert bar.visible
     assert bar.title.startswith("Fetching ")
     assert bar.title.endswith(" (sandbox-v2-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_progress_counts_to_its_total(tmp_path: Path, update_ids: list[str], bars: list[Bar], way: str) -> None:
+    loads(update_ids)[way](connect(tmp_path), progress=True)
+    assert_counted(bars)
 
 
 def test_progress_can_be_turned_off(tmp_path: Path, update_ids: list[str], bars: list[Bar]) -> None:

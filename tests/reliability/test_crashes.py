@@ -20,7 +20,7 @@ from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store.verify import verify
 from ledgerframes.wallet import Journal
 
-KILLS = {"sync events": (4, 50), "sync updates": (4, 40), "sync bulk": (4, 40), "compact": (4, 40)}  # by default, and in a soak
+KILLS = {"sync events": (4, 50), "sync updates": (4, 40), "sync bulk": (4, 40), "compact": (2, 40)}  # by default, and in a soak
 OFFER_KILLS, REPORT_KILLS = (3, 30), (1, 10)
 KILLS_IN_A_ROW = 4
 
@@ -97,7 +97,7 @@ def test_reports_killed_at_random_moments_are_whole_or_absent(tmp_path: Path, ef
         killed += killed_at_random(chance, 4.0, report, store)
         for page in (store / "reports" / "latest").glob("*/index.html"):
             assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
-        if tries % 3 == 0:
+        if tries % 3 == 2:  # in a soak, because a report takes seconds
             (tables,) = report(store)["run"]["tables"]
             assert "outcomes" in tables
         if killed == wanted:
@@ -106,11 +106,11 @@ def test_reports_killed_at_random_moments_are_whole_or_absent(tmp_path: Path, ef
     tell("kills", victim="report run", kills=killed)
 
 
-@pytest.mark.parametrize("writers", [2, 5])
-def test_writers_at_the_same_time(writers: int, tmp_path: Path, undisturbed: dict[str, Frames]) -> None:
-    assert [end(process) for process in [begin(sync_events, tmp_path) for _ in range(writers)]] == [0] * writers
+def test_writers_at_the_same_time(tmp_path: Path, undisturbed: dict[str, Frames]) -> None:
+    writers = [begin(sync_events, tmp_path) for _ in range(4)]
+    assert [end(process) for process in writers] == [0, 0, 0, 0]
     assert_intact(tmp_path, sync_events(tmp_path), undisturbed["sync events"])
-    tell("writers", writers=writers)
+    tell("writers", writers=len(writers))
 
 
 def test_readers_during_a_compaction(tmp_path: Path, effort: Effort, undisturbed: dict[str, Frames]) -> None:

@@ -48,7 +48,7 @@ def attempt(work):
         refused += 1
         assert str(error)
 if mode == "full":
-    for size in (16, 60, 150, 300, 500):
+    for size in (16, 100, 300):
         run("mount", "-t", "tmpfs", "-o", f"size={{size}}k", "none", mount)
         attempt(lambda: load(mount))
         attempt(lambda: load(mount))
@@ -56,7 +56,7 @@ if mode == "full":
         for name, frame in load(mount).items():
             pd.testing.assert_frame_equal(frame, expected[name])
         run("umount", mount)
-    assert refused >= 6, refused
+    assert refused >= 4, refused
 else:
     lf.load_events(lf.connect("sandbox", store=mount, **{WORLD!r}), since="2026-11-08", until="2026-11-08T12:00:00Z")
     run("mount", "--bind", mount, mount)
@@ -137,7 +137,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
 def test_an_object_store_that_fails_between_file_and_commit(
     call: str, objects: ObjectStore, tmp_path: Path, effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 40_000)
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 80_000)
     monkeypatch.setattr(remote, "LEASE_SECONDS", 4.0)  # long enough for a machine that is busy
     monkeypatch.setattr(remote, "ROUNDING", 1.0)
     expected = every_table(lf.load_events(connect(tmp_path), **WINDOW))
@@ -147,7 +147,7 @@ def test_an_object_store_that_fails_between_file_and_commit(
         with monkeypatch.context() as patch:
             failing(patch, call, turn)
             try:
-                found = every_table(lf.load_events(connect(uri, page_size=40), **WINDOW))
+                found = every_table(lf.load_events(connect(uri, page_size=80), **WINDOW))
             except StoreError:
                 failures += 1
             else:  # what failed was not needed, such as the removal of a lease

@@ -20,7 +20,7 @@ from ledgerframes.store.compact import compact
 
 WORLD: dict[str, Any] = {"events": 1200, "days": 2}
 WHOLE = {"since": "2026-11-07", "until": "2026-11-09T06:00:00Z"}
-KILLS = 5
+KILLS = 3
 
 
 def merge(store: Path) -> None:

@@ -65,14 +65,14 @@ def read(store: Store, *first: str) -> dict[str, pd.DataFrame] | None:
 
 
 def flips(path: Path) -> list[tuple[int, int]]:
-    """A bit of each byte of the headers and of every 40th other byte, and every bit of what is around the file."""
+    """A bit of every other byte of the headers and of every 80th elsewhere, and every bit of what is around the file."""
     classes, size = byte_classes(path), path.stat().st_size
-    flipped = {(place, place // 40 % 8) for place in range(0, size, 40)}
+    flipped = {(place, place // 80 % 8) for place in range(0, size, 80)}
     for name, places in classes.items():
         if name.startswith(("magic", "length")):
             flipped |= {(place, bit) for place in places for bit in range(8)}
         elif name.startswith(("pages", "dictionary")):
-            flipped |= {(place, place % 8) for place in places[:18]}
+            flipped |= {(place, place // 2 % 8) for place in places[:18:2]}
     return sorted(flipped)
 
 
