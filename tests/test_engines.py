@@ -16,7 +16,7 @@ from ledgerframes import export
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store import scan
+from ledgerframes.store import scan, small_segments
 
 MORNING = datetime(2026, 11, 8, 6, tzinfo=UTC), datetime(2026, 11, 8, 12, tzinfo=UTC)
 
@@ -150,13 +150,16 @@ def test_parquet_for_engines_that_read_files(narrowed: lf.Frames, tmp_path: Path
 # -- pushed down --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def damaged(tmp_path: Path, unmerged: None) -> lf.Network:
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
     """A day whose early files cannot be read: who opens them fails."""
-    net = lf.connect("sandbox", events=400, days=1, store=tmp_path, max_concurrency=4)  # several files in five hours
-    for until in ("2026-11-08T05:00:00Z", "2026-11-09"):
-        lf.load_events(net, since="2026-11-08", until=until)
-    early = sorted(tmp_path.rglob("traffic/m3_20261108T0[1-3]*.parquet"))
+    store = tmp_path_factory.mktemp("damaged")
+    net = lf.connect("sandbox", events=400, days=1, store=store, max_concurrency=4)  # several files in five hours
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
+        for until in ("2026-11-08T05:00:00Z", "2026-11-09"):
+            lf.load_events(net, since="2026-11-08", until=until)
+    early = sorted(store.rglob("traffic/m3_20261108T0[1-3]*.parquet"))
     assert len(early) == 3
     for file in early:
         file.write_bytes(bytes(1000))
@@ -166,7 +169,7 @@ def damaged(tmp_path: Path, unmerged: None) -> lf.Network:
 LATE = datetime(2026, 11, 8, 12, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def late(damaged: lf.Network, frames: lf.Frames) -> int:
     """What pandas sums of the late hours."""
     with pytest.raises(StoreError, match="damaged"):

@@ -104,7 +104,7 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     items=st.lists(requests, min_size=1, max_size=14),
     cuts=st.lists(st.integers(1, 9), max_size=4, unique=True),

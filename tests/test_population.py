@@ -184,7 +184,7 @@ def test_narrowing_by_party_keeps_all_requests(day: lf.Frames) -> None:
     lists = [set() if parties is None else set(parties) for parties in verdicts["submitting_parties"]]
     parties = sorted(set().union(*lists))
     assert len(parties) > 3
-    for party in parties:
+    for party in parties[::4]:
         narrowed = day.where("verdicts", party=party)
         assert narrowed.population == "all"
         assert_same_outcomes(narrowed, verdicts[[party in each for each in lists]])
@@ -259,7 +259,7 @@ NARROWINGS: dict[str, Callable[[lf.Frames], lf.Frames]] = {
 }
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from(sorted(NARROWINGS)), min_size=1, max_size=5))
 def test_no_chain_of_narrowings_makes_a_population_better(day: lf.Frames, names: list[str]) -> None:
     frames, ranks = day, [0]

@@ -165,8 +165,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return lf.load_verdicts(lf.connect("sandbox", store=tmp_path_factory.mktemp("quiet"), **SHAPE), **WHOLE)
 
 
-@pytest.mark.parametrize(("requests", "seconds"), [(120, 60), (20, 10)])
-@pytest.mark.parametrize("hint", [0, 1])
+@pytest.mark.parametrize(("requests", "seconds", "hint"), [(120, 60, 0), (20, 10, 1)])
 def test_a_limiter_costs_time_and_never_the_load(
     requests: int, seconds: int, hint: int, tmp_path: Path, clock: VirtualClock, quiet: pd.DataFrame
 ) -> None:

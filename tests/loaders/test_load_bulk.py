@@ -28,7 +28,7 @@ from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityEr
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
-WORLD = {"events": 900, "days": 3}
+WORLD = {"events": 700, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

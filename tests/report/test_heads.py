@@ -124,8 +124,9 @@ def test_a_day_with_fewer_rejections_explains_no_rise() -> None:
 
 @pytest.mark.loopback
 def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
-    net = lf.connect("sandbox", events=6500, days=29)
-    weeks = lf.load_events(net, since="2026-10-12", until="2026-11-09")
+    """Four weeks with busier and quieter days of two participants."""
+    counts = {(day, name): (0, most - 7 * day % 11) for day in range(28) for name, most in (("payer", 30), ("other", 15))}
+    weeks = decided(counts, Window(WEEK.until - 28 * DAY, WEEK.until))
     after = weeks.between(MONDAY, WEEK.until)
     costs = lf.cost.spend(after, by="participant")
     payer, burn = costs["submitting_participant_uid"][0], int(costs["total_traffic_cost"][0])

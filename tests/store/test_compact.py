@@ -49,7 +49,7 @@ targets = st.sampled_from([1, 25_000, 128_000_000])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(steps=st.lists(st.one_of(commits, commits, targets), min_size=2, max_size=9))
 def test_any_commits_and_compactions_read_like_the_commits_alone(kind: str, steps: list[Any]) -> None:
     dataset, extent = KINDS[kind]

@@ -79,7 +79,7 @@ def test_many_syncs_of_a_day_leave_few_segments_with_the_same_rows(tmp_path: Pat
     expected = lf.load_events(lf.connect("sandbox", events=640, days=2, store=tmp_path / "whole"), **DAY)
     net = lf.connect("sandbox", events=640, days=2, store=tmp_path / "parts")
     start = datetime(2026, 11, 8, tzinfo=UTC)
-    edges = sorted({0, 1440, *random.Random(1).sample(range(1440), 40)})
+    edges = sorted({0, 1440, *random.Random(1).sample(range(1440), 25)})
     counts = []
     for since, until in pairwise(edges):
         lf.load_events(net, since=start + timedelta(minutes=since), until=start + timedelta(minutes=until))

@@ -154,7 +154,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("spec", "names"), ODD, ids=lambda value: getattr(value, "name", ""))
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_odd_values_come_back(
     tmp_path_factory: pytest.TempPathFactory, spec: Table, names: list[str], data: st.DataObject
