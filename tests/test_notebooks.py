@@ -14,7 +14,7 @@ from ledgerframes.report.execute import read_notebook, run_cells
 
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
-WORLD = {"LEDGERFRAMES_EVENTS": "3000", "LEDGERFRAMES_DAYS": "8"}
+WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

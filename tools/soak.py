@@ -47,6 +47,7 @@ PIECES = {
         "sandbox/test_world.py",
         "store/test_compact_objects.py",
         "test_frames.py",
+        "test_one_history.py",
         "test_one_row.py",
     ),
 }

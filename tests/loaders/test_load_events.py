@@ -89,7 +89,7 @@ def test_rows_are_sorted_and_keys_unique(whole: dict[str, pd.DataFrame], name: s
     assert frame.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in spec.columns}
 
 
-@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     page_size=st.integers(1, 1000).map(lambda size: max(size, 20)),
     parallel=st.integers(1, 6),
