@@ -26,7 +26,7 @@ class Template(NamedTuple):
         return self.identifier.partition(":")[0]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Contract:
     """A contract of the world.
 
@@ -35,7 +35,6 @@ class Contract:
 
     identifier: str
     template: Template
-    arguments: Any  # JSON; None if only the id and the parties matter
     signatories: Sequence[str]
     observers: Sequence[str] = ()
     owner: str = ""  # who may use it
@@ -95,7 +94,7 @@ def _spend(contracts: Iterable[Contract]) -> list[Contract]:
     return spent
 
 
-def create(contract: Contract) -> Node:
+def create(contract: Contract, arguments: Any) -> Node:
     """Return the node that creates a contract, without the id and time that `arrange` sets."""
     return {
         "event_type": "created_event",
@@ -103,7 +102,7 @@ def create(contract: Contract) -> Node:
         "contract_id": contract.identifier,
         "template_id": contract.template.identifier,
         "package_name": contract.template.package_name,
-        "create_arguments": contract.arguments,
+        "create_arguments": arguments,
         "created_at": "",
         "signatories": contract.signatories,
         "observers": contract.observers,

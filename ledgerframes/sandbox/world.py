@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 from ledgerframes.gc_pause import pause_gc
 
-from .builder import Event, build
+from .builder import Event, build, write
 from .cases import CASES, Case, Planted, first_of
 from .formulas import RoundTotals
 from .parties import WorldParties
@@ -23,7 +23,7 @@ from .script import SCRIPT, PlantedCase
 from .timeline import PlannedEvent
 from .times import micros, to_datetime
 from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
-from .transactions.draft import SliceState
+from .transactions.draft import DraftTransaction, SliceState
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
@@ -95,12 +95,17 @@ class World:
             return self._slice(number, encoding)
 
     def _build(self, number: int, encoding: str) -> list[Event]:
-        state = SliceState(self._constants[encoding], number, partial(self._totals_of, number))
         with pause_gc():  # transactions leave no cycles
-            events = build(state)
-        self._keep_totals(number, state.totals)  # the same in every encoding
+            events = [write(draft, self._constants[encoding]) for draft in self.drafts(number)]
         self.generated += 1
         return events
+
+    def drafts(self, number: int) -> list[DraftTransaction]:
+        """Return the transactions of one slice, which no encoding has been written of."""
+        state = SliceState(self.constants(), number, partial(self._totals_of, number))
+        drafts = build(state)
+        self._keep_totals(number, state.totals)
+        return drafts
 
     def _totals_of(self, building: int, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""

@@ -114,10 +114,10 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
         price = f"{cents // 100}.{cents % 100:02d}00000000"
         terms = {"buyer": customer, "seller": operator, "venue": operator, "price": price}
         identifier = contract_id("private", event.update_id, position)
-        trades.append(Contract(identifier, constants.templates["trade"], terms, [operator, customer]))
+        trades.append(create(Contract(identifier, constants.templates["trade"], [operator, customer]), terms))
     venue = constants.lasting("venue", operator)
-    result = [trade.identifier for trade in trades]
-    root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], [create(trade) for trade in trades])
+    result = [trade["contract_id"] for trade in trades]
+    root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], trades)
     root_ids, nodes = arrange(event.update_id, [root], effective_at, stakeholders=True)
     return {
         "update_id": event.update_id,

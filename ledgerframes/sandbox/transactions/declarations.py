@@ -174,6 +174,7 @@ TEMPLATES = {
 FRAGMENTS = {name: " ".join(lines) for name, _, lines in _SECTIONS["fragments"]}
 CHOICES = {name: _choice(*rest) for name, *rest in _SECTIONS["choices"]}
 KINDS = {name: _kind(*rest) for name, *rest in _SECTIONS["kinds"]}
+NOTED = {name for name, spec in TEMPLATES.items() if "text note" in spec.payload}  # templates with a text drawn for them
 WEIGHTS = {name: kind.weight for name, kind in KINDS.items() if kind.weight}
 
 
@@ -239,7 +240,7 @@ class WorldConstants:
         """
         spec = TEMPLATES[template]
         parties = sorted({str(self.names.get(name) or key[0]) for name in spec.signatories})
-        return Contract(contract_id(self.seed, "lasting", spec.key_word, *key), self.templates[template], None, parties)
+        return Contract(contract_id(self.seed, "lasting", spec.key_word, *key), self.templates[template], parties)
 
     def _payload(self, notation: str) -> Slot:
         translate = self.vocabulary.translate

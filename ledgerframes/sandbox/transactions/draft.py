@@ -1,24 +1,63 @@
-"""A transaction before it reaches the network, and the interpreter of its declaration."""
+"""A transaction before it reaches the network: who takes part, and which contracts it uses and makes.
+
+A draft does not depend on an encoding. `trees` writes its nodes.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from msgspec import Raw
-
+from ..cases import first_of
 from ..formulas import RoundTotals
 from ..identifiers import contract_id
-from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
+from ..ledger import Contract, Pool, Template
+from ..parties import Party
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND
 from ..timeline import ACCEPTED, REJECTED, PlannedEvent
-from ..values import UNITS_PER_COIN, Names
-from .declarations import TEMPLATES, Step, WorldConstants, newer
+from ..values import TEXTS, UNITS_PER_COIN, Names
+from .declarations import KINDS, NOTED, TEMPLATES, View, WorldConstants, newer
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
+
+
+class Branch(NamedTuple):
+    """Nodes of a tree that are written later."""
+
+    tree: str  # in the notation of declarations
+    names: Names
+
+
+class MadeContract(Contract):
+    """A contract that a transaction makes, whose id and parties are found when they are read."""
+
+    def __init__(self, template_name: str, template: Template, names: Names, key: Sequence[object], created_at: int) -> None:
+        self.template_name, self.template, self.names, self.created_at = template_name, template, names, created_at
+        self._key = key  # parts of its id
+        self.owner = names.get(TEMPLATES[template_name].owner, "")
+        self.units, self.round_number, self.is_spent = names.get("units", 0), names["round"], False
+
+    @cached_property
+    def identifier(self) -> str:
+        """Id of the contract."""
+        return contract_id(*self._key)
+
+    @cached_property
+    def signatories(self) -> Sequence[str]:
+        """Signatories, ascending."""
+        return self._parties(TEMPLATES[self.template_name].signatories)
+
+    @cached_property
+    def observers(self) -> Sequence[str]:
+        """Observers, ascending."""
+        return self._parties(TEMPLATES[self.template_name].observers)
+
+    def _parties(self, names: Sequence[str]) -> list[str]:
+        return sorted({self.names[name] for name in names})
 
 
 @dataclass
@@ -37,6 +76,32 @@ class SliceState:
     def __post_init__(self) -> None:
         """Begin the draws of the slice."""
         self.draws = Draws(number(self.constants.seed, "slice", self.number))
+        self.migration_id = self.constants.schedule.timeline.slice(self.number).migration_id
+
+
+@dataclass(slots=True)
+class RequestView:
+    """A view of a request and its confirmers."""
+
+    view: View
+    names: Names
+    confirmers: list[str]  # as declared
+    parties: list[str]  # of the first quorum, ascending
+    threshold: int
+    second: list[str]  # quorum, if any
+    children: list[int]
+
+
+@dataclass(slots=True)
+class Request:
+    """What the mediator decides about a request: who confirms, and when."""
+
+    views: list[RequestView]
+    roots: list[int]
+    submitter: Party
+    joint: str  # another submitting party, or ""
+    finalized_at: int  # microseconds since 1970
+    result: str
 
 
 @dataclass
@@ -46,9 +111,13 @@ class DraftTransaction:
     state: SliceState
     event: PlannedEvent
     index: int  # in the slice
-    update_id: str
     effective_at: int  # ledger effective time, microseconds since 1970
-    roots: list[Node] = field(default_factory=list)  # nodes that come before those of the kind's tree
+    roots: list[Branch] = field(default_factory=list)  # nodes that come before those of the kind's tree
+    branches: list[Branch] = field(default_factory=list)  # all nodes
+    is_signed_outside: bool = False
+    request: Request | None = None  # with its verdict; None before verdicts were recorded
+    traffic: dict[str, Any] | None = None  # summary; None if the service does not know it
+    weights: dict[str, int] | None = None  # activity by party; None if there is no record
     bytes_per_view: int = 0  # median traffic cost of the envelope of one view
     cost_percent: int = 100  # percentage of its cost that each envelope has
     # Envelope costs that are not left to chance: those without views, then one for each view or each list of view ids.
@@ -58,16 +127,16 @@ class DraftTransaction:
     def __post_init__(self) -> None:
         """Set the names, which are the sources of payloads and the parties of views."""
         constants, time = self.state.constants, self.event.time
+        self.kind = KINDS[self.event.kind]
         self.constants, self.parties = constants, constants.parties
         self.draws, self.pools = self.state.draws, self.state.pools
-        self.migration_id = constants.schedule.timeline.slice(self.state.number).migration_id
+        self.migration_id = self.state.migration_id
         self.round_state = constants.rounds.state_at(time)  # of the lowest open round; None if none is open yet
         self.round_number = self.round_state.number if self.round_state else FIRST_ROUND
         self.featured: Mapping[str, str] = self.round_state.featured if self.round_state else {}
         self.is_visible, self.is_rejected = self.event.outcome == ACCEPTED, self.event.outcome in REJECTED
         self.names: dict[str, Any] = {
             **constants.names,
-            "draws": self.draws,
             "now": self.effective_at,
             "second": self.effective_at - self.effective_at % 1_000_000,
             "clock": self.effective_at - self.effective_at % 1000,
@@ -79,9 +148,12 @@ class DraftTransaction:
             "migration": self.migration_id,
         }
 
-    def draw_from(self, draws: Draws) -> None:
-        """Use a stream of draws from here on."""
-        self.draws = self.names["draws"] = draws
+    @cached_property
+    def update_id(self) -> str:
+        """Id of the update, which two events may share."""
+        first = first_of(self.event)
+        schedule, own = self.constants.schedule, (self.state.number, self.index)
+        return self.constants.identifiers.at(*(own if first is self.event else schedule.position_of(first)))
 
     def version(self, template: Template) -> Template:
         """Return a template in the version that is in use."""
@@ -102,21 +174,18 @@ class DraftTransaction:
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
         """Make a contract, known by a key or an id or not, which the tree must create."""
         names = {**self.names, **names}
-        payload = Raw(self.constants.payload(template)(names))
-        if key:
-            identifier = self.constants.lasting(template, *key).identifier
-        elif not identifier:
+        if template in NOTED:
+            names["note"] = self.draws.pick(TEXTS)
+        in_use = self.version(self.constants.templates[template])
+        if identifier:
+            made = MadeContract(template, in_use, names, (), self.effective_at)
+            made.identifier = identifier
+            return made
+        parts: tuple[object, ...] = ("lasting", TEMPLATES[template].key_word, *key)
+        if not key:
             self.state.contract_count += 1
-            identifier = contract_id(self.constants.seed, self.state.number, self.state.contract_count)
-        return Contract(
-            identifier,
-            self.version(self.constants.templates[template]),
-            payload,
-            *TEMPLATES[template].parties(names),
-            names.get("units", 0),
-            self.effective_at,
-            round_number=names["round"],
-        )
+            parts = self.state.number, self.state.contract_count
+        return MadeContract(template, in_use, names, (self.constants.seed, *parts), self.effective_at)
 
     def offer(self, template: str, **names: Any) -> Contract:
         """Make a contract that later transactions may consume."""
@@ -124,34 +193,9 @@ class DraftTransaction:
         self.pools[template].add(contract)
         return contract
 
-    def nodes(self, tree: str, **names: Any) -> list[Node]:
+    def nodes(self, tree: str, **names: Any) -> list[Branch]:
         """Return the root nodes of a tree, with more names than those of the transaction."""
-        return self._nodes(self.constants.tree(tree), {**self.names, **names} if names else self.names)
-
-    def _nodes(self, steps: Iterable[Step], names: Names) -> list[Node]:
-        nodes: list[Node] = []
-        for step in steps:
-            if not step.mark:
-                nodes.append(self._exercise(step, names))
-                continue
-            value = names[step.name]
-            values = value if isinstance(value, list) else [value]
-            if step.mark == "+":
-                values = [create(contract) for contract in values]
-            elif step.mark == "-":
-                values = [archive(contract, Raw(self.constants.unit)) for contract in values]
-            nodes += values
-        return nodes
-
-    def _exercise(self, step: Step, names: Names) -> Node:
-        template, *key = step.contract
-        contract = self.constants.lasting(template, names[key[0]]) if key else names[template]
-        if (template_in_use := self.version(contract.template)) != contract.template:
-            contract = replace(contract, template=template_in_use)
-        children = self._nodes(step.children, names) if step.children else []
-        argument, result = Raw(step.argument(names)), Raw(step.result(names))
-        actors = resolve_parties(step.actors, names)
-        return exercise(contract, step.name, argument, result, actors, children, step.is_consuming, step.interface)
+        return [Branch(tree, {**self.names, **names} if names else self.names)]
 
 
 def resolve_parties(names: Iterable[str], values: Names) -> list[str]:

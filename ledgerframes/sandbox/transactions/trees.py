@@ -1,0 +1,82 @@
+"""Nodes of transactions, written in one encoding, and the contracts that they create and archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Raw
+
+from ..ledger import Contract, Node, archive, create, exercise
+from ..values import Names
+from .declarations import Step, WorldConstants
+from .draft import Branch, DraftTransaction, MadeContract, resolve_parties
+
+
+class TreeWriter:
+    """Writer of the nodes of one transaction, in the encoding of some constants."""
+
+    def __init__(self, draft: DraftTransaction, constants: WorldConstants) -> None:
+        self._version, self._constants = draft.version, constants
+
+    def nodes(self, branches: Iterable[Branch]) -> list[Node]:
+        """Return the nodes of branches."""
+        return [node for tree, names in branches for node in self._steps(self._constants.tree(tree), names)]
+
+    def create(self, contract: MadeContract) -> Node:
+        """Return the node that creates a contract."""
+        return create(contract, Raw(self._constants.payload(contract.template_name)(contract.names)))
+
+    def _steps(self, steps: Iterable[Step], names: Names) -> list[Node]:
+        nodes: list[Node] = []
+        for step in steps:
+            if step.mark == "+":
+                nodes += map(self.create, _listed(names[step.name]))
+            elif step.mark == "-":
+                nodes += [archive(contract, Raw(self._constants.unit)) for contract in _listed(names[step.name])]
+            elif step.mark == "*":
+                nodes += self.nodes(names[step.name])
+            else:
+                nodes.append(self._exercise(step, names))
+        return nodes
+
+    def _exercise(self, step: Step, names: Names) -> Node:
+        contract = _contract_of(step, names, self._constants)
+        children = self._steps(step.children, names) if step.children else []
+        argument, result = Raw(step.argument(names)), Raw(step.result(names))
+        actors = resolve_parties(step.actors, names)
+        node = exercise(contract, step.name, argument, result, actors, children, step.is_consuming, step.interface)
+        node["template_id"] = self._version(contract.template).identifier
+        return node
+
+
+def changes(branches: Iterable[Branch], constants: WorldConstants) -> Iterator[tuple[bool, Contract | None]]:
+    """Iterate over the nodes of branches in pre-order, written or not.
+
+    Each has whether it creates a contract, and the contract that it creates or archives, if any.
+    """
+    for tree, names in branches:
+        yield from _changes(constants.tree(tree), names, constants)
+
+
+def _changes(steps: Iterable[Step], names: Names, constants: WorldConstants) -> Iterator[tuple[bool, Contract | None]]:
+    for step in steps:
+        if step.mark == "*":
+            yield from changes(names[step.name], constants)
+        elif step.mark:
+            for contract in _listed(names[step.name]):
+                yield step.mark == "+", contract
+        else:
+            yield False, _contract_of(step, names, constants) if step.is_consuming else None
+            yield from _changes(step.children, names, constants)
+
+
+def _contract_of(step: Step, names: Names, constants: WorldConstants) -> Contract:
+    """Return the contract that a step exercises a choice of."""
+    template, *key = step.contract
+    contract: Contract = constants.lasting(template, names[key[0]]) if key else names[template]
+    return contract
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
