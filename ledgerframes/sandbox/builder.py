@@ -110,12 +110,12 @@ def _decide_verdict(draft: DraftTransaction) -> None:
     draft.traffic = traffic
     if first_of(event) is event:  # a second verdict is about the same request
         totals.requests.append((event.time, request.submitter.participant, traffic["total_traffic_cost"]))
-    if round_state and round_state.is_complete and request.result == "ACCEPTED":
-        if request.submitter.participant not in round_state.sv_participants:
-            confirmers = {view_id: (*view.parties, *view.second) for view_id, view in enumerate(request.views)}
-            draft.weights = activity_weights(confirmers, traffic, round_state.featured)
-            if is_in_history(event):
-                totals.weights[round_state.number].update(draft.weights)
+    has_records = round_state and round_state.is_complete and request.result == "ACCEPTED"
+    if round_state and has_records and request.submitter.participant not in round_state.sv_participants:
+        confirmers = {view_id: (*view.confirmers, *view.second) for view_id, view in enumerate(request.views)}
+        draft.weights = activity_weights(confirmers, traffic, round_state.featured)
+        if is_in_history(event):
+            totals.weights[round_state.number].update(draft.weights)
 
 
 def write(draft: DraftTransaction, constants: WorldConstants) -> Event:

@@ -62,7 +62,7 @@ def activity_weights(
     total = traffic_summary["total_traffic_cost"]
     if total > MAXIMUM_COST:
         return {}
-    featured_of = {view_id: featured.keys() & parties for view_id, parties in confirmers.items()}
+    featured_of = {view_id: [party for party in parties if party in featured] for view_id, parties in confirmers.items()}
     shares: dict[str, int] = {}
     confirmed = 0
     for envelope in traffic_summary["envelope_traffic_summaries"]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
+from .identifiers import contract_id
 from .randomness import Draws
 from .times import trimmed
 
@@ -26,22 +26,42 @@ class Template(NamedTuple):
         return self.identifier.partition(":")[0]
 
 
-@dataclass(eq=False)
 class Contract:
-    """A contract of the world.
+    """A contract of the world."""
 
-    Its parties are ascending, its amount is in units of 10**-10.
-    """
+    def __init__(
+        self,
+        identity: str | tuple[object, ...],  # its id, or what the id is a hash of
+        template: Template,
+        signatories: Sequence[str],  # ascending, as the observers
+        observers: Sequence[str] = (),
+        owner: str = "",  # who may use it
+        units: int = 0,  # of 10**-10
+        created_at: int = 0,  # effective time, microseconds since 1970; 0 if unknown
+        round_number: int = 0,  # of a coupon
+    ) -> None:
+        self._identity, self.template, self._signatories, self._observers = identity, template, signatories, observers
+        self.owner, self.units, self.created_at, self.round_number = owner, units, created_at, round_number
+        self.is_spent = False  # whether a transaction has consumed it or is about to
 
-    identifier: str
-    template: Template
-    signatories: Sequence[str]
-    observers: Sequence[str] = ()
-    owner: str = ""  # who may use it
-    units: int = 0
-    created_at: int = 0  # effective time, microseconds since 1970; 0 if unknown
-    is_spent: bool = False  # whether a transaction has consumed it or is about to
-    round_number: int = 0  # of a coupon
+    @cached_property
+    def identifier(self) -> str:
+        """Id of the contract, made when it is read."""
+        return self._identity if isinstance(self._identity, str) else contract_id(*self._identity)
+
+    @cached_property
+    def signatories(self) -> Sequence[str]:
+        """Signatories, ascending."""
+        return self._signatories
+
+    @cached_property
+    def observers(self) -> Sequence[str]:
+        """Observers, ascending."""
+        return self._observers
+
+    def concerns(self, parties: frozenset[str]) -> bool:
+        """Return whether one of some parties is a signatory or an observer."""
+        return not (parties.isdisjoint(self._signatories) and parties.isdisjoint(self._observers))
 
 
 class Pool:

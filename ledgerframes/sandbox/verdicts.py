@@ -41,7 +41,7 @@ def request_of(draft: DraftTransaction) -> Request:
     views: list[RequestView] = []
     kind, parties, outcome = draft.kind, draft.parties, draft.event.outcome
     roots = [view_id for view in kind.views for view_id in _add_views(views, view, draft.names, draft.draws)]
-    confirmers = {party for view in views for party in (*view.parties, *view.second)}
+    confirmers = {party for view in views for party in (*view.confirmers, *view.second)}
     submitter = parties.by_identifier[draft.names[kind.submitter]]
     joint = _joint_submitter(draft, submitter, views[0])
     is_slow = draft.draws.chance(SLOW_CONFIRMERS_SHARE if parties.slow_confirmer.identifier in confirmers else SLOW)
@@ -53,11 +53,9 @@ def request_of(draft: DraftTransaction) -> Request:
 def verdict_of(draft: DraftTransaction, request: Request) -> dict[str, Any]:
     """Return the verdict of a request."""
     views = [_wire_view(view_id, view) for view_id, view in enumerate(request.views)]
-    informees = {*views[0]["informees"], *filter(None, [request.joint])}
     if draft.event.outcome != PRIVATE:
         # The history service sees what the DSO sees: the DSO is an informee of all it shows.
-        informees.add(draft.parties.dso)
-    views[0]["informees"] = sorted(informees)
+        views[0]["informees"] = sorted({*views[0]["informees"], draft.parties.dso})
     return {
         "update_id": draft.update_id,
         "migration_id": draft.migration_id,
@@ -73,13 +71,12 @@ def verdict_of(draft: DraftTransaction, request: Request) -> dict[str, Any]:
 
 
 def _wire_view(view_id: int, request_view: RequestView) -> dict[str, Any]:
-    quorums = [{"parties": request_view.parties, "threshold": request_view.threshold}]
+    quorums = [{"parties": sorted(set(request_view.confirmers)), "threshold": request_view.threshold}]
     if request_view.second:
         quorums.append({"parties": request_view.second, "threshold": len(request_view.second)})
-    informees = {*request_view.confirmers, *resolve_parties(request_view.view.informees, request_view.names)}
     return {
         "view_id": view_id,
-        "informees": sorted(informees),
+        "informees": sorted({*request_view.confirmers, *request_view.informees}),
         "confirming_parties": quorums,
         "sub_views": request_view.children,
         "view_hash": "",
@@ -92,8 +89,9 @@ def _joint_submitter(draft: DraftTransaction, submitter: Party, root_view: Reque
     if draft.event.outcome == PRIVATE or not others or not draft.draws.chance(JOINT_SUBMISSION):
         return ""
     joint = draft.draws.pick(others).identifier
-    if joint not in root_view.parties:
-        root_view.parties, root_view.threshold = sorted([*root_view.parties, joint]), root_view.threshold + 1
+    if joint not in root_view.confirmers:
+        root_view.confirmers.append(joint)
+        root_view.threshold += 1
     return joint
 
 
@@ -109,21 +107,27 @@ def _latency(outcome: str, confirmers: int, is_slow: bool, draws: Draws) -> int:
 
 def _add_views(views: list[RequestView], view: View, names: Names, draws: Draws) -> list[int]:
     """Add a declared view in pre-order with dense ids, and return its ids."""
-    if view.each:
-        name, source = view.each
-        single = view._replace(each=[])
-        return [_add_views(views, single, {**names, name: party}, draws)[0] for party in names[source]]
+    if not view.each:
+        return [_add_view(views, view, names, draws)]
+    (name, source), inner, view_ids = view.each, {**names}, []
+    for inner[name] in names[source]:
+        view_ids.append(_add_view(views, view, inner, draws))
+    return view_ids
+
+
+def _add_view(views: list[RequestView], view: View, names: Names, draws: Draws) -> int:
     view_id = len(views)
-    confirmers = resolve_parties(view.confirmers, names)
-    parties = sorted(set(confirmers))
-    threshold = len(parties) - (len(parties) > 1 and draws.chance(BELOW_ALL))
+    confirmers, informees = resolve_parties(view.confirmers, names), resolve_parties(view.informees, names)
+    count = len(set(confirmers))
+    threshold = count - (count > 1 and draws.chance(BELOW_ALL))
     second = resolve_parties(view.quorum, names)
     if not second and draws.chance(SECOND_QUORUM):
         second = confirmers[:1]
-    request_view = RequestView(view, names, confirmers, parties, threshold, second, [])
-    views.append(request_view)
-    request_view.children += [child_id for child in view.children for child_id in _add_views(views, child, names, draws)]
-    return [view_id]
+    children: list[int] = []
+    views.append(RequestView(confirmers, informees, threshold, second, children))
+    for child in view.children:
+        children += _add_views(views, child, names, draws)
+    return view_id
 
 
 def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:

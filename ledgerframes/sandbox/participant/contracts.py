@@ -1,23 +1,34 @@
 """Active contracts of a participant, and the offsets of their events.
 
-The ledger is read once from its start. The state is kept at every so many slices, so that an earlier offset does not
-start over.
+The transactions of the ledger are gone through once from its start, and only contracts that are left are written. The
+state is kept at every so many slices, so that an earlier offset does not start over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from sys import intern
 from threading import RLock
+from typing import NamedTuple
 
 from ledgerframes.gc_pause import pause_gc
 
-from ..builder import decode_object, encode
+from ..builder import decode_object, encode, write
+from ..cases import is_in_ledger
+from ..ledger import Contract
+from ..timeline import PRIVATE
+from ..times import instant, trimmed
+from ..transactions.draft import DraftTransaction, MadeContract
+from ..transactions.trees import TreeWriter, changes
+from ..values import LEDGER
 from ..world import World
-from .projection import Node, Update, slice_of
+from .projection import Node, Update, number_of, offset_of, project, slice_of
 from .slices import ParticipantSlices
 
 STATE_EVERY = 16  # slices
+MAX_CACHED_STATES = 4  # of which pages are taken
 ACTIVE, ASSIGNED, UNASSIGNED = "active", "incomplete assigned", "incomplete unassigned"
 
 
@@ -38,57 +49,127 @@ class ActiveContract:
         return Node(self.number, self.number, decode_object(self.text), self.stakeholders, self.stakeholders)
 
 
+class Creation(NamedTuple):
+    """A contract of the participant's parties, and where it is created."""
+
+    contract: Contract
+    draft: DraftTransaction
+    position: int  # of the node in pre-order
+
+
 class Contracts:
     """Contracts of a participant."""
 
     def __init__(self, world: World, participant: str) -> None:
-        self._slice, self._count = world.derived(ParticipantSlices, participant).slice, world.timeline.count
+        self._world, self._participant, self._count = world, participant, world.timeline.count
+        self._constants = world.constants(LEDGER.name)
+        self._parties = frozenset(world.derived(ParticipantSlices, participant).party_names)
         self._lock = RLock()
         self._states: dict[int, dict[str, ActiveContract]] = {0: {}}  # by the slice that they precede
         self._offsets: dict[str, list[int]] = {}  # of the create and the archive of each contract
         self._indexed = 0  # slices that `_offsets` covers
-        self._parties: dict[frozenset[str], frozenset[str]] = {}  # equal sets of parties are kept once
+        self._equal: dict[frozenset[str], frozenset[str]] = {}  # equal sets of parties are kept once
+        self._cached = lru_cache(MAX_CACHED_STATES)(self._active_at)
 
     def active_at(self, offset: int) -> list[ActiveContract]:
         """Return the contracts active at an offset, by the updates that last touched them."""
         with self._lock, pause_gc():  # one pause, since each end of a pause lets the collector look at all that was read
-            last = slice_of(offset)
-            first = max(number for number in self._states if number <= last)
-            state = dict(self._states[first])
-            for number in range(first, min(last + 1, self._count)):
-                if number % STATE_EVERY == 0 and number not in self._states:
-                    self._states[number] = dict(state)
-                for update in self._slice(number):
-                    if update.offset <= offset:
-                        self._apply(state, update)
-            return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
+            return self._cached(offset)
 
     def offsets(self, contract_id: str, through: int) -> list[int]:
         """Return the offsets of a contract's create and archive up to an offset."""
         with self._lock, pause_gc():
             last = min(slice_of(through), self._count - 1)
             while len(self._offsets.get(contract_id, ())) < 2 and self._indexed <= last:
-                for update in self._slice(self._indexed):
-                    for node in update.nodes if update.kind == "transaction" else ():
-                        if "created_at" in node.body or (node.consumes and node.body["contract_id"] in self._offsets):
-                            self._offsets.setdefault(node.body["contract_id"], []).append(update.offset)
+                for draft in self._drafts(self._indexed):
+                    for identifier in self._touched(draft):
+                        self._offsets.setdefault(identifier, []).append(offset_of(self._indexed, draft.index))
                 self._indexed += 1
             return [offset for offset in self._offsets.get(contract_id, ()) if offset <= through]
 
-    def _apply(self, state: dict[str, ActiveContract], update: Update) -> None:
-        if update.kind == "reassignment":
-            self._apply_half(state, update)
-        elif update.kind == "transaction":
-            body = {name: update.body[name] for name in ("workflow_id", "effective_at", "synchronizer_id")}
-            slim = replace(update, body=body, nodes=[])
-            for node in update.nodes:
-                if node.delta and node.stakeholders and node.consumes:
-                    state.pop(node.body["contract_id"], None)
-                elif node.delta and node.stakeholders:
-                    state[node.body["contract_id"]] = self._contract(ACTIVE, slim, node)
+    def _touched(self, draft: DraftTransaction) -> list[str]:
+        """Return the ids of contracts that a transaction creates or archives."""
+        if draft.event.outcome == PRIVATE:
+            update = self._update(draft)
+            return [node.body["contract_id"] for node in update.nodes if "created_at" in node.body] if update else []
+        return [contract.identifier for _, _, contract in self._changes(draft)]
 
-    def _apply_half(self, state: dict[str, ActiveContract], update: Update) -> None:
+    def _active_at(self, offset: int) -> list[ActiveContract]:
+        last = slice_of(offset)
+        first = max(number for number in self._states if number <= last)
+        state = dict(self._states[first])
+        for number in range(first, min(last + 1, self._count)):
+            if number % STATE_EVERY == 0 and number not in self._states:
+                self._states[number] = dict(state)
+            self._apply(state, number, offset)
+        return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
+
+    def _apply(self, state: dict[str, ActiveContract], number: int, through: int) -> None:
+        """Apply the transactions of a slice up to an offset; what they create is written if it is left at the end."""
+        created: dict[str, Creation] = {}
+        for draft in self._drafts(number):
+            if offset_of(number, draft.index) > through:
+                break
+            if half := draft.names.get("half"):
+                if creation := created.pop(half["contract"].identifier, None):
+                    self._add(state, creation)
+                self._apply_half(state, draft)
+            elif draft.event.outcome == PRIVATE:
+                self._apply_private(state, draft)
+            else:
+                for position, is_create, contract in self._changes(draft):
+                    if is_create:
+                        created[contract.identifier] = Creation(contract, draft, position)
+                    elif not created.pop(contract.identifier, None):
+                        state.pop(contract.identifier, None)
+        for creation in created.values():
+            self._add(state, creation)
+
+    def _drafts(self, number: int) -> Iterator[DraftTransaction]:
+        """Iterate over the transactions of a slice that the ledger shows to those who see them."""
+        for draft in self._world.drafts(number):
+            if (draft.is_visible or draft.event.outcome == PRIVATE) and is_in_ledger(draft.event):
+                yield draft
+
+    def _changes(self, draft: DraftTransaction) -> Iterator[tuple[int, bool, Contract]]:
+        """Iterate over position in pre-order, whether it is a create, and contract, of the nodes that change the state."""
+        for position, (is_create, contract) in enumerate(changes(draft.branches, self._constants)):
+            if contract and contract.concerns(self._parties):
+                yield position, is_create, contract
+
+    def _update(self, draft: DraftTransaction) -> Update | None:
+        """Return what the participant sees of a transaction."""
+        event, offset = write(draft, self._constants), offset_of(draft.state.number, draft.index)
+        return project(self._world, self._participant, self._parties, event, offset)
+
+    def _add(self, state: dict[str, ActiveContract], creation: Creation) -> None:
+        contract, draft, position = creation
+        if not isinstance(contract, MadeContract):
+            raise TypeError(f"{contract!r} was made by no transaction.")
+        node = TreeWriter(draft, self._constants).create(contract)
+        node["created_at"] = trimmed(draft.effective_at)
+        body = {"workflow_id": draft.kind.workflow_id, "synchronizer_id": draft.parties.synchronizer}
+        body["effective_at"] = instant(draft.effective_at)
+        offset = offset_of(draft.state.number, draft.index)
+        update = Update(offset, draft.update_id, draft.event.time, "transaction", body)
+        number = number_of(position, draft.update_id)
+        stakeholders = self._parties.intersection((*contract.signatories, *contract.observers))
+        template_id = intern(contract.template.identifier)
+        stakeholders = self._equal.setdefault(stakeholders, stakeholders)
+        state[contract.identifier] = ActiveContract(ACTIVE, update, number, encode(node), template_id, stakeholders)
+
+    def _apply_private(self, state: dict[str, ActiveContract], draft: DraftTransaction) -> None:
+        """Add what parties agreed on without the history."""
+        if update := self._update(draft):
+            for node in update.nodes:
+                if "created_at" in node.body and node.stakeholders:
+                    state[node.body["contract_id"]] = self._contract(ACTIVE, replace(update, nodes=[]), node)
+
+    def _apply_half(self, state: dict[str, ActiveContract], draft: DraftTransaction) -> None:
         """Apply an assignment or an unassignment, of which the second completes the other."""
+        update = self._update(draft)
+        if not update:
+            return
         node, assigns = update.nodes[0], "created_event" in update.body["event"]
         identifier = node.body["contract_id"]
         known = state.get(identifier)
@@ -101,5 +182,5 @@ class Contracts:
             state[identifier] = contract
 
     def _contract(self, state: str, update: Update, node: Node, half: Update | None = None) -> ActiveContract:
-        parties = self._parties.setdefault(node.stakeholders, node.stakeholders)
+        parties = self._equal.setdefault(node.stakeholders, node.stakeholders)
         return ActiveContract(state, update, node.number, encode(node.body), intern(node.body["template_id"]), parties, half)

@@ -6,21 +6,20 @@ A draft does not depend on an encoding. `trees` writes its nodes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..cases import first_of
 from ..formulas import RoundTotals
-from ..identifiers import contract_id
 from ..ledger import Contract, Pool, Template
 from ..parties import Party
 from ..randomness import Draws, number
-from ..rounds import FIRST_ROUND
+from ..rounds import FIRST_ROUND, RoundState
 from ..timeline import ACCEPTED, REJECTED, PlannedEvent
 from ..values import TEXTS, UNITS_PER_COIN, Names
-from .declarations import KINDS, NOTED, TEMPLATES, View, WorldConstants, newer
+from .declarations import KINDS, NOTED, TEMPLATES, WorldConstants, newer
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 
@@ -33,31 +32,30 @@ class Branch(NamedTuple):
 
 
 class MadeContract(Contract):
-    """A contract that a transaction makes, whose id and parties are found when they are read."""
+    """A contract that a transaction makes, with the sources of its payload."""
 
-    def __init__(self, template_name: str, template: Template, names: Names, key: Sequence[object], created_at: int) -> None:
-        self.template_name, self.template, self.names, self.created_at = template_name, template, names, created_at
-        self._key = key  # parts of its id
-        self.owner = names.get(TEMPLATES[template_name].owner, "")
-        self.units, self.round_number, self.is_spent = names.get("units", 0), names["round"], False
-
-    @cached_property
-    def identifier(self) -> str:
-        """Id of the contract."""
-        return contract_id(*self._key)
+    def __init__(
+        self,
+        identity: str | tuple[object, ...],
+        template_name: str,
+        template: Template,  # in the version in use
+        names: Names,
+        created_at: int,
+    ) -> None:
+        spec, self.template_name, self.names = TEMPLATES[template_name], template_name, names
+        signatories, observers = [names[name] for name in spec.signatories], [names[name] for name in spec.observers]
+        owner, units, round_number = names.get(spec.owner, ""), names.get("units", 0), names["round"]
+        super().__init__(identity, template, signatories, observers, owner, units, created_at, round_number)
 
     @cached_property
     def signatories(self) -> Sequence[str]:
-        """Signatories, ascending."""
-        return self._parties(TEMPLATES[self.template_name].signatories)
+        """Signatories, ascending: sorted when they are read, because most contracts are used up before."""
+        return sorted(set(self._signatories))
 
     @cached_property
     def observers(self) -> Sequence[str]:
         """Observers, ascending."""
-        return self._parties(TEMPLATES[self.template_name].observers)
-
-    def _parties(self, names: Sequence[str]) -> list[str]:
-        return sorted({self.names[name] for name in names})
+        return sorted(set(self._observers))
 
 
 @dataclass
@@ -75,18 +73,29 @@ class SliceState:
 
     def __post_init__(self) -> None:
         """Begin the draws of the slice."""
-        self.draws = Draws(number(self.constants.seed, "slice", self.number))
-        self.migration_id = self.constants.schedule.timeline.slice(self.number).migration_id
+        constants = self.constants
+        self.draws = Draws(number(constants.seed, "slice", self.number))
+        self.migration_id = constants.schedule.timeline.slice(self.number).migration_id
+        self.names: dict[str, Any] = {**constants.names, "migration": self.migration_id}
+        self._round: RoundState | None = None
+        self._round_ends = 0
+
+    def round_at(self, time: int) -> RoundState | None:
+        """Return the lowest open round at a record time, or None; times must not fall."""
+        if time >= self._round_ends:
+            rounds = self.constants.rounds
+            self._round = rounds.state_at(time)
+            begin, end = rounds.window(self._round.number) if self._round else (time, 0)
+            self._round_ends = end if begin <= time else 0  # at the start a later round may open first
+        return self._round
 
 
 @dataclass(slots=True)
 class RequestView:
     """A view of a request and its confirmers."""
 
-    view: View
-    names: Names
-    confirmers: list[str]  # as declared
-    parties: list[str]  # of the first quorum, ascending
+    confirmers: list[str]  # may contain a party twice
+    informees: list[str]  # who do not confirm
     threshold: int
     second: list[str]  # quorum, if any
     children: list[int]
@@ -125,18 +134,17 @@ class DraftTransaction:
     fixed_views: Sequence[list[int]] = ()
 
     def __post_init__(self) -> None:
-        """Set the names, which are the sources of payloads and the parties of views."""
+        """Set the first names, which are the sources of payloads and the parties of views."""
         constants, time = self.state.constants, self.event.time
         self.kind = KINDS[self.event.kind]
         self.constants, self.parties = constants, constants.parties
-        self.draws, self.pools = self.state.draws, self.state.pools
-        self.migration_id = self.state.migration_id
-        self.round_state = constants.rounds.state_at(time)  # of the lowest open round; None if none is open yet
+        self.draws, self.pools, self.migration_id = self.state.draws, self.state.pools, self.state.migration_id
+        self.round_state = self.state.round_at(time)  # of the lowest open round; None if none is open yet
         self.round_number = self.round_state.number if self.round_state else FIRST_ROUND
         self.featured: Mapping[str, str] = self.round_state.featured if self.round_state else {}
         self.is_visible, self.is_rejected = self.event.outcome == ACCEPTED, self.event.outcome in REJECTED
         self.names: dict[str, Any] = {
-            **constants.names,
+            **self.state.names,
             "now": self.effective_at,
             "second": self.effective_at - self.effective_at % 1_000_000,
             "clock": self.effective_at - self.effective_at % 1000,
@@ -145,7 +153,6 @@ class DraftTransaction:
             "index": self.index,
             "coin_rules": constants.lasting("coin_rules", constants.rounds.rules_version(time)),
             "dso_rules": constants.lasting("dso_rules", constants.schedule.script.dso_rules_version(time)),
-            "migration": self.migration_id,
         }
 
     @cached_property
@@ -176,16 +183,14 @@ class DraftTransaction:
         names = {**self.names, **names}
         if template in NOTED:
             names["note"] = self.draws.pick(TEXTS)
-        in_use = self.version(self.constants.templates[template])
-        if identifier:
-            made = MadeContract(template, in_use, names, (), self.effective_at)
-            made.identifier = identifier
-            return made
-        parts: tuple[object, ...] = ("lasting", TEMPLATES[template].key_word, *key)
-        if not key:
+        identity: str | tuple[object, ...] = identifier
+        if key:
+            identity = self.constants.seed, "lasting", TEMPLATES[template].key_word, *key
+        elif not identifier:
             self.state.contract_count += 1
-            parts = self.state.number, self.state.contract_count
-        return MadeContract(template, in_use, names, (self.constants.seed, *parts), self.effective_at)
+            identity = self.constants.seed, self.state.number, self.state.contract_count
+        in_use = self.version(self.constants.templates[template])
+        return MadeContract(identity, template, in_use, names, self.effective_at)
 
     def offer(self, template: str, **names: Any) -> Contract:
         """Make a contract that later transactions may consume."""
@@ -198,10 +203,13 @@ class DraftTransaction:
         return [Branch(tree, {**self.names, **names} if names else self.names)]
 
 
-def resolve_parties(names: Iterable[str], values: Names) -> list[str]:
+def resolve_parties(names: Sequence[str], values: Names) -> list[str]:
     """Return the party ids that some names stand for."""
     parties: list[str] = []
     for name in names:
         value = values[name]
-        parties += value if isinstance(value, list) else [value]
+        if isinstance(value, str):
+            parties.append(value)
+        else:
+            parties += value
     return parties

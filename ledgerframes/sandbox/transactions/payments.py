@@ -112,10 +112,7 @@ def transfer_names(
         "change": change,
         "change_units": max(0, change_units),
         "price": constants.rounds.price(draft.round_number),
-        "issuing_rounds": [
-            {"number": number, "issuing_round": constants.lasting("issuing_round", number)}
-            for number in constants.rounds.issuing_at(draft.event.time)
-        ],
+        "issuing_rounds": constants.issuing_rounds(constants.rounds.issuing_at(draft.event.time)),
     }
 
 

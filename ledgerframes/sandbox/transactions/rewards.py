@@ -184,6 +184,7 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
 # Rewards of SVs and validators
 
 
+@lru_cache(MAX_CACHED_ROUNDS)
 def sv_weight(rounds: Rounds, round_number: int) -> int:
     """Return the sum of the weights of the SVs' coupons of a round."""
     return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(rounds, round_number))

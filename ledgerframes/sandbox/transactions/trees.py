@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Raw
@@ -50,25 +50,21 @@ class TreeWriter:
         return node
 
 
-def changes(branches: Iterable[Branch], constants: WorldConstants) -> Iterator[tuple[bool, Contract | None]]:
-    """Iterate over the nodes of branches in pre-order, written or not.
+def changes(branches: Iterable[Branch], constants: WorldConstants) -> list[tuple[bool, Contract | None]]:
+    """Return one entry for each node of branches in pre-order, written or not.
 
-    Each has whether it creates a contract, and the contract that it creates or archives, if any.
+    It is whether the node creates a contract, and the contract that it creates or archives, if any.
     """
+    found: list[tuple[bool, Contract | None]] = []
     for tree, names in branches:
-        yield from _changes(constants.tree(tree), names, constants)
-
-
-def _changes(steps: Iterable[Step], names: Names, constants: WorldConstants) -> Iterator[tuple[bool, Contract | None]]:
-    for step in steps:
-        if step.mark == "*":
-            yield from changes(names[step.name], constants)
-        elif step.mark:
-            for contract in _listed(names[step.name]):
-                yield step.mark == "+", contract
-        else:
-            yield False, _contract_of(step, names, constants) if step.is_consuming else None
-            yield from _changes(step.children, names, constants)
+        for step in constants.steps(tree):
+            if step.mark == "*":
+                found += changes(names[step.name], constants)
+            elif step.mark:
+                found += [(step.mark == "+", contract) for contract in _listed(names[step.name])]
+            else:
+                found.append((False, _contract_of(step, names, constants) if step.is_consuming else None))
+    return found
 
 
 def _contract_of(step: Step, names: Names, constants: WorldConstants) -> Contract:
