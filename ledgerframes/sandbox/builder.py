@@ -20,7 +20,7 @@ from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits, trimmed
 from .transactions.declarations import KINDS, WorldConstants
 from .transactions.draft import DraftTransaction, SliceState
-from .transactions.kinds import assign_roles, decide_content
+from .transactions.kinds import assign_roles, branches_of, decide_content
 from .transactions.payments import carried_contract
 from .transactions.trees import TreeWriter
 from .values import LEDGER
@@ -142,7 +142,7 @@ def _update(draft: DraftTransaction, constants: WorldConstants) -> dict[str, Any
     if half := draft.names.get("half"):
         event = _half(draft, half, writer.create(half["contract"]), is_for_ledger)
         return {"update_id": draft.update_id, "offset": REASSIGNMENT_OFFSET, "record_time": record_time, "event": event}
-    root_ids, nodes = arrange(draft.update_id, writer.nodes(draft.branches), draft.effective_at, is_for_ledger)
+    root_ids, nodes = arrange(draft.update_id, writer.nodes(branches_of(draft)), draft.effective_at, is_for_ledger)
     update = {
         "update_id": draft.update_id,
         "migration_id": draft.migration_id,

@@ -117,10 +117,11 @@ def _add_views(views: list[RequestView], view: View, names: Names, draws: Draws)
 
 def _add_view(views: list[RequestView], view: View, names: Names, draws: Draws) -> int:
     view_id = len(views)
-    confirmers, informees = resolve_parties(view.confirmers, names), resolve_parties(view.informees, names)
+    confirmers = resolve_parties(view.confirmers, names)
+    informees = resolve_parties(view.informees, names) if view.informees else []
     count = len(set(confirmers))
     threshold = count - (count > 1 and draws.chance(BELOW_ALL))
-    second = resolve_parties(view.quorum, names)
+    second = resolve_parties(view.quorum, names) if view.quorum else []
     if not second and draws.chance(SECOND_QUORUM):
         second = confirmers[:1]
     children: list[int] = []

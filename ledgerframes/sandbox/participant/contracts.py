@@ -6,7 +6,7 @@ state is kept at every so many slices, so that an earlier offset does not start 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
@@ -20,7 +20,8 @@ from ..cases import is_in_ledger
 from ..ledger import Contract
 from ..timeline import PRIVATE
 from ..times import instant, trimmed
-from ..transactions.draft import DraftTransaction, MadeContract
+from ..transactions.draft import DraftTransaction
+from ..transactions.kinds import branches_of
 from ..transactions.trees import TreeWriter, changes
 from ..values import LEDGER
 from ..world import World
@@ -64,6 +65,7 @@ class Contracts:
         self._world, self._participant, self._count = world, participant, world.timeline.count
         self._constants = world.constants(LEDGER.name)
         self._parties = frozenset(world.derived(ParticipantSlices, participant).party_names)
+        self._is_of_dso = world.parties.dso in self._parties
         self._lock = RLock()
         self._states: dict[int, dict[str, ActiveContract]] = {0: {}}  # by the slice that they precede
         self._offsets: dict[str, list[int]] = {}  # of the create and the archive of each contract
@@ -112,28 +114,35 @@ class Contracts:
                 break
             if half := draft.names.get("half"):
                 if creation := created.pop(half["contract"].identifier, None):
-                    self._add(state, creation)
+                    self._add(state, [creation])
                 self._apply_half(state, draft)
             elif draft.event.outcome == PRIVATE:
-                self._apply_private(state, draft)
+                self._add_private(state, draft)
             else:
                 for position, is_create, contract in self._changes(draft):
                     if is_create:
                         created[contract.identifier] = Creation(contract, draft, position)
                     elif not created.pop(contract.identifier, None):
                         state.pop(contract.identifier, None)
-        for creation in created.values():
-            self._add(state, creation)
+        self._add(state, created.values())
 
     def _drafts(self, number: int) -> Iterator[DraftTransaction]:
-        """Iterate over the transactions of a slice that the ledger shows to those who see them."""
+        """Iterate over the transactions of a slice that may concern the participant's parties."""
         for draft in self._world.drafts(number):
-            if (draft.is_visible or draft.event.outcome == PRIVATE) and is_in_ledger(draft.event):
+            if not is_in_ledger(draft.event):
+                continue
+            if draft.event.outcome == PRIVATE:
+                concerned = not self._parties.isdisjoint((draft.names["operator"], *draft.names["customers"]))
+            elif half := draft.names.get("half"):
+                concerned = half["contract"].concerns(self._parties)
+            else:
+                concerned = draft.is_visible and (self._is_of_dso or not draft.kind.is_internal)
+            if concerned:
                 yield draft
 
     def _changes(self, draft: DraftTransaction) -> Iterator[tuple[int, bool, Contract]]:
         """Iterate over position in pre-order, whether it is a create, and contract, of the nodes that change the state."""
-        for position, (is_create, contract) in enumerate(changes(draft.branches, self._constants)):
+        for position, (is_create, contract) in enumerate(changes(branches_of(draft), self._constants)):
             if contract and contract.concerns(self._parties):
                 yield position, is_create, contract
 
@@ -142,28 +151,28 @@ class Contracts:
         event, offset = write(draft, self._constants), offset_of(draft.state.number, draft.index)
         return project(self._world, self._participant, self._parties, event, offset)
 
-    def _add(self, state: dict[str, ActiveContract], creation: Creation) -> None:
-        contract, draft, position = creation
-        if not isinstance(contract, MadeContract):
-            raise TypeError(f"{contract!r} was made by no transaction.")
-        node = TreeWriter(draft, self._constants).create(contract)
-        node["created_at"] = trimmed(draft.effective_at)
-        body = {"workflow_id": draft.kind.workflow_id, "synchronizer_id": draft.parties.synchronizer}
-        body["effective_at"] = instant(draft.effective_at)
-        offset = offset_of(draft.state.number, draft.index)
-        update = Update(offset, draft.update_id, draft.event.time, "transaction", body)
-        number = number_of(position, draft.update_id)
-        stakeholders = self._parties.intersection((*contract.signatories, *contract.observers))
-        template_id = intern(contract.template.identifier)
-        stakeholders = self._equal.setdefault(stakeholders, stakeholders)
-        state[contract.identifier] = ActiveContract(ACTIVE, update, number, encode(node), template_id, stakeholders)
+    def _add(self, state: dict[str, ActiveContract], creations: Iterable[Creation]) -> None:
+        """Add contracts, those of one transaction after each other."""
+        update = None
+        for contract, draft, position in creations:
+            offset = offset_of(draft.state.number, draft.index)
+            if update is None or update.offset != offset:
+                writer, created_at = TreeWriter(draft, self._constants), trimmed(draft.effective_at)
+                body = {"workflow_id": draft.kind.workflow_id, "synchronizer_id": draft.parties.synchronizer}
+                body["effective_at"] = instant(draft.effective_at)
+                update = Update(offset, draft.update_id, draft.event.time, "transaction", body)
+            body_of_node = {**writer.create(contract), "created_at": created_at}
+            stakeholders = self._parties.intersection((*contract.signatories, *contract.observers))
+            node = Node(number_of(position, update.update_id), 0, body_of_node, stakeholders, stakeholders)
+            state[contract.identifier] = self._contract(ACTIVE, update, node)
 
-    def _apply_private(self, state: dict[str, ActiveContract], draft: DraftTransaction) -> None:
+    def _add_private(self, state: dict[str, ActiveContract], draft: DraftTransaction) -> None:
         """Add what parties agreed on without the history."""
         if update := self._update(draft):
+            slim = replace(update, nodes=[])
             for node in update.nodes:
                 if "created_at" in node.body and node.stakeholders:
-                    state[node.body["contract_id"]] = self._contract(ACTIVE, replace(update, nodes=[]), node)
+                    state[node.body["contract_id"]] = self._contract(ACTIVE, slim, node)
 
     def _apply_half(self, state: dict[str, ActiveContract], draft: DraftTransaction) -> None:
         """Apply an assignment or an unassignment, of which the second completes the other."""

@@ -80,6 +80,7 @@ class Kind(NamedTuple):
     workflow_id: str
     carries: str  # template of the contract that it leaves for the next slice
     stands_for: str  # function that returns the kind that it stands for, if not itself
+    is_internal: bool  # to the DSO, with content that nothing else depends on
 
 
 def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
@@ -133,6 +134,7 @@ def _kind(options: list[str], lines: list[str]) -> Kind:
         "".join(values["workflow"]),
         "".join(values["carries"]),
         "".join(values["as"]),
+        "internal" in values,
     )
 
 

@@ -122,7 +122,7 @@ class DraftTransaction:
     index: int  # in the slice
     effective_at: int  # ledger effective time, microseconds since 1970
     roots: list[Branch] = field(default_factory=list)  # nodes that come before those of the kind's tree
-    branches: list[Branch] = field(default_factory=list)  # all nodes
+    branches: list[Branch] = field(default_factory=list)  # all root nodes, once its content is decided
     is_signed_outside: bool = False
     request: Request | None = None  # with its verdict; None before verdicts were recorded
     traffic: dict[str, Any] | None = None  # summary; None if the service does not know it

@@ -10,7 +10,7 @@ from ..randomness import number
 from ..values import TEXTS
 from . import governance, payments, purchases, rewards
 from .declarations import KINDS, RISE_PERCENT, Calls
-from .draft import DraftTransaction
+from .draft import Branch, DraftTransaction
 from .purchases import ENTRY_NAMES
 
 UPGRADED_KIND = "app batch"
@@ -29,7 +29,19 @@ def assign_roles(draft: DraftTransaction) -> None:
 
 
 def decide_content(draft: DraftTransaction) -> None:
-    """Take the contracts that a draft uses, and make those that it creates."""
+    """Take the contracts that a draft uses, and make those that it creates, unless that can wait."""
+    if not draft.kind.is_internal:
+        _decide(draft)
+
+
+def branches_of(draft: DraftTransaction) -> list[Branch]:
+    """Return the root nodes of a draft, whose content is decided at the latest now."""
+    if not draft.branches:
+        _decide(draft)
+    return draft.branches
+
+
+def _decide(draft: DraftTransaction) -> None:
     _call(draft, draft.kind.content)
     draft.branches = draft.roots + draft.nodes(draft.kind.tree)
 

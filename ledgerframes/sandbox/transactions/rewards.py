@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -184,19 +184,21 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
 # Rewards of SVs and validators
 
 
-@lru_cache(MAX_CACHED_ROUNDS)
 def sv_weight(rounds: Rounds, round_number: int) -> int:
     """Return the sum of the weights of the SVs' coupons of a round."""
     return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(rounds, round_number))
 
 
-def _sv_rewards(rounds: Rounds, round_number: int) -> Iterable[tuple[int, int]]:
+@lru_cache(MAX_CACHED_ROUNDS)
+def _sv_rewards(rounds: Rounds, round_number: int) -> Sequence[tuple[int, int]]:
     """Return (SV, occurrence) of the coupons of a round."""
     begin, end = rounds.window(round_number)
-    for member, event in enumerate(rounds.schedule.sv_rewards):
-        for occurrence in range(event.count_before(begin), event.count_before(end + 1)):
-            if rounds.lowest_open(event.time(occurrence)) == round_number:
-                yield member, occurrence
+    return [
+        (member, occurrence)
+        for member, event in enumerate(rounds.schedule.sv_rewards)
+        for occurrence in range(event.count_before(begin), event.count_before(end + 1))
+        if rounds.lowest_open(event.time(occurrence)) == round_number
+    ]
 
 
 def _sv_shares(draft: DraftTransaction, member: int) -> list[tuple[str, int]]:

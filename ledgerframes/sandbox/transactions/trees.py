@@ -23,8 +23,10 @@ class TreeWriter:
         """Return the nodes of branches."""
         return [node for tree, names in branches for node in self._steps(self._constants.tree(tree), names)]
 
-    def create(self, contract: MadeContract) -> Node:
-        """Return the node that creates a contract."""
+    def create(self, contract: Contract) -> Node:
+        """Return the node that creates a contract of a transaction."""
+        if not isinstance(contract, MadeContract):
+            raise TypeError(f"No transaction makes {contract.identifier}.")
         return create(contract, Raw(self._constants.payload(contract.template_name)(contract.names)))
 
     def _steps(self, steps: Iterable[Step], names: Names) -> list[Node]:
