@@ -6,6 +6,7 @@ built without JSON, which is written in one encoding if it is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +62,8 @@ class Event:
         )  # fmt: skip
 
 
-def build(state: SliceState) -> list[DraftTransaction]:
-    """Return the transactions of a slice in order, independently of other slices."""
+def build(state: SliceState) -> Iterator[DraftTransaction]:
+    """Iterate over the transactions of a slice in order, independently of other slices."""
     schedule = state.constants.schedule
     # Nothing crosses from one migration to the next except what is scheduled.
     if state.number not in (0, schedule.timeline.first_count):
@@ -70,7 +71,8 @@ def build(state: SliceState) -> list[DraftTransaction]:
             template = KINDS[event.kind].carries
             if template and event.outcome == ACCEPTED:
                 state.pools[template].add(carried_contract(state.constants, template, state.number - 1, index))
-    return [_draft(state, index, event) for index, event in enumerate(schedule.plan(state.number))]
+    for index, event in enumerate(schedule.plan(state.number)):
+        yield _draft(state, index, event)
 
 
 def _draft(state: SliceState, index: int, planned: PlannedEvent) -> DraftTransaction:

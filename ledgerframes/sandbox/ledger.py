@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -44,17 +44,19 @@ class Contract:
         self.owner, self.units, self.created_at, self.round_number = owner, units, created_at, round_number
         self.is_spent = False  # whether a transaction has consumed it or is about to
 
-    @cached_property
+    @property
     def identifier(self) -> str:
-        """Id of the contract, made when it is read."""
-        return self._identity if isinstance(self._identity, str) else contract_id(*self._identity)
+        """Id of the contract, made when it is first read."""
+        if not isinstance(self._identity, str):
+            self._identity = contract_id(*self._identity)
+        return self._identity
 
-    @cached_property
+    @property
     def signatories(self) -> Sequence[str]:
         """Signatories, ascending."""
         return self._signatories
 
-    @cached_property
+    @property
     def observers(self) -> Sequence[str]:
         """Observers, ascending."""
         return self._observers

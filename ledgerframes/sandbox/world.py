@@ -96,16 +96,19 @@ class World:
 
     def _build(self, number: int, encoding: str) -> list[Event]:
         with pause_gc():  # transactions leave no cycles
-            events = [write(draft, self._constants[encoding]) for draft in self.drafts(number)]
+            events = [write(draft, self._constants[encoding]) for draft in self._drafts(number)]
         self.generated += 1
         return events
 
     def drafts(self, number: int) -> list[DraftTransaction]:
-        """Return the transactions of one slice, which no encoding has been written of."""
+        """Return the transactions of one slice, not written in any encoding yet."""
+        with self._lock:
+            return [*self._drafts(number)]
+
+    def _drafts(self, number: int) -> Iterator[DraftTransaction]:
         state = SliceState(self.constants(), number, partial(self._totals_of, number))
-        drafts = build(state)
+        yield from build(state)
         self._keep_totals(number, state.totals)
-        return drafts
 
     def _totals_of(self, building: int, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
@@ -128,7 +131,8 @@ class World:
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:
             state = SliceState(self._constants[MAIN_ENCODING], number)
-            build(state)
+            for _ in build(state):  # each adds to the totals
+                pass
             self._keep_totals(number, state.totals)
         return self._totals[number]
 

@@ -47,12 +47,12 @@ class MadeContract(Contract):
         owner, units, round_number = names.get(spec.owner, ""), names.get("units", 0), names["round"]
         super().__init__(identity, template, signatories, observers, owner, units, created_at, round_number)
 
-    @cached_property
+    @property
     def signatories(self) -> Sequence[str]:
-        """Signatories, ascending: sorted when they are read, because most contracts are used up before."""
+        """Signatories, ascending."""
         return sorted(set(self._signatories))
 
-    @cached_property
+    @property
     def observers(self) -> Sequence[str]:
         """Observers, ascending."""
         return sorted(set(self._observers))
