@@ -142,7 +142,7 @@ class Contracts:
 
     def _changes(self, draft: DraftTransaction) -> Iterator[tuple[int, bool, Contract]]:
         """Iterate over position in pre-order, whether it is a create, and contract, of the nodes that change the state."""
-        for position, (is_create, contract) in enumerate(changes(branches_of(draft), self._constants)):
+        for position, (is_create, contract) in enumerate(changes(draft, branches_of(draft))):
             if contract and contract.concerns(self._parties):
                 yield position, is_create, contract
 

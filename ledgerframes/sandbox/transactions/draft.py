@@ -28,24 +28,31 @@ class Branch(NamedTuple):
     """Nodes of a tree that are written later."""
 
     tree: str  # in the notation of declarations
-    names: Names
+    names: Names  # beside those of the transaction
 
 
 class MadeContract(Contract):
-    """A contract that a transaction makes, with the sources of its payload."""
+    """A contract that a transaction makes, with the sources of its payload beside the names of the transaction."""
 
     def __init__(
         self,
         identity: str | tuple[object, ...],
         template_name: str,
         template: Template,  # in the version in use
+        draft: DraftTransaction,
         names: Names,
-        created_at: int,
     ) -> None:
-        spec, self.template_name, self.names = TEMPLATES[template_name], template_name, names
-        signatories, observers = [names[name] for name in spec.signatories], [names[name] for name in spec.observers]
-        owner, units, round_number = names.get(spec.owner, ""), names.get("units", 0), names["round"]
-        super().__init__(identity, template, signatories, observers, owner, units, created_at, round_number)
+        spec, shared, self.template_name, self.names = TEMPLATES[template_name], draft.names, template_name, names
+        super().__init__(
+            identity,
+            template,
+            [names[name] if name in names else shared[name] for name in spec.signatories],
+            [names[name] if name in names else shared[name] for name in spec.observers],
+            names[spec.owner] if spec.owner in names else shared.get(spec.owner, ""),
+            names["units"] if "units" in names else shared.get("units", 0),
+            draft.effective_at,
+            names["round"] if "round" in names else shared["round"],
+        )
 
     @property
     def signatories(self) -> Sequence[str]:
@@ -180,7 +187,6 @@ class DraftTransaction:
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
         """Make a contract, known by a key or an id or not, which the tree must create."""
-        names = {**self.names, **names}
         if template in NOTED:
             names["note"] = self.draws.pick(TEXTS)
         identity: str | tuple[object, ...] = identifier
@@ -190,7 +196,7 @@ class DraftTransaction:
             self.state.contract_count += 1
             identity = self.constants.seed, self.state.number, self.state.contract_count
         in_use = self.version(self.constants.templates[template])
-        return MadeContract(identity, template, in_use, names, self.effective_at)
+        return MadeContract(identity, template, in_use, self, names)
 
     def offer(self, template: str, **names: Any) -> Contract:
         """Make a contract that later transactions may consume."""
@@ -200,7 +206,7 @@ class DraftTransaction:
 
     def nodes(self, tree: str, **names: Any) -> list[Branch]:
         """Return the root nodes of a tree, with more names than those of the transaction."""
-        return [Branch(tree, {**self.names, **names} if names else self.names)]
+        return [Branch(tree, names)]
 
 
 def resolve_parties(names: Sequence[str], values: Names) -> list[str]:

@@ -290,6 +290,7 @@ def begin_reassignment(draft: DraftTransaction) -> str:
     """
     if draft.is_visible and draft.state.reassignment:
         draft.names.update(draft.state.reassignment, is_second=True)
+        draft.names["units"] = draft.names["contract"].units
         return str(draft.names["contract"].owner)
     parties, draws = draft.parties, draft.draws
     token = draft.any_visible("token")
@@ -300,7 +301,7 @@ def begin_reassignment(draft: DraftTransaction) -> str:
         token.created_at = draft.effective_at - draws.between(1, 40) * HOUR
     token.is_spent = True
     unassign_id = "00" + digest(draft.constants.seed, "unassign", token.identifier, size=20)
-    draft.names.update(contract=token, source=source, target=target, unassign_id=unassign_id, is_second=False)
+    draft.names.update(contract=token, units=token.units, source=source, target=target, unassign_id=unassign_id, is_second=False)
     draft.names.update(is_assignment=draws.chance(ASSIGNED_FIRST), counter=draws.between(1, 4))
     return token.owner
 

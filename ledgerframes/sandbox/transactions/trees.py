@@ -17,17 +17,17 @@ class TreeWriter:
     """Writer of the nodes of one transaction, in the encoding of some constants."""
 
     def __init__(self, draft: DraftTransaction, constants: WorldConstants) -> None:
-        self._version, self._constants = draft.version, constants
+        self._version, self._shared, self._constants = draft.version, draft.names, constants
 
     def nodes(self, branches: Iterable[Branch]) -> list[Node]:
         """Return the nodes of branches."""
-        return [node for tree, names in branches for node in self._steps(self._constants.tree(tree), names)]
+        return [node for tree, names in branches for node in self._steps(self._constants.tree(tree), {**self._shared, **names})]
 
     def create(self, contract: Contract) -> Node:
         """Return the node that creates a contract of a transaction."""
         if not isinstance(contract, MadeContract):
             raise TypeError(f"No transaction makes {contract.identifier}.")
-        return create(contract, Raw(self._constants.payload(contract.template_name)(contract.names)))
+        return create(contract, Raw(self._constants.payload(contract.template_name)({**self._shared, **contract.names})))
 
     def _steps(self, steps: Iterable[Step], names: Names) -> list[Node]:
         nodes: list[Node] = []
@@ -52,16 +52,18 @@ class TreeWriter:
         return node
 
 
-def changes(branches: Iterable[Branch], constants: WorldConstants) -> list[tuple[bool, Contract | None]]:
+def changes(draft: DraftTransaction, branches: Iterable[Branch]) -> list[tuple[bool, Contract | None]]:
     """Return one entry for each node of branches in pre-order, written or not.
 
     It is whether the node creates a contract, and the contract that it creates or archives, if any.
     """
+    constants = draft.constants
     found: list[tuple[bool, Contract | None]] = []
-    for tree, names in branches:
+    for tree, own in branches:
+        names = {**draft.names, **own}
         for step in constants.steps(tree):
             if step.mark == "*":
-                found += changes(names[step.name], constants)
+                found += changes(draft, names[step.name])
             elif step.mark:
                 found += [(step.mark == "+", contract) for contract in _listed(names[step.name])]
             else:
