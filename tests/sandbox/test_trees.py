@@ -210,5 +210,7 @@ def test_no_tree_is_left_to_the_garbage_collector(box: Sandbox) -> None:
         arrange("1220", [exercise(contract, "Do", {}, {}, ["alice"], [create(contract, {})])], 0)
         project(box.world, box.participant, box.ledger.parties, event, 1)
         assert gc.collect() == 0
+        assert box.world.drafts(20)
+        assert gc.collect() == 0
     finally:
         gc.enable()
