@@ -1,7 +1,7 @@
-"""Builder of one slice of the world, from planned events to transactions, and from these to event items in JSON.
+"""Builder of one slice of the world, its transactions and their events in JSON.
 
 The transactions decide everything: who takes part, which contracts begin and end, the verdict and its cost. They are
-built without JSON, which is written in one encoding if it is asked for.
+built without JSON, which is only written, in one encoding, when somebody reads it.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _update(draft: DraftTransaction, constants: WorldConstants) -> dict[str, Any
 
 
 def _half(draft: DraftTransaction, half: dict[str, Any], created: Node, is_for_ledger: bool) -> dict[str, Any]:
-    """Return the event of one half of a reassignment, with the contract if it arrives or for the ledger."""
+    """Return the event of one half of a reassignment."""
     contract = half["contract"]
     created["created_at"] = trimmed(contract.created_at)
     # The two halves have most members in common, in different orders.

@@ -55,7 +55,7 @@ def activity_records(
 def activity_weights(
     confirmers: Mapping[int, Iterable[str]], traffic_summary: Mapping[str, Any], featured: Mapping[str, str]
 ) -> dict[str, int]:
-    """Return the weight of each featured party that confirms views of an accepted request, parties ascending.
+    """Return the weight of each featured confirmer of an accepted request, parties ascending.
 
     It spreads the whole cost over the featured confirmers, with one division per party.
     """

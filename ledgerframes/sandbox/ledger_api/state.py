@@ -43,7 +43,7 @@ class State(LedgerEndpoints):
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
         events, matches = self._active(request.event_format, offset)
-        with pause_gc():  # beside all contracts, which the collector would look at again and again
+        with pause_gc():  # the collector would look at all contracts again and again
             rows, token = page(matches, size, binding, start, offset)
             contracts = [_active_contract(events, *row) for row in rows]
         return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}

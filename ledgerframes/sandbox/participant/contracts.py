@@ -107,7 +107,7 @@ class Contracts:
         return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
 
     def _apply(self, state: dict[str, ActiveContract], number: int, through: int) -> None:
-        """Apply the transactions of a slice up to an offset; what they create is written if it is left at the end."""
+        """Apply the transactions of a slice up to an offset, and write what they leave."""
         created: dict[str, Creation] = {}
         for draft in self._drafts(number):
             if offset_of(number, draft.index) > through:
@@ -141,7 +141,10 @@ class Contracts:
                 yield draft
 
     def _changes(self, draft: DraftTransaction) -> Iterator[tuple[int, bool, Contract]]:
-        """Iterate over position in pre-order, whether it is a create, and contract, of the nodes that change the state."""
+        """Iterate over the nodes that change the state.
+
+        Each is its position in pre-order, whether it is a create, and its contract.
+        """
         for position, (is_create, contract) in enumerate(changes(draft, branches_of(draft))):
             if contract and contract.concerns(self._parties):
                 yield position, is_create, contract

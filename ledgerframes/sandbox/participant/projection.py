@@ -37,7 +37,10 @@ def slice_of(offset: int) -> int:
 
 
 def number_of(position: int, update_id: str) -> int:
-    """Return the number of a node by its position in pre-order, which skips a rolled-back node after the first."""
+    """Return the number of a node by its position in pre-order.
+
+    A rolled-back node after the first is skipped.
+    """
     return position + (position > 0 and has_gap(update_id))
 
 

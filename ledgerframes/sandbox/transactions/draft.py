@@ -1,6 +1,6 @@
-"""A transaction before it reaches the network: who takes part, and which contracts it uses and makes.
+"""A transaction before it reaches the network.
 
-A draft does not depend on an encoding. `trees` writes its nodes.
+A draft knows who takes part, and which contracts are used and made. It does not depend on an encoding. `trees` writes its nodes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ class Branch(NamedTuple):
     """Nodes of a tree that are written later."""
 
     tree: str  # in the notation of declarations
-    names: Names  # beside those of the transaction
+    names: Names  # added to those of the transaction
 
 
 class MadeContract(Contract):
-    """A contract that a transaction makes, with the sources of its payload beside the names of the transaction."""
+    """A contract that a transaction makes.
+
+    The sources of its payload are the names of the transaction and its own names.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,10 @@ class SliceState:
         self._round_ends = 0
 
     def round_at(self, time: int) -> RoundState | None:
-        """Return the lowest open round at a record time, or None; times must not fall."""
+        """Return the lowest open round at a record time, or None.
+
+        Calls must have ascending times.
+        """
         if time >= self._round_ends:
             rounds = self.constants.rounds
             self._round = rounds.state_at(time)
@@ -110,7 +116,7 @@ class RequestView:
 
 @dataclass(slots=True)
 class Request:
-    """What the mediator decides about a request: who confirms, and when."""
+    """A request with its confirmers and the time of its verdict."""
 
     views: list[RequestView]
     roots: list[int]

@@ -29,7 +29,7 @@ def assign_roles(draft: DraftTransaction) -> None:
 
 
 def decide_content(draft: DraftTransaction) -> None:
-    """Take the contracts that a draft uses, and make those that it creates, unless that can wait."""
+    """Take and make the contracts of a draft, unless that can wait."""
     if not draft.kind.is_internal:
         _decide(draft)
 

@@ -1,4 +1,4 @@
-"""Nodes of transactions, written in one encoding, and the contracts that they create and archive."""
+"""Nodes of transactions in one encoding, and the contracts that they create and archive."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class TreeWriter:
         nodes: list[Node] = []
         for step in steps:
             if step.mark == "+":
-                nodes += map(self.create, _listed(names[step.name]))
+                nodes += map(self.create, _as_list(names[step.name]))
             elif step.mark == "-":
-                nodes += [archive(contract, Raw(self._constants.unit)) for contract in _listed(names[step.name])]
+                nodes += [archive(contract, Raw(self._constants.unit)) for contract in _as_list(names[step.name])]
             elif step.mark == "*":
                 nodes += self.nodes(names[step.name])
             else:
@@ -58,17 +58,17 @@ def changes(draft: DraftTransaction, branches: Iterable[Branch]) -> list[tuple[b
     It is whether the node creates a contract, and the contract that it creates or archives, if any.
     """
     constants = draft.constants
-    found: list[tuple[bool, Contract | None]] = []
+    nodes: list[tuple[bool, Contract | None]] = []
     for tree, own in branches:
         names = {**draft.names, **own}
         for step in constants.steps(tree):
             if step.mark == "*":
-                found += changes(draft, names[step.name])
+                nodes += changes(draft, names[step.name])
             elif step.mark:
-                found += [(step.mark == "+", contract) for contract in _listed(names[step.name])]
+                nodes += [(step.mark == "+", contract) for contract in _as_list(names[step.name])]
             else:
-                found.append((False, _contract_of(step, names, constants) if step.is_consuming else None))
-    return found
+                nodes.append((False, _contract_of(step, names, constants) if step.is_consuming else None))
+    return nodes
 
 
 def _contract_of(step: Step, names: Names, constants: WorldConstants) -> Contract:
@@ -78,5 +78,5 @@ def _contract_of(step: Step, names: Names, constants: WorldConstants) -> Contrac
     return contract
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
