@@ -30,6 +30,7 @@ from ledgerframes.datasets.state.build import (
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, VettedPackages
 from ledgerframes.errors import BadRequestError, DecodeError, InvalidPageTokenError, UnsupportedOperationError
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
@@ -67,7 +68,7 @@ def _load_state(
         return plan_frame(table.name, [extent])
     ledger, items = ParticipantLists(net, on_bad_item), []
     subject = f"{table.name.replace('_', ' ')} ({net.name})"
-    with Progress(subject, None, "items", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
+    with pause_gc(), Progress(subject, None, "items", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
         for item in fetch(ledger):
             items.append(item)
             bar.advance(1)

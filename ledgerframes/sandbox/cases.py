@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .randomness import Draws, number
 from .timeline import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent, Timeline
-from .times import DAY, HOUR, MINUTE, SECOND, six_digits
+from .times import DAY, HOUR, MINUTE, SECOND
 
 PLANTED_REQUEST = "planted request"  # the kind of transaction of all cases
 SECOND_VERDICT, NEIGHBORS, UNSPECIFIED = "second verdict", "one microsecond apart", "unspecified verdict"
@@ -135,19 +135,3 @@ def first_of(event: PlannedEvent) -> PlannedEvent:
 def draws_of(seed: int, event: PlannedEvent, purpose: str) -> Draws:
     """Return the draws of a planted request, which a second verdict shares."""
     return Draws(number(seed, "case", event.case, event.occurrence, first_of(event).member, purpose))
-
-
-def alter(event: PlannedEvent, verdict: dict[str, Any], traffic: dict[str, Any], draws: Draws) -> None:
-    """Change verdict and traffic of a planted request as its case has them."""
-    kind = CASES[event.case].kind if event.case is not None else ""
-    if kind == UNSPECIFIED:
-        verdict["verdict_result"] = "VERDICT_RESULT_UNSPECIFIED"
-    elif kind == EARLY_VERDICT:
-        verdict["finalization_time"] = six_digits(event.time - BEFORE_RECORD_TIME)
-    elif kind == HEAD_OF_LINE and event.member:
-        verdict["finalization_time"] = six_digits(event.time + draws.between(SHORTEST_WAIT, LONGEST_WAIT))
-    elif kind == OTHER_TOTAL:
-        traffic["total_traffic_cost"] += ADDED_TO_TOTAL
-    elif kind == NEGATIVE_COST:
-        traffic["envelope_traffic_summaries"][-1]["traffic_cost"] -= traffic["total_traffic_cost"] + BELOW_ZERO
-        traffic["total_traffic_cost"] = -BELOW_ZERO

@@ -6,7 +6,7 @@ See docs/facts.md#activity-weights and docs/facts.md#rewards-of-a-round.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
@@ -41,22 +41,28 @@ def activity_records(
     """
     if verdict is None or traffic_summary is None or round_number is None:
         return None
-    total = traffic_summary["total_traffic_cost"]
-    if verdict["verdict_result"] != "VERDICT_RESULT_ACCEPTED" or total > MAXIMUM_COST:
+    if verdict["verdict_result"] != "VERDICT_RESULT_ACCEPTED" or verdict["submitting_participant_uid"] in sv_participants:
         return None
-    if verdict["submitting_participant_uid"] in sv_participants:
-        return None
-    burns = _burns(verdict["transaction_views"]["views"], traffic_summary, featured)
-    if not burns:
-        return None
-    records = [{"party": party, "weight": burns[party] * _scaled(featured[party]) // SCALE} for party in sorted(burns)]
-    return {"round_number": round_number, "records": records}
+    confirmers = {
+        view["view_id"]: [party for quorum in view["confirming_parties"] for party in quorum["parties"]]
+        for view in verdict["transaction_views"]["views"]
+    }
+    weights = activity_weights(confirmers, traffic_summary, featured)
+    records = [{"party": party, "weight": weight} for party, weight in weights.items()]
+    return {"round_number": round_number, "records": records} if records else None
 
 
-def _burns(views: list[dict[str, Any]], traffic_summary: Mapping[str, Any], featured: Mapping[str, str]) -> dict[str, int]:
-    """Spread the whole cost over the featured confirmers, with one division per party."""
+def activity_weights(
+    confirmers: Mapping[int, Iterable[str]], traffic_summary: Mapping[str, Any], featured: Mapping[str, str]
+) -> dict[str, int]:
+    """Return the weight of each featured confirmer of an accepted request, parties ascending.
+
+    It spreads the whole cost over the featured confirmers, with one division per party.
+    """
     total = traffic_summary["total_traffic_cost"]
-    featured_of = {view["view_id"]: _featured_confirmers(view, featured) for view in views}
+    if total > MAXIMUM_COST:
+        return {}
+    featured_of = {view_id: [party for party in parties if party in featured] for view_id, parties in confirmers.items()}
     shares: dict[str, int] = {}
     confirmed = 0
     for envelope in traffic_summary["envelope_traffic_summaries"]:
@@ -70,11 +76,9 @@ def _burns(views: list[dict[str, Any]], traffic_summary: Mapping[str, Any], feat
         share = cost * total // len(parties)
         for party in parties:
             shares[party] = shares.get(party, 0) + share
-    return {party: share // confirmed for party, share in shares.items()} if confirmed else {}
-
-
-def _featured_confirmers(view: Mapping[str, Any], featured: Mapping[str, str]) -> list[str]:
-    return [party for quorum in view["confirming_parties"] for party in quorum["parties"] if party in featured]
+    if not confirmed:
+        return {}
+    return {party: shares[party] // confirmed * _scaled(featured[party]) // SCALE for party in sorted(shares)}
 
 
 @lru_cache(maxsize=256)

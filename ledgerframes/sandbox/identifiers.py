@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from functools import lru_cache
 
 from .randomness import digest, number
 
 PREFIX = "1220"  # the multihash mark of SHA-256, with which the network's own ids start
 MASK = (1 << 64) - 1
 INDEX_BITS = 24
+MAX_CACHED_IDS = 10_000
 SHUFFLE = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)  # odd, hence invertible modulo 2**64
 UNSHUFFLE = tuple(pow(factor, -1, 1 << 64) for factor in SHUFFLE)
 
@@ -55,6 +57,7 @@ class UpdateIds:
         return (position[0] << INDEX_BITS) + position[1] + 1
 
 
+@lru_cache(MAX_CACHED_IDS, typed=True)  # a contract that is known by a key is made wherever it is named
 def contract_id(*parts: object) -> str:
     """Return a contract id with version, discriminator and a salted suffix."""
     raw = digest(*parts, size=64)

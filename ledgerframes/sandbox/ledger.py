@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+from .identifiers import contract_id
 from .randomness import Draws
 from .times import trimmed
 
@@ -26,23 +26,44 @@ class Template(NamedTuple):
         return self.identifier.partition(":")[0]
 
 
-@dataclass(slots=True, eq=False)
 class Contract:
-    """A contract of the world.
+    """A contract of the world."""
 
-    Its parties are ascending, its amount is in units of 10**-10.
-    """
+    def __init__(
+        self,
+        identity: str | tuple[object, ...],  # its id, or what the id is a hash of
+        template: Template,
+        signatories: Sequence[str],  # ascending, as the observers
+        observers: Sequence[str] = (),
+        owner: str = "",  # who may use it
+        units: int = 0,  # of 10**-10
+        created_at: int = 0,  # effective time, microseconds since 1970; 0 if unknown
+        round_number: int = 0,  # of a coupon
+    ) -> None:
+        self._identity, self.template, self._signatories, self._observers = identity, template, signatories, observers
+        self.owner, self.units, self.created_at, self.round_number = owner, units, created_at, round_number
+        self.is_spent = False  # whether a transaction has consumed it or is about to
 
-    identifier: str
-    template: Template
-    arguments: Any  # JSON; None if only the id and the parties matter
-    signatories: Sequence[str]
-    observers: Sequence[str] = ()
-    owner: str = ""  # who may use it
-    units: int = 0
-    created_at: int = 0  # effective time, microseconds since 1970; 0 if unknown
-    is_spent: bool = False  # whether a transaction has consumed it or is about to
-    round_number: int = 0  # of a coupon
+    @property
+    def identifier(self) -> str:
+        """Id of the contract, made when it is first read."""
+        if not isinstance(self._identity, str):
+            self._identity = contract_id(*self._identity)
+        return self._identity
+
+    @property
+    def signatories(self) -> Sequence[str]:
+        """Signatories, ascending."""
+        return self._signatories
+
+    @property
+    def observers(self) -> Sequence[str]:
+        """Observers, ascending."""
+        return self._observers
+
+    def concerns(self, parties: frozenset[str]) -> bool:
+        """Return whether one of some parties is a signatory or an observer."""
+        return not (parties.isdisjoint(self._signatories) and parties.isdisjoint(self._observers))
 
 
 class Pool:
@@ -95,7 +116,7 @@ def _spend(contracts: Iterable[Contract]) -> list[Contract]:
     return spent
 
 
-def create(contract: Contract) -> Node:
+def create(contract: Contract, arguments: Any) -> Node:
     """Return the node that creates a contract, without the id and time that `arrange` sets."""
     return {
         "event_type": "created_event",
@@ -103,7 +124,7 @@ def create(contract: Contract) -> Node:
         "contract_id": contract.identifier,
         "template_id": contract.template.identifier,
         "package_name": contract.template.package_name,
-        "create_arguments": contract.arguments,
+        "create_arguments": arguments,
         "created_at": "",
         "signatories": contract.signatories,
         "observers": contract.observers,

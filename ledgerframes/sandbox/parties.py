@@ -78,6 +78,7 @@ class WorldParties:
         self.by_participant: dict[str, list[Party]] = {}
         for party in everyone:
             self.by_participant.setdefault(party.participant, []).append(party)
+        self._neighbors: dict[str, list[Party]] = {}  # by party
         self.largest = max(self.by_participant, key=lambda name: len(self.by_participant[name]))
         self.users_of_largest = [user for user in self.users if user.participant == self.largest]
         self.slow_confirmer = next(entry for entry in self.providers if entry.name == SLOW_PROVIDER)
@@ -88,6 +89,13 @@ class WorldParties:
         self._usual = lookup_table(self.users, ranks)
         self._troubled = lookup_table(self.users, troubled)
         self._provider_table = lookup_table(self.providers, [120 // (rank + 1) for rank in range(len(PROVIDERS))])
+
+    def neighbors(self, party: Party) -> list[Party]:
+        """Return the other parties of a party's participant."""
+        if party.identifier not in self._neighbors:
+            hosted = self.by_participant[party.participant]
+            self._neighbors[party.identifier] = [other for other in hosted if other != party]
+        return self._neighbors[party.identifier]
 
     def user(self, draws: Draws, troubled: bool = False) -> Party:
         """Draw a user, large ones more often, and those of careless validators if `troubled`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .formulas import MARKERS, TRAFFIC_BASED, RoundTerms
@@ -25,6 +25,7 @@ FEATURED_STEP = 2  # which of the first transactions grants the first rights
 DEFAULT_WEIGHT = "1"
 ISSUED_PER_EVENT = 7000  # coins per year for each event of a day, so that worlds of all sizes are alike
 TRAFFIC_PRICES = ("60.0", "60.0", "50.0")  # USD per MB, of each release
+MAX_CACHED_ROUNDS = 2000
 INCOMPLETE_ROUNDS = 2  # the newest rounds, for which no records are served yet
 
 
@@ -52,6 +53,8 @@ class Rounds:
         every = schedule.settle_every
         self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
         self._state_of = cache(self._state)
+        self.price = lru_cache(MAX_CACHED_ROUNDS)(self._price)  # a dozen transactions need that of the same round
+        self.terms = lru_cache(MAX_CACHED_ROUNDS)(self._terms)
         self._first_incomplete = self.first_incomplete(schedule.timeline.now)
 
     def right_id(self, right: Right) -> str:
@@ -74,7 +77,7 @@ class Rounds:
         position = round_number - FIRST_ROUND
         return self.start if position < OPEN_AT_ONCE else self.schedule.ticks.time(position - OPEN_AT_ONCE)
 
-    def price(self, round_number: int) -> str:
+    def _price(self, round_number: int) -> str:
         """Return the coin price of a round in USD, as the short decimal of the wire."""
         if round_number - FIRST_ROUND in self._own_prices:
             return ROUND_PRICE
@@ -83,7 +86,7 @@ class Rounds:
         millionths = before + (after - before) * step // PRICE_STEPS
         return f"0.{millionths:06d}".rstrip("0")
 
-    def terms(self, round_number: int) -> RoundTerms:
+    def _terms(self, round_number: int) -> RoundTerms:
         """Return what a round says about rewards."""
         release = bisect_right(self._starts, round_number - FIRST_ROUND) - 1
         return self.terms_of_release(release, Decimal(self.price(round_number)))

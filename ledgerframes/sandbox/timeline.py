@@ -147,5 +147,7 @@ class RecurringEvent(NamedTuple):
 
     def within(self, begin: int, end: int) -> Iterator[PlannedEvent]:
         """Iterate over the occurrences with begin <= time < end, all accepted."""
-        for occurrence in range(self.count_before(begin), self.count_before(end)):
-            yield PlannedEvent(self.time(occurrence), self.kind, self.member, occurrence)
+        earliest = max(0, (begin - self.first - self.jitter) // self.period)
+        for occurrence in range(earliest, (end - self.first - 1) // self.period + 1):
+            if begin <= (time := self.time(occurrence)) < end:
+                yield PlannedEvent(time, self.kind, self.member, occurrence)

@@ -40,8 +40,8 @@ class Traffic:
     def consumed(self, participant: str, until: int) -> int:
         """Return the bytes that a participant's requests before a time used of what was bought.
 
-        The base rate refills steadily up to its burst amount, and is used first. The whole history is generated at the
-        first call, unless it was before.
+        The base rate refills steadily up to its burst amount, and is used first. The first call goes through all
+        transactions, none of which is written.
         """
         free, since, consumed = BASE_BYTES, self._world.timeline.start, 0
         for time, cost in takewhile(lambda each: each[0] < until, self._requests_of(participant)):

@@ -4,7 +4,7 @@ A payload gives each value a type and the name of its source, which is the field
 ``{owner: party, amount: {initialAmount: amount units, rate: numeric '0.1'}, expiresAt: time now+7d}``.
 
 =================================  =================================================================
-``party``, ``text``, ``int``, …    Scalar from a name, from a 'literal', or random text (``text ~``)
+``party``, ``text``, ``int``, …    Scalar from a name, or from a 'literal'
 ``{a: T}``, ``map{a: T}``          Record and text map
 ``[T, T]``, ``pairs[K => V]``      List and general map; ``T * source`` repeats T for each item
 ``?T``, ``?source:T``, ``none``    Optional; the second form is missing if the source is None
@@ -145,14 +145,12 @@ class _Compiler:
         form, convert = self._encoding.scalars[kind], self._encoding.converters.get(kind, str)
         if kind == "unit":
             return form, ()
-        source = self._tokens.pop() if self._tokens and re.match(r"['~\w]", self._tokens[-1]) else name
+        source = self._tokens.pop() if self._tokens and re.match(r"['\w]", self._tokens[-1]) else name
         shift = SHIFTED_TIME.fullmatch(source.strip("'")) if kind in ("int", "time") else None
         source, micros = (shift[1] or "'", int(shift[2]) * TIME_UNITS[shift[3]]) if shift else (source, 0)
         if source[0] == "'":
             literal = micros or (int(source[1:-1]) if kind == "amount" else source[1:-1])
             return form % convert(literal).replace("%", "%%"), ()
-        if source == "~":
-            return form, (lambda names: convert(names["draws"].pick(TEXTS)),)
         if micros:
             return form, (lambda names: convert(names[source] + micros),)
         return form, (itemgetter(source) if convert is str else (lambda names: convert(names[source])),)

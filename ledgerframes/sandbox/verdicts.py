@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from .cases import (
+    ADDED_TO_TOTAL,
+    BEFORE_RECORD_TIME,
+    BELOW_ZERO,
+    CASES,
+    EARLY_VERDICT,
+    HEAD_OF_LINE,
+    LONGEST_WAIT,
+    NEGATIVE_COST,
+    OTHER_TOTAL,
+    SHORTEST_WAIT,
+    UNSPECIFIED,
+)  # fmt: skip
 from .parties import Party
 from .randomness import Draws
-from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
+from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent
 from .times import SECOND, six_digits
-from .transactions.declarations import Kind, View
-from .transactions.draft import DraftTransaction, resolve_parties
+from .transactions.declarations import View
+from .transactions.draft import DraftTransaction, Request, RequestView, resolve_parties
+from .values import Names
 
 TIMEOUT_AFTER = 30 * SECOND
 SECOND_QUORUM = 0.12
@@ -22,43 +36,63 @@ ONE_MESSAGE_ONLY = 0.12
 SHARED_ENVELOPE = 0.1  # the last two views have the same recipients and share an envelope
 
 
-def verdict_of(draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
-    """Return the verdict of a request."""
-    views: list[dict[str, Any]] = []
+def request_of(draft: DraftTransaction) -> Request:
+    """Draw who confirms the request of a draft, and when it is decided."""
+    views: list[RequestView] = []
+    kind, parties, outcome = draft.kind, draft.parties, draft.event.outcome
     roots = [view_id for view in kind.views for view_id in _add_views(views, view, draft.names, draft.draws)]
-    parties, outcome, record_time = draft.parties, draft.event.outcome, draft.event.time
-    if outcome != PRIVATE:
-        # The history service sees what the DSO sees: the DSO is an informee of all it shows.
-        views[0]["informees"] = sorted({*views[0]["informees"], parties.dso})
-    confirmers = {party for view in views for quorum in view["confirming_parties"] for party in quorum["parties"]}
+    confirmers = {party for view in views for party in (*view.confirmers, *view.second)}
     submitter = parties.by_identifier[draft.names[kind.submitter]]
-    submitters = _submitters(draft, submitter, views[0])
+    joint = _joint_submitter(draft, submitter, views[0])
     is_slow = draft.draws.chance(SLOW_CONFIRMERS_SHARE if parties.slow_confirmer.identifier in confirmers else SLOW)
+    finalized_at = draft.event.time + _latency(outcome, len(confirmers), is_slow, draft.draws)
+    result = "ACCEPTED" if outcome in (ACCEPTED, PRIVATE) else "REJECTED"
+    return Request(views, roots, submitter, joint, finalized_at, result)
+
+
+def verdict_of(draft: DraftTransaction, request: Request) -> dict[str, Any]:
+    """Return the verdict of a request."""
+    views = [_wire_view(view_id, view) for view_id, view in enumerate(request.views)]
+    if draft.event.outcome != PRIVATE:
+        # The history service sees what the DSO sees: the DSO is an informee of all it shows.
+        views[0]["informees"] = sorted({*views[0]["informees"], draft.parties.dso})
     return {
         "update_id": draft.update_id,
         "migration_id": draft.migration_id,
-        "domain_id": parties.synchronizer,
-        "record_time": six_digits(record_time),
-        "finalization_time": six_digits(record_time + _latency(outcome, len(confirmers), is_slow, draft.draws)),
-        "submitting_parties": submitters,
-        "submitting_participant_uid": submitter.participant,
-        "verdict_result": f"VERDICT_RESULT_{'ACCEPTED' if outcome in (ACCEPTED, PRIVATE) else 'REJECTED'}",
+        "domain_id": draft.parties.synchronizer,
+        "record_time": six_digits(draft.event.time),
+        "finalization_time": six_digits(request.finalized_at),
+        "submitting_parties": [party for party in (request.submitter.identifier, request.joint) if party],
+        "submitting_participant_uid": request.submitter.participant,
+        "verdict_result": f"VERDICT_RESULT_{request.result}",
         "mediator_group": 0,
-        "transaction_views": {"views": views, "root_views": roots},
+        "transaction_views": {"views": views, "root_views": request.roots},
     }
 
 
-def _submitters(draft: DraftTransaction, submitter: Party, root_view: dict[str, Any]) -> list[str]:
-    """Return the submitting parties, of which some requests have two at one participant."""
-    others = [party for party in draft.parties.by_participant[submitter.participant] if party != submitter]
+def _wire_view(view_id: int, request_view: RequestView) -> dict[str, Any]:
+    quorums = [{"parties": sorted(set(request_view.confirmers)), "threshold": request_view.threshold}]
+    if request_view.second:
+        quorums.append({"parties": request_view.second, "threshold": len(request_view.second)})
+    return {
+        "view_id": view_id,
+        "informees": sorted({*request_view.confirmers, *request_view.informees}),
+        "confirming_parties": quorums,
+        "sub_views": request_view.children,
+        "view_hash": "",
+    }
+
+
+def _joint_submitter(draft: DraftTransaction, submitter: Party, root_view: RequestView) -> str:
+    """Return a second submitting party at the same participant, which some requests have."""
+    others = draft.parties.neighbors(submitter)
     if draft.event.outcome == PRIVATE or not others or not draft.draws.chance(JOINT_SUBMISSION):
-        return [submitter.identifier]
+        return ""
     joint = draft.draws.pick(others).identifier
-    root_view["informees"] = sorted({*root_view["informees"], joint})
-    quorum = root_view["confirming_parties"][0]
-    if joint not in quorum["parties"]:
-        quorum.update(parties=sorted([*quorum["parties"], joint]), threshold=quorum["threshold"] + 1)
-    return [submitter.identifier, joint]
+    if joint not in root_view.confirmers:
+        root_view.confirmers.append(joint)
+        root_view.threshold += 1
+    return joint
 
 
 def _latency(outcome: str, confirmers: int, is_slow: bool, draws: Draws) -> int:
@@ -71,31 +105,30 @@ def _latency(outcome: str, confirmers: int, is_slow: bool, draws: Draws) -> int:
     return min(SLOWEST, draws.around(median, spread))
 
 
-def _add_views(views: list[dict[str, Any]], view: View, names: dict[str, Any], draws: Draws) -> list[int]:
+def _add_views(views: list[RequestView], view: View, names: Names, draws: Draws) -> list[int]:
     """Add a declared view in pre-order with dense ids, and return its ids."""
-    if view.each:
-        name, source = view.each
-        single = view._replace(each=[])
-        return [_add_views(views, single, {**names, name: party}, draws)[0] for party in names[source]]
+    if not view.each:
+        return [_add_view(views, view, names, draws)]
+    (name, source), inner, view_ids = view.each, {**names}, []
+    for inner[name] in names[source]:
+        view_ids.append(_add_view(views, view, inner, draws))
+    return view_ids
+
+
+def _add_view(views: list[RequestView], view: View, names: Names, draws: Draws) -> int:
     view_id = len(views)
     confirmers = resolve_parties(view.confirmers, names)
-    parties = sorted(set(confirmers))
-    threshold = len(parties) - (len(parties) > 1 and draws.chance(BELOW_ALL))
-    quorums = [{"parties": parties, "threshold": threshold}]
-    second = resolve_parties(view.quorum, names)
-    if second or draws.chance(SECOND_QUORUM):
-        second = second or confirmers[:1]
-        quorums.append({"parties": second, "threshold": len(second)})
-    wire_view: dict[str, Any] = {
-        "view_id": view_id,
-        "informees": sorted({*confirmers, *resolve_parties(view.informees, names)}),
-        "confirming_parties": quorums,
-        "sub_views": [],
-        "view_hash": "",
-    }
-    views.append(wire_view)
-    wire_view["sub_views"] = [child_id for child in view.children for child_id in _add_views(views, child, names, draws)]
-    return [view_id]
+    informees = resolve_parties(view.informees, names) if view.informees else []
+    count = len(set(confirmers))
+    threshold = count - (count > 1 and draws.chance(BELOW_ALL))
+    second = resolve_parties(view.quorum, names) if view.quorum else []
+    if not second and draws.chance(SECOND_QUORUM):
+        second = confirmers[:1]
+    children: list[int] = []
+    views.append(RequestView(confirmers, informees, threshold, second, children))
+    for child in view.children:
+        children += _add_views(views, child, names, draws)
+    return view_id
 
 
 def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:
@@ -116,3 +149,19 @@ def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:
     costs = [cost * draft.cost_percent // 100 for cost in costs]
     envelopes = [{"traffic_cost": cost, "view_ids": group} for cost, group in zip(costs, groups, strict=True)]
     return {"total_traffic_cost": sum(costs), "envelope_traffic_summaries": envelopes}
+
+
+def alter(event: PlannedEvent, request: Request, traffic: dict[str, Any], draws: Draws) -> None:
+    """Change decision and traffic of a planted request as its case has them."""
+    kind = CASES[event.case].kind if event.case is not None else ""
+    if kind == UNSPECIFIED:
+        request.result = "UNSPECIFIED"
+    elif kind == EARLY_VERDICT:
+        request.finalized_at = event.time - BEFORE_RECORD_TIME
+    elif kind == HEAD_OF_LINE and event.member:
+        request.finalized_at = event.time + draws.between(SHORTEST_WAIT, LONGEST_WAIT)
+    elif kind == OTHER_TOTAL:
+        traffic["total_traffic_cost"] += ADDED_TO_TOTAL
+    elif kind == NEGATIVE_COST:
+        traffic["envelope_traffic_summaries"][-1]["traffic_cost"] -= traffic["total_traffic_cost"] + BELOW_ZERO
+        traffic["total_traffic_cost"] = -BELOW_ZERO

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 from ledgerframes.gc_pause import pause_gc
 
-from .builder import Event, build
+from .builder import Event, build, write
 from .cases import CASES, Case, Planted, first_of
 from .formulas import RoundTotals
 from .parties import WorldParties
@@ -23,7 +23,7 @@ from .script import SCRIPT, PlantedCase
 from .timeline import PlannedEvent
 from .times import micros, to_datetime
 from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
-from .transactions.draft import SliceState
+from .transactions.draft import DraftTransaction, SliceState
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
@@ -95,12 +95,20 @@ class World:
             return self._slice(number, encoding)
 
     def _build(self, number: int, encoding: str) -> list[Event]:
-        state = SliceState(self._constants[encoding], number, partial(self._totals_of, number))
         with pause_gc():  # transactions leave no cycles
-            events = build(state)
-        self._keep_totals(number, state.totals)  # the same in every encoding
+            events = [write(draft, self._constants[encoding]) for draft in self._drafts(number)]
         self.generated += 1
         return events
+
+    def drafts(self, number: int) -> list[DraftTransaction]:
+        """Return the transactions of one slice, not written in any encoding yet."""
+        with self._lock:
+            return [*self._drafts(number)]
+
+    def _drafts(self, number: int) -> Iterator[DraftTransaction]:
+        state = SliceState(self.constants(), number, partial(self._totals_of, number))
+        yield from build(state)
+        self._keep_totals(number, state.totals)
 
     def _totals_of(self, building: int, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
@@ -123,7 +131,8 @@ class World:
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:
             state = SliceState(self._constants[MAIN_ENCODING], number)
-            build(state)
+            for _ in build(state):  # each adds to the totals
+                pass
             self._keep_totals(number, state.totals)
         return self._totals[number]
 

@@ -13,7 +13,7 @@ from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER
 from ledgerframes.sandbox.participant.rendering import EventRenderer
 
-from .conftest import ANYBODY, DAYS, DELTA, EVENTS, events_of, ledger_of, update_format
+from .conftest import ANYBODY, DAYS, DELTA, EVENTS, events_of, ledger_of, read_pages, update_format, updates_of
 from .test_served_pages import refusal
 
 ACS = "/v2/state/active-contracts-page"
@@ -65,6 +65,29 @@ def test_active_contracts_are_what_the_updates_leave(ledger: httpx.Client, box: 
     results = {created_of(entry)["contractId"]: next(iter(entry["contractEntry"])) for entry in entries}
     assert len(results) == len(entries)
     assert results == replayed(deltas, offset)
+
+
+@pytest.mark.parametrize(("seed", "validator"), [(7064, None), (7116, 0), (7171, 9)])
+def test_the_state_of_any_participant_is_what_its_updates_leave(seed: int, validator: int | None) -> None:
+    """The state is found without the updates, so the two are compared for an SV, a small and the largest participant."""
+    box = Sandbox(seed, 1_200, 1)
+    if validator is not None:
+        box = Sandbox(seed, 1_200, 1, participant=box.world.parties.validators[validator].participant)
+    client = ledger_of(box)
+    deltas = updates_of(read_pages(client, 2000, updateFormat=update_format(DELTA)))
+    for share in (1.0, 0.7, 0.4):
+        offset = int(box.ledger.end() * share)
+        entries = active(client, activeAtOffset=offset)
+        assert {created_of(entry)["contractId"]: next(iter(entry["contractEntry"])) for entry in entries} == replayed(
+            deltas, offset
+        )
+
+
+@pytest.mark.usefixtures("own_worlds")
+def test_active_contracts_are_found_without_writing_the_history() -> None:
+    box = Sandbox(1, 1_200, 1)
+    assert len(active(ledger_of(box))) > 100
+    assert box.world.generated == 0
 
 
 def test_active_contracts_look_like_their_creates(ledger: httpx.Client, deltas: Any) -> None:

@@ -84,6 +84,13 @@ def test_totals_grow_with_the_clock_and_a_purchase_takes_a_minute(box: Sandbox) 
     assert status_of(client, moving.at(moving.start), validator.participant)["actual"]["total_consumed"] == 0
 
 
+@pytest.mark.usefixtures("own_worlds")
+def test_balances_are_found_without_writing_the_history() -> None:
+    box = Sandbox(1, 1_200, 1)
+    status_of(client_of(box), box, box.participant)
+    assert box.world.generated == 0
+
+
 @pytest.mark.parametrize("member", ["PAR", "nobody", "PAR::nobody", "XYZ::a::1220ab", "PAR::a b::1220ab", "PAR::a::zz"])
 def test_a_member_id_that_is_none(client: httpx.Client, box: Sandbox, member: str) -> None:
     answer = client.get(f"/v0/domains/{box.world.parties.synchronizer}/members/{member}/traffic-status")

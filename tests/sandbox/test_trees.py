@@ -191,10 +191,10 @@ def test_the_assignment_sometimes_comes_first() -> None:
 
 @given(st.recursive(st.just([]), lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=60))
 def test_any_tree_is_arranged_in_preorder(shape: list[Any]) -> None:
-    contract = Contract("00ab", Template("p:M:T", "p"), {}, ["a"])
+    contract = Contract("00ab", Template("p:M:T", "p"), ["a"])
 
     def node(children: list[Any]) -> dict[str, Any]:
-        return exercise(contract, "C", {}, {}, ["a"], [node(child) for child in children]) if children else create(contract)
+        return exercise(contract, "C", {}, {}, ["a"], [node(child) for child in children]) if children else create(contract, {})
 
     roots, nodes = arrange("1220", [node(shape), node([])], 0)
     assert preorder({"root_event_ids": roots, "events_by_id": nodes}) == [f"1220:{n}" for n in range(len(nodes))]
@@ -203,12 +203,14 @@ def test_any_tree_is_arranged_in_preorder(shape: list[Any]) -> None:
 
 def test_no_tree_is_left_to_the_garbage_collector(box: Sandbox) -> None:
     event = next(event for event in box.world.events(encoding="ledger_json") if event.update.startswith(b'{"update_id"'))
-    contract = Contract("00", Template("p:M:E", "p"), {}, ["alice"])
+    contract = Contract("00", Template("p:M:E", "p"), ["alice"])
     gc.collect()
     gc.disable()
     try:
-        arrange("1220", [exercise(contract, "Do", {}, {}, ["alice"], [create(contract)])], 0)
+        arrange("1220", [exercise(contract, "Do", {}, {}, ["alice"], [create(contract, {})])], 0)
         project(box.world, box.participant, box.ledger.parties, event, 1)
+        assert gc.collect() == 0
+        assert box.world.drafts(20)
         assert gc.collect() == 0
     finally:
         gc.enable()

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import flask
 
+from ledgerframes.gc_pause import pause_gc
+
 from ..endpoints import endpoint
 from ..participant.contracts import ACTIVE, ASSIGNED, UNASSIGNED, ActiveContract
 from ..participant.filters import EventFormat, Filters, Match
@@ -41,8 +43,9 @@ class State(LedgerEndpoints):
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
         events, matches = self._active(request.event_format, offset)
-        rows, token = page(matches, size, binding, start, offset)
-        contracts = [_active_contract(events, *row) for row in rows]
+        with pause_gc():  # the collector would look at all contracts again and again
+            rows, token = page(matches, size, binding, start, offset)
+            contracts = [_active_contract(events, *row) for row in rows]
         return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
 
     def _active(self, request: ActiveFormat, offset: int) -> tuple[EventRenderer, Iterator[tuple[ActiveContract, Match]]]:

@@ -36,6 +36,19 @@ def slice_of(offset: int) -> int:
     return max(0, offset - FIRST) // STRIDE
 
 
+def number_of(position: int, update_id: str) -> int:
+    """Return the number of a node by its position in pre-order.
+
+    A rolled-back node after the first is skipped.
+    """
+    return position + (position > 0 and has_gap(update_id))
+
+
+def has_gap(update_id: str) -> bool:
+    """Return whether a transaction has a rolled-back node."""
+    return number("rolled back", update_id) % ROLLED_BACK_EVERY == 0
+
+
 @dataclass(slots=True)
 class Node:
     """A node that the participant sees, with the parties among its own."""
@@ -114,10 +127,10 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
         price = f"{cents // 100}.{cents % 100:02d}00000000"
         terms = {"buyer": customer, "seller": operator, "venue": operator, "price": price}
         identifier = contract_id("private", event.update_id, position)
-        trades.append(Contract(identifier, constants.templates["trade"], terms, [operator, customer]))
+        trades.append(create(Contract(identifier, constants.templates["trade"], [operator, customer]), terms))
     venue = constants.lasting("venue", operator)
-    result = [trade.identifier for trade in trades]
-    root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], [create(trade) for trade in trades])
+    result = [trade["contract_id"] for trade in trades]
+    root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], trades)
     root_ids, nodes = arrange(event.update_id, [root], effective_at, stakeholders=True)
     return {
         "update_id": event.update_id,
@@ -134,12 +147,12 @@ def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
     visited: list[tuple[Node, Node | None]] = []  # with the parent
     stack: list[tuple[str, Node | None]] = [(root, None) for root in reversed(body["root_event_ids"])]
     numbers = count()
-    has_gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
+    is_rolled_back = has_gap(body["update_id"])
     while stack:
         event_id, parent = stack.pop()
         event = body["events_by_id"][event_id]
         own = last = next(numbers)
-        if has_gap and own == 0:
+        if is_rolled_back and own == 0:
             last = next(numbers)
         created = "created_at" in event
         signatories, observers = (event["signatories"], event["observers"]) if created else event["stakeholders"]

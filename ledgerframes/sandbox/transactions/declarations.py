@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from ..values import Encoding, Slot, compile_payload
 from ..vocabulary import Vocabulary
 
 UPGRADED_PACKAGE = "meadow-batch"
+MAX_CACHED_ROUNDS = 50
 RISE_PERCENT = 18  # what a request costs more with the newer version
 TREE_TOKEN = re.compile(r"[^\s\[\]]+|[\[\]]")
 
@@ -79,6 +80,7 @@ class Kind(NamedTuple):
     workflow_id: str
     carries: str  # template of the contract that it leaves for the next slice
     stands_for: str  # function that returns the kind that it stands for, if not itself
+    is_internal: bool  # to the DSO, with content that nothing else depends on
 
 
 def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
@@ -132,6 +134,7 @@ def _kind(options: list[str], lines: list[str]) -> Kind:
         "".join(values["workflow"]),
         "".join(values["carries"]),
         "".join(values["as"]),
+        "internal" in values,
     )
 
 
@@ -174,6 +177,7 @@ TEMPLATES = {
 FRAGMENTS = {name: " ".join(lines) for name, _, lines in _SECTIONS["fragments"]}
 CHOICES = {name: _choice(*rest) for name, *rest in _SECTIONS["choices"]}
 KINDS = {name: _kind(*rest) for name, *rest in _SECTIONS["kinds"]}
+NOTED = {name for name, spec in TEMPLATES.items() if "text note" in spec.payload}  # templates with a text drawn for them
 WEIGHTS = {name: kind.weight for name, kind in KINDS.items() if kind.weight}
 
 
@@ -207,6 +211,12 @@ class Step(NamedTuple):
     interface: Template | None = None
 
 
+def _in_preorder(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _in_preorder(step.children)
+
+
 class WorldConstants:
     """State that all slices of a world share, in one vocabulary and encoding."""
 
@@ -221,7 +231,9 @@ class WorldConstants:
         # In a tree ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and ``-x`` archives the contract or
         # contracts named x, ``*x`` inserts the nodes named x.
         self.tree = cache(self._compile_tree)
+        self.steps = cache(lambda notation: [*_in_preorder(self.tree(notation))])
         self.lasting = cache(self._lasting)
+        self.issuing_rounds = lru_cache(MAX_CACHED_ROUNDS)(self._issuing_rounds)
         # Sources of payloads that never change.
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.identifier}
         self.names["synchronizer"] = parties.synchronizer
@@ -239,7 +251,11 @@ class WorldConstants:
         """
         spec = TEMPLATES[template]
         parties = sorted({str(self.names.get(name) or key[0]) for name in spec.signatories})
-        return Contract(contract_id(self.seed, "lasting", spec.key_word, *key), self.templates[template], None, parties)
+        return Contract(contract_id(self.seed, "lasting", spec.key_word, *key), self.templates[template], parties)
+
+    def _issuing_rounds(self, numbers: range) -> list[dict[str, Any]]:
+        """Return the sources of payloads that list issuing rounds."""
+        return [{"number": number, "issuing_round": self.lasting("issuing_round", number)} for number in numbers]
 
     def _payload(self, notation: str) -> Slot:
         translate = self.vocabulary.translate

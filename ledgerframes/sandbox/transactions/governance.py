@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ledger import Contract, Node
+from ..ledger import Contract
 from ..parties import SVS, VALIDATORS
 from ..randomness import number
 from ..rounds import FIRST_ROUND
 from ..schedule import CONFIG_CHANGE, OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from ..script import MEMBER, MESSAGES, SCRIPT, SV
-from .draft import DraftTransaction
+from .draft import Branch, DraftTransaction
 from .payments import mint, transfer
 from .rewards import SV_WEIGHTS, coupon, round_contract
 
@@ -68,7 +68,7 @@ def _recurring_contract(draft: DraftTransaction, template: str, member: int, occ
 # Mining rounds
 
 
-def round_tick(draft: DraftTransaction) -> list[Node]:
+def round_tick(draft: DraftTransaction) -> list[Branch]:
     """Archive the lowest open round, whose rewards are to be calculated, and make a new one."""
     tick, constants = draft.event.occurrence, draft.constants
     lowest = FIRST_ROUND + tick
@@ -88,7 +88,7 @@ def round_tick(draft: DraftTransaction) -> list[Node]:
 # Confirmations and featured apps
 
 
-def confirmation(draft: DraftTransaction) -> list[Node]:
+def confirmation(draft: DraftTransaction) -> list[Branch]:
     """Convert waiting markers to coupons, expire a stale confirmation, or confirm an action."""
     draws, pools = draft.draws, draft.pools
     markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
@@ -102,7 +102,7 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.offer("confirmation"))
 
 
-def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
+def grant_rights(draft: DraftTransaction, since: str) -> list[Branch]:
     """Make the providers featured that are so since "start" or "later"."""
     nodes = []
     for provider in draft.parties.providers:
@@ -138,7 +138,7 @@ def coin_rules(draft: DraftTransaction, version: int) -> Contract:
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
 
 
-def _make_rules(draft: DraftTransaction) -> list[Node]:
+def _make_rules(draft: DraftTransaction) -> list[Branch]:
     rounds = [round_contract(draft, "open_round", FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
     rules = {"dso_rules": dso_rules(draft, 0), "coin_rules": coin_rules(draft, 0)}
     price = draft.constants.rounds.price(FIRST_ROUND)
@@ -146,7 +146,7 @@ def _make_rules(draft: DraftTransaction) -> list[Node]:
     return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
 
 
-def _make_apps(draft: DraftTransaction) -> list[Node]:
+def _make_apps(draft: DraftTransaction) -> list[Branch]:
     apps = [
         draft.make(template, (app.identifier,), operator=app.identifier, name=app.name)
         for app in draft.parties.providers
@@ -155,11 +155,11 @@ def _make_apps(draft: DraftTransaction) -> list[Node]:
     return draft.nodes("+apps", apps=[*apps, draft.make("registry", identifier=draft.names["registry"].identifier)])
 
 
-def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Node]:
+def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Branch]:
     return draft.nodes("+first", first=[_recurring_contract(draft, template, member, -1) for member in members])
 
 
-GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
+GENESIS: tuple[Callable[[DraftTransaction], list[Branch]], ...] = (
     _make_rules,
     lambda draft: draft.nodes("+rules", rules=draft.make("name_rules", identifier=draft.names["name_rules"].identifier)),
     lambda draft: grant_rights(draft, "start"),
@@ -172,7 +172,7 @@ GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
 )
 
 
-def genesis(draft: DraftTransaction) -> list[Node]:
+def genesis(draft: DraftTransaction) -> list[Branch]:
     """Take one step of the start."""
     return GENESIS[draft.event.occurrence](draft)
 
@@ -180,7 +180,7 @@ def genesis(draft: DraftTransaction) -> list[Node]:
 # Changes of state
 
 
-def change_state(draft: DraftTransaction) -> list[Node]:
+def change_state(draft: DraftTransaction) -> list[Branch]:
     """Change the state of the network by a step of the script, or its configuration."""
     if draft.event.member == CONFIG_CHANGE:
         old, new = (coin_rules(draft, draft.event.occurrence + ahead) for ahead in (0, 1))
@@ -245,7 +245,7 @@ def scripted_sender(draft: DraftTransaction) -> str:
     return sender
 
 
-def scripted_transfer(draft: DraftTransaction) -> list[Node]:
+def scripted_transfer(draft: DraftTransaction) -> list[Branch]:
     """Transfer a coin."""
     sender, receiver = draft.names["sender"], draft.names["receiver"]
     coin = mint(draft, sender, draft.draw_units(20))

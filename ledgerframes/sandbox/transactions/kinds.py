@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, case_of
-from ..ledger import Node
 from ..randomness import number
 from ..values import TEXTS
 from . import governance, payments, purchases, rewards
-from .declarations import KINDS, RISE_PERCENT, Calls, Kind
-from .draft import DraftTransaction
+from .declarations import KINDS, RISE_PERCENT, Calls
+from .draft import Branch, DraftTransaction
 from .purchases import ENTRY_NAMES
 
 UPGRADED_KIND = "app batch"
@@ -19,22 +18,32 @@ LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.95, 15, 42, 280
 LARGE_USERS = 40
 
 
-def assign_roles(draft: DraftTransaction) -> Kind:
-    """Draw the names of a draft, and return its kind."""
-    kind = KINDS[draft.event.kind]
-    if kind.stands_for:
-        kind = KINDS[FUNCTIONS[kind.stands_for](draft)]
-    draft.bytes_per_view = kind.bytes_per_view
+def assign_roles(draft: DraftTransaction) -> None:
+    """Draw the names of a draft, and decide its kind if that is open."""
+    if draft.kind.stands_for:
+        draft.kind = KINDS[FUNCTIONS[draft.kind.stands_for](draft)]
+    draft.bytes_per_view = draft.kind.bytes_per_view
     if draft.event.kind == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates["batch"], draft.event.time):
         draft.cost_percent += RISE_PERCENT
-    _call(draft, kind.roles)
-    return kind
+    _call(draft, draft.kind.roles)
 
 
-def build_tree(draft: DraftTransaction, kind: Kind) -> list[Node]:
-    """Return the root nodes of a draft, whose contracts are consumed."""
-    _call(draft, kind.content)
-    return draft.roots + draft.nodes(kind.tree)
+def decide_content(draft: DraftTransaction) -> None:
+    """Take and make the contracts of a draft, unless that can wait."""
+    if not draft.kind.is_internal:
+        _decide(draft)
+
+
+def branches_of(draft: DraftTransaction) -> list[Branch]:
+    """Return the root nodes of a draft, whose content is decided at the latest now."""
+    if not draft.branches:
+        _decide(draft)
+    return draft.branches
+
+
+def _decide(draft: DraftTransaction) -> None:
+    _call(draft, draft.kind.content)
+    draft.branches = draft.roots + draft.nodes(draft.kind.tree)
 
 
 def _call(draft: DraftTransaction, calls: Calls) -> None:

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..identifiers import contract_id
-from ..ledger import Contract, Node, create
+from ..ledger import Contract
 from ..randomness import digest, number
-from ..times import HOUR, trimmed
+from ..times import HOUR
 from ..values import UNITS_PER_COIN
 from .declarations import TEMPLATES, WorldConstants
-from .draft import DraftTransaction
+from .draft import Branch, DraftTransaction
 
 COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
 MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
 ASSIGNED_FIRST = 0.25
-LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
 
 
 def total_of(contracts: list[Contract]) -> int:
@@ -59,7 +58,7 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
     """Return a contract that an event of the slice before has left."""
     names = {**constants.names, **carried_names(constants, template, slice_number, index)}
     parties = TEMPLATES[template].parties(names)
-    return Contract(names["identifier"], constants.templates[template], None, *parties, names["units"])
+    return Contract(names["identifier"], constants.templates[template], *parties, names["units"])
 
 
 # Coins
@@ -113,10 +112,7 @@ def transfer_names(
         "change": change,
         "change_units": max(0, change_units),
         "price": constants.rounds.price(draft.round_number),
-        "issuing_rounds": [
-            {"number": number, "issuing_round": constants.lasting("issuing_round", number)}
-            for number in constants.rounds.issuing_at(draft.event.time)
-        ],
+        "issuing_rounds": constants.issuing_rounds(constants.rounds.issuing_at(draft.event.time)),
     }
 
 
@@ -128,7 +124,7 @@ def transfer(
     outputs: list[Contract],
     coupons: Mapping[str, list[Contract]] | None = None,
     is_offered: bool = True,
-) -> list[Node]:
+) -> list[Branch]:
     """Return the node of a coin transfer, whose coins later transactions may get."""
     names = transfer_names(draft, sender, inputs, outputs, coupons or {})
     for coin in names["coins"] if is_offered else ():
@@ -138,7 +134,7 @@ def transfer(
     return draft.nodes("$CoinRules_Transfer[-used +coins]", sender=sender, provider=provider, actors=actors, **names)
 
 
-def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
+def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Branch]:
     """Pay a price in coins, or less if the first coin is smaller."""
     names = draft.names
     inputs = names["inputs"] = take_coins(draft, names[payer])
@@ -147,7 +143,7 @@ def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price
     return transfer(draft, names[payer], names[provider], inputs, [paid])
 
 
-def pay_some(draft: DraftTransaction) -> list[Node]:
+def pay_some(draft: DraftTransaction) -> list[Branch]:
     """Pay some coins to one receiver, or to two."""
     names, draws = draft.names, draft.draws
     inputs = take_coins(draft, names["sender"], draws.between(1, 4))
@@ -172,7 +168,7 @@ def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[C
     return [token]
 
 
-def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str = "3") -> list[Node]:
+def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str = "3") -> list[Branch]:
     """Return the node that moves tokens to a receiver, with change if any."""
     names = {"sender": draft.names[sender], "receiver": draft.names[receiver]}
     tokens = take_tokens(draft, sender, limit)
@@ -199,7 +195,7 @@ def promise(draft: DraftTransaction, owner: str) -> Contract:
     return allocation
 
 
-def pay_promise(draft: DraftTransaction) -> list[Node]:
+def pay_promise(draft: DraftTransaction) -> list[Branch]:
     """Pay an allocation."""
     names = draft.names
     inputs = take_coins(draft, names["buyer"])
@@ -210,7 +206,7 @@ def pay_promise(draft: DraftTransaction) -> list[Node]:
 # Apps
 
 
-def mark_activity(draft: DraftTransaction, provider: str, count: str = "") -> list[Node]:
+def mark_activity(draft: DraftTransaction, provider: str, count: str = "") -> list[Branch]:
     """Return the node by which a featured provider marks its activity."""
     party, marker_count = draft.names[provider], draft.names[count] if count else 1
     weight = "1.0" if marker_count == 1 else "0.25"
@@ -219,12 +215,12 @@ def mark_activity(draft: DraftTransaction, provider: str, count: str = "") -> li
     return draft.nodes(tree, provider=party, markers=markers, shares=[{"owner": party}] * marker_count)
 
 
-def mark_featured(draft: DraftTransaction, provider: str) -> list[Node]:
+def mark_featured(draft: DraftTransaction, provider: str) -> list[Branch]:
     """Mark one activity of a provider if it is featured."""
     return mark_activity(draft, provider) if draft.names[provider] in draft.featured else []
 
 
-def app_batch(draft: DraftTransaction) -> list[Node]:
+def app_batch(draft: DraftTransaction) -> list[Branch]:
     """Process a ticket in each step, which leaves a stamped one."""
     customers, nodes = draft.names["customers"], []
     steps = draft.names["steps"] = draft.draws.between(MIN_BATCH, MAX_BATCH)
@@ -272,7 +268,7 @@ def accept_offer(draft: DraftTransaction) -> Contract:
     return accepted
 
 
-def complete_offer(draft: DraftTransaction) -> list[Node]:
+def complete_offer(draft: DraftTransaction) -> list[Branch]:
     """Pay an accepted offer."""
     names, sender, accepted = draft.names, draft.names["sender"], draft.names["accepted"]
     accepted.is_spent = True
@@ -294,6 +290,7 @@ def begin_reassignment(draft: DraftTransaction) -> str:
     """
     if draft.is_visible and draft.state.reassignment:
         draft.names.update(draft.state.reassignment, is_second=True)
+        draft.names["units"] = draft.names["contract"].units
         return str(draft.names["contract"].owner)
     parties, draws = draft.parties, draft.draws
     token = draft.any_visible("token")
@@ -304,22 +301,14 @@ def begin_reassignment(draft: DraftTransaction) -> str:
         token.created_at = draft.effective_at - draws.between(1, 40) * HOUR
     token.is_spent = True
     unassign_id = "00" + digest(draft.constants.seed, "unassign", token.identifier, size=20)
-    draft.names.update(contract=token, source=source, target=target, unassign_id=unassign_id, is_second=False)
+    draft.names.update(contract=token, units=token.units, source=source, target=target, unassign_id=unassign_id, is_second=False)
     draft.names.update(is_assignment=draws.chance(ASSIGNED_FIRST), counter=draws.between(1, 4))
     return token.owner
 
 
 def reassignment(draft: DraftTransaction) -> dict[str, Any]:
-    """Return one half of a reassignment, of which the assignment may come first."""
-    names, contract, is_assignment = draft.names, draft.names["contract"], draft.names["is_assignment"]
-    shared = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter")}
-    draft.state.reassignment = None if names["is_second"] else {**shared, "is_assignment": not is_assignment}
-    created = {**create(contract), "created_at": trimmed(contract.created_at)}
-    # The two halves have most members in common, in different orders.
-    unassign_id, counter = {"unassign_id": names["unassign_id"]}, {"reassignment_counter": names["counter"]}
-    target, migration = {"target_synchronizer": names["target"]}, {"migration_id": draft.migration_id}
-    half = {"submitter": contract.owner, "source_synchronizer": names["source"]}
-    if is_assignment:
-        created["event_id"] = f"{draft.update_id}:0"
-        return {**half, **target, **migration, **unassign_id, "created_event": created, **counter}
-    return {**half, **migration, **target, **unassign_id, **counter, "contract_id": contract.identifier, LEDGER_ONLY: created}
+    """Return what one half of a reassignment says, of which the assignment may come first."""
+    names = draft.names
+    half = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter", "is_assignment")}
+    draft.state.reassignment = None if names["is_second"] else {**half, "is_assignment": not half["is_assignment"]}
+    return half

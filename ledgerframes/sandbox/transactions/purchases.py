@@ -6,12 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from ..formulas import EXACT, MEGABYTE, units
-from ..ledger import Contract, Node
+from ..ledger import Contract
 from ..parties import VALIDATORS
 from ..randomness import number
 from ..schedule import Schedule
 from ..values import UNITS_PER_COIN
-from .draft import DraftTransaction
+from .draft import Branch, DraftTransaction
 from .payments import mint, mint_missing, take_coins, total_of, transfer, transfer_names
 
 ENTRY_NAMES = (
@@ -74,7 +74,7 @@ def _traffic(draft: DraftTransaction, occurrence: int, **names: Any) -> Contract
     return draft.make("member_traffic", (draft.event.member, occurrence), **names)
 
 
-def buy_traffic(draft: DraftTransaction) -> list[Node]:
+def buy_traffic(draft: DraftTransaction) -> list[Branch]:
     """Buy traffic for the validator or another, or merge what was bought."""
     occurrence, buyer, dso = draft.event.occurrence, draft.names["buyer"], draft.constants.dso
     how = _how(draft.event.member, occurrence)
@@ -96,7 +96,7 @@ def buy_traffic(draft: DraftTransaction) -> list[Node]:
     return draft.nodes(tree, traffic=_traffic(draft, occurrence, **bought), **names)
 
 
-def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
+def _merge(draft: DraftTransaction, occurrence: int) -> list[Branch]:
     """Merge the validator's own purchases since the last merge."""
     rounds, since = draft.constants.rounds, max(0, occurrence - len(PURCHASES) + 1)
     earlier = [number_ for number_ in range(since, occurrence) if _how(draft.event.member, number_) != FOR_OTHER]
@@ -114,7 +114,7 @@ def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
 # Names
 
 
-def buy_name(draft: DraftTransaction) -> list[Node]:
+def buy_name(draft: DraftTransaction) -> list[Branch]:
     """Request a name and pay for it."""
     return _pay_for_name(draft, draft.make("name_entry", expires=draft.effective_at + TERM))
 
@@ -128,7 +128,7 @@ def _term(draft: DraftTransaction, occurrence: int) -> Contract:
     return draft.make("name_entry", (draft.names["user"], member, occurrence), **names)
 
 
-def name_term(draft: DraftTransaction) -> list[Node]:
+def name_term(draft: DraftTransaction) -> list[Branch]:
     """Buy, renew or expire a recurring name."""
     occurrence, turn = draft.event.occurrence, draft.event.occurrence % TURNS
     sv = draft.parties.svs[0].identifier
@@ -144,7 +144,7 @@ def name_term(draft: DraftTransaction) -> list[Node]:
     return draft.nodes(tree, old=_term(draft, occurrence - 1), entry=entry, **_pay_fee(draft, sv))
 
 
-def _pay_for_name(draft: DraftTransaction, entry: Contract) -> list[Node]:
+def _pay_for_name(draft: DraftTransaction, entry: Contract) -> list[Branch]:
     request = draft.make("subscription_request")
     context = draft.make("name_context", request=request)
     fee = _pay_fee(draft, draft.names["sv"])
@@ -164,7 +164,7 @@ def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
 # Dust: what is too small to keep expires, locked or not
 
 
-def dust(draft: DraftTransaction) -> list[Node]:
+def dust(draft: DraftTransaction) -> list[Branch]:
     """Leave a tiny coin in every second occurrence, and expire it in the next."""
     member, occurrence, owner = draft.event.member, draft.event.occurrence, draft.names["owner"]
     is_locked, key = member == LOCKED_OWNER, (owner, member, occurrence // 2)

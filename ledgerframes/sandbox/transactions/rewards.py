@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from ..formulas import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
-from ..ledger import Contract, Node
+from ..ledger import Contract
 from ..randomness import digest, number
 from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
-from .draft import DraftTransaction
+from .draft import Branch, DraftTransaction
 from .payments import mint_missing, total_of, transfer
 
 MAX_CACHED_ROUNDS = 2000
@@ -52,7 +52,7 @@ def _round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
     }
 
 
-def settle_rounds(draft: DraftTransaction) -> list[Node]:
+def settle_rounds(draft: DraftTransaction) -> list[Branch]:
     """Begin to issue what some rounds issue, and close older ones."""
     rounds, occurrence = draft.constants.rounds, draft.event.occurrence
     nodes = [node for number_ in rounds.settled_by(occurrence) for node in _start_issuing(draft, number_)]
@@ -64,12 +64,12 @@ def settle_rounds(draft: DraftTransaction) -> list[Node]:
     return nodes or confirm_action(draft)
 
 
-def confirm_action(draft: DraftTransaction, **names: str) -> list[Node]:
+def confirm_action(draft: DraftTransaction, **names: str) -> list[Branch]:
     """Confirm an action, when there is nothing else to do."""
     return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation", **names), **names)
 
 
-def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
+def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Branch]:
     """Begin to issue what a round issues."""
     totals_of = draft.state.totals_of
     totals = totals_of(round_number, draft.state.totals) if totals_of else draft.state.totals
@@ -108,9 +108,9 @@ def _coupon_v2(
     return coupon
 
 
-def _close(draft: DraftTransaction, closing: range) -> list[Node]:
+def _close(draft: DraftTransaction, closing: range) -> list[Branch]:
     """Close issuing rounds, and expire the coupons of theirs that nobody collected."""
-    nodes: list[Node] = []
+    nodes: list[Branch] = []
     for round_number in closing:
         names = {name: round_contract(draft, f"{name}_round", round_number) for name in ("issuing", "closed")}
         nodes += draft.nodes("DsoRules_MiningRound_Close[-old +new]", old=names["issuing"], new=names["closed"])
@@ -142,7 +142,7 @@ def coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract
     return [draft.offer("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)]
 
 
-def collect(draft: DraftTransaction, owner: str) -> list[Node]:
+def collect(draft: DraftTransaction, owner: str) -> list[Branch]:
     """Merge coins and coupons of an owner into the coin that is left for the next slice."""
     names, party = draft.names, draft.names[owner]
     issuing = draft.constants.rounds.issuing_at(draft.event.time)
@@ -156,7 +156,7 @@ def collect(draft: DraftTransaction, owner: str) -> list[Node]:
     return transfer(draft, party, party, coins, [merged], coupons, is_offered=False)
 
 
-def split_rewards(draft: DraftTransaction) -> list[Node]:
+def split_rewards(draft: DraftTransaction) -> list[Branch]:
     """Assign the beneficiaries of a provider's coupons, if it has some."""
     provider = draft.names["provider"]
     coupons = draft.pools["reward_coupon_v2"].take(provider, MAX_SPLIT)
@@ -189,13 +189,16 @@ def sv_weight(rounds: Rounds, round_number: int) -> int:
     return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(rounds, round_number))
 
 
-def _sv_rewards(rounds: Rounds, round_number: int) -> Iterable[tuple[int, int]]:
+@lru_cache(MAX_CACHED_ROUNDS)
+def _sv_rewards(rounds: Rounds, round_number: int) -> Sequence[tuple[int, int]]:
     """Return (SV, occurrence) of the coupons of a round."""
     begin, end = rounds.window(round_number)
-    for member, event in enumerate(rounds.schedule.sv_rewards):
-        for occurrence in range(event.count_before(begin), event.count_before(end + 1)):
-            if rounds.lowest_open(event.time(occurrence)) == round_number:
-                yield member, occurrence
+    return [
+        (member, occurrence)
+        for member, event in enumerate(rounds.schedule.sv_rewards)
+        for occurrence in range(event.count_before(begin), event.count_before(end + 1))
+        if rounds.lowest_open(event.time(occurrence)) == round_number
+    ]
 
 
 def _sv_shares(draft: DraftTransaction, member: int) -> list[tuple[str, int]]:
@@ -218,14 +221,14 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
     return coupons
 
 
-def receive_sv_reward(draft: DraftTransaction) -> list[Node]:
+def receive_sv_reward(draft: DraftTransaction) -> list[Branch]:
     """Give an SV its coupons of the current round."""
     coupons = _sv_coupons(draft, draft.event.member, draft.event.occurrence)
     shares = [{"beneficiary": party, "weight": weight} for party, weight in _sv_shares(draft, draft.event.member)]
     return draft.nodes("DsoRules_ReceiveSvRewardCoupon[+coupons]", coupons=coupons, shares=shares)
 
 
-def collect_sv_reward(draft: DraftTransaction) -> list[Node]:
+def collect_sv_reward(draft: DraftTransaction) -> list[Branch]:
     """Mint the coin of an SV's own coupon."""
     sv = draft.names["sv"]
     coupon = _sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
