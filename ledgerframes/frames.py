@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
+from ledgerframes.engine import DEFAULT_SETTINGS, EngineSettings
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
@@ -80,8 +81,9 @@ class Frames:
         population: Population = "chosen",
         committed_ids: CommittedIds | None = None,
         is_chosen: bool = False,
+        engine: EngineSettings = DEFAULT_SETTINGS,
     ) -> None:
-        self._source = source
+        self._source, self._engine = source, engine
         self._tables = tuple(tables)
         self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
         self._population, self._committed_ids = population, committed_ids
@@ -174,6 +176,11 @@ class Frames:
     def file_digests(self) -> dict[str, str]:
         """The SHA-256 of each file of the rows, by its path. Tables in memory have none."""
         return self._source.file_digests()
+
+    @property
+    def engine(self) -> EngineSettings:
+        """Limits of a query over these frames."""
+        return self._engine
 
     def _dropped_rows(self) -> pa.Table:
         return self._filter.dropped_rows(self._source, self._tables)

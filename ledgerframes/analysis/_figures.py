@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,10 @@ import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._docstrings import completed
+from ledgerframes.analysis._measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis._requests import population_of
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -51,6 +54,10 @@ class ResultColumn:
         Label of the quantity on an axis.
     choices : tuple of str
         All values of a category, in order. Empty if they depend on the rows.
+    measure : Measure, optional
+        What the engine computes of the rows of a group.
+    ratio : Measure, optional
+        What the engine computes of the measures of a group. Without either, the analysis computes the column.
     """
 
     name: str
@@ -59,6 +66,8 @@ class ResultColumn:
     unit: str = ""
     title: str = ""
     choices: tuple[str, ...] = ()
+    measure: Measure | None = None
+    ratio: Measure | None = None
 
     @property
     def pandas_dtype(self) -> str | pd.CategoricalDtype:
@@ -76,10 +85,16 @@ class Grouping:
         Columns that name the group.
     extra : tuple of ResultColumn
         Columns that only this grouping has.
+    rows : Relation
+        The rows that are grouped, with a column per key.
+    measures : mapping of str to Measure
+        Columns of the figure that this grouping measures in another way.
     """
 
     keys: tuple[ResultColumn, ...] = ()
     extra: tuple[ResultColumn, ...] = ()
+    rows: Relation = REQUESTS
+    measures: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def key_names(self) -> list[str]:
@@ -117,6 +132,12 @@ class Figure:
         Figure that describes the parameters and errors that this analysis shares with it.
     distinct : tuple of str, optional
         Columns that name a row, together with its period and group. None if nothing does.
+    joins : tuple of Relation
+        Relations with one row per update id, which are joined with the rows.
+    known : str
+        Condition of the rows that ``coverage`` counts, in SQL.
+    others : mapping of str to Measure
+        Measures that are no columns, but that columns rest on.
     """
 
     name: str
@@ -131,12 +152,17 @@ class Figure:
     has_rounds: bool = False
     like: str = ""
     distinct: tuple[str, ...] | None = None
+    joins: tuple[Relation, ...] = ()
+    known: str = IS_KNOWN
+    others: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
         """Columns that every result has at its end."""
-        coverage = f"Share of the {self.unit} {self.condition}. Missing if there are none."
-        return (ResultColumn("coverage", RATE, coverage, SHARE), *TAIL)
+        description = f"Share of the {self.unit} {self.condition}. Missing if there are none."
+        coverage = ResultColumn("coverage", RATE, description, SHARE, ratio=Ratio("groups.known_rows", "groups.row_count"))
+        of_bytes, *others = TAIL
+        return (coverage, replace(of_bytes, ratio=CoverageOfBytes()) if BYTES.keys() <= self.others.keys() else of_bytes, *others)
 
     def grouping(self, by: str | None) -> Grouping:
         """Return the grouping of a value of ``by=``."""
@@ -279,9 +305,9 @@ def duration(name: str, description: str, title: str = "") -> ResultColumn:
     return ResultColumn(name, DURATION, description, "microseconds", title)
 
 
-def integer(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+def integer(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of integers, some of them missing."""
-    return ResultColumn(name, INTEGER, description, unit, title)
+    return ResultColumn(name, INTEGER, description, unit, title, measure=measure)
 
 
 def rate(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
@@ -294,19 +320,19 @@ def amount(name: str, description: str, unit: str = "", title: str = "") -> Resu
     return ResultColumn(name, AMOUNT, description, unit, title)
 
 
-def count(name: str, description: str, unit: str = "requests") -> ResultColumn:
+def count(name: str, description: str, unit: str = "requests", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of counts, which are never missing."""
-    return ResultColumn(name, COUNT, description, unit, name.replace("_", " ").capitalize())
+    return ResultColumn(name, COUNT, description, unit, name.replace("_", " ").capitalize(), measure=measure)
 
 
-def cost(name: str, description: str, title: str = "Traffic cost") -> ResultColumn:
+def cost(name: str, description: str, title: str = "Traffic cost", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of bytes."""
-    return ResultColumn(name, INTEGER, description, "bytes", title)
+    return ResultColumn(name, INTEGER, description, "bytes", title, measure=measure)
 
 
-def share(description: str, name: str = "share", title: str = "Share") -> ResultColumn:
+def share(description: str, name: str = "share", title: str = "Share", *, ratio: Measure | None = None) -> ResultColumn:
     """Return a column of shares from 0 to 1."""
-    return ResultColumn(name, RATE, description, SHARE, title)
+    return ResultColumn(name, RATE, description, SHARE, title, ratio=ratio)
 
 
 POPULATIONS = ("all", "committed", "committed, accepted", "chosen")

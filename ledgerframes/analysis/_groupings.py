@@ -34,9 +34,18 @@ from ledgerframes.analysis._requests import (
     root_templates,
     take_or_missing,
 )
-from ledgerframes.analysis.eras import breaks_between
+from ledgerframes.analysis.eras import breaks_between, periods_of_eras
 from ledgerframes.analysis.eras import of as era_of
 from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.datasets import table
+from ledgerframes.engine.requests import (
+    REQUESTS_BY_CONFIRMERS,
+    REQUESTS_BY_ERA,
+    REQUESTS_BY_LABEL,
+    REQUESTS_BY_PARTY,
+    REQUESTS_BY_SOURCE,
+    REQUESTS_BY_TEMPLATE,
+)
 from ledgerframes.frames import Frames
 
 TEMPLATE_NAME = declare.text("template_name", "Module and entity of the root node. Missing without a visible tree.")
@@ -44,11 +53,11 @@ CHOICE = declare.text("choice", "Choice that the root node exercises. Missing fo
 PARTICIPANT = Grouping(
     (declare.text("submitting_participant_uid", "Participant that submits and pays. Missing without a verdict."),)
 )
-PARTY = Grouping((declare.text("party", "Submitting party. Missing without a verdict or a party."),))
+PARTY = Grouping((declare.text("party", "Submitting party. Missing without a verdict or a party."),), rows=REQUESTS_BY_PARTY)
 KINDS = ("transaction", "reassignment", "not visible")
 KIND = declare.choice("kind", KINDS, "transaction, reassignment, or not visible (rejected or private).")
 PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing without a visible tree.")
-TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
+TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE), rows=REQUESTS_BY_TEMPLATE)
 RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
 COVERED_HOURS = declare.rate(
     "covered_hours", "Time of this hour that final data cover, on all days. Counts compare per hour of it.", "hours"
@@ -63,15 +72,21 @@ DAY = Grouping((declare.time("day", "Start of the day of the record time, all da
 SIZE = Grouping((declare.label("size", "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
 VIEWS = Grouping((declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),))
 CONFIRMERS = Grouping(
-    (declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),)
+    (declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),),
+    rows=REQUESTS_BY_CONFIRMERS,
 )
-LABEL_GROUP = Grouping((declare.text("label", "Group of the submitter's label, or its name. Missing without a label."),))
-ERA = Grouping((declare.label("era", "Era of the network at the record time."),))
-SOURCE = Grouping((declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),))
+LABEL_GROUP = Grouping(
+    (declare.text("label", "Group of the submitter's label, or its name. Missing without a label."),), rows=REQUESTS_BY_LABEL
+)
+ERA = Grouping((declare.label("era", "Era of the network at the record time."),), rows=REQUESTS_BY_ERA)
+SOURCE = Grouping(
+    (declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),), rows=REQUESTS_BY_SOURCE
+)
 
 PERIOD = ("period_start", "period_end")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
+CATEGORIES = {"kind": KINDS, "size": SIZES}
 VERDICT_COLUMNS = {
     "submitting_participant_uid": "submitting_participant_uid",
     "party": "submitting_parties",
@@ -140,20 +155,39 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
     return cross(periods_of(frames, times, every), groups, every)
 
 
-def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFrame | None) -> list[str | None] | None:
-    """Return the eras that begin within the period of each group, or within the window.
+def category_of(key: str, values: pd.Series, eras: pd.DataFrame | None) -> pd.Series:
+    """Return a key of the engine's result as the category that it is, others as they are."""
+    if key in CATEGORIES:
+        return pd.Series(pd.Categorical(values, CATEGORIES[key], ordered=key == "size"), values.index)
+    if key == "era":
+        return pd.Series(pd.Categorical(values, periods_of_eras(eras)["name"].tolist(), ordered=True), values.index)
+    if key == "source":
+        return pd.Series(pd.Categorical(values), values.index)
+    if key == "verdict_result":
+        declared = table("verdicts")[key].values
+        return pd.Series(pd.Categorical(values, [*declared, *sorted(set(values.dropna()) - set(declared))]), values.index)
+    return values
 
-    An era before the first request breaks nothing.
-    """
+
+def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFrame | None) -> list[str | None] | None:
+    """Return the eras that begin within the period of each group, or within the window."""
     if rows.empty:
         return None
     since, until = from_microseconds(bounds_of(frames, rows["record_time"]))
-    within = breaks_between(max(since, rows["record_time"].min()), until, eras)
+    return breaks_of_groups(max(since, rows["record_time"].min()), until, groups.keys, eras)
+
+
+def breaks_of_groups(
+    first: pd.Timestamp, until: pd.Timestamp, keys: pd.DataFrame, eras: pd.DataFrame | None
+) -> list[str | None] | None:
+    """Return the eras that begin within the period of each group, or between two times.
+
+    An era before the first request breaks nothing.
+    """
+    within = breaks_between(first, until, eras)
     if within.empty:
         return None
-    starts, ends = (
-        groups.keys.get(name, pd.Series(edge, groups.keys.index)) for name, edge in zip(PERIOD, (since, until), strict=True)
-    )
+    starts, ends = (keys.get(name, pd.Series(edge, keys.index)) for name, edge in zip(PERIOD, (first, until), strict=True))
     names = (within["name"][(within["at"] > start) & (within["at"] < end)] for start, end in zip(starts, ends, strict=True))
     return [", ".join(each) or None for each in names]
 
