@@ -17,11 +17,12 @@ import pyarrow.dataset as ds
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.engine import DEFAULT_SETTINGS, EngineSettings
+from ledgerframes.engine import DEFAULT_SETTINGS
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter
+from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
@@ -83,7 +84,7 @@ class Frames:
         is_chosen: bool = False,
         engine: EngineSettings = DEFAULT_SETTINGS,
     ) -> None:
-        self._source, self._engine = source, engine
+        self._source, self.engine = source, engine
         self._tables = tuple(tables)
         self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
         self._population, self._committed_ids = population, committed_ids
@@ -176,11 +177,6 @@ class Frames:
     def file_digests(self) -> dict[str, str]:
         """The SHA-256 of each file of the rows, by its path. Tables in memory have none."""
         return self._source.file_digests()
-
-    @property
-    def engine(self) -> EngineSettings:
-        """Limits of a query over these frames."""
-        return self._engine
 
     def _dropped_rows(self) -> pa.Table:
         return self._filter.dropped_rows(self._source, self._tables)

@@ -17,6 +17,7 @@ from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._docstrings import completed
 from ledgerframes.analysis._measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis._requests import population_of
+from ledgerframes.engine.query import Query
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
@@ -138,6 +139,8 @@ class Figure:
         Condition of the rows that ``coverage`` counts, in SQL.
     others : mapping of str to Measure
         Measures that are no columns, but that columns rest on.
+    queries : callable, optional
+        Function from the arguments of the analysis to its queries, unless they follow from the measures.
     """
 
     name: str
@@ -155,6 +158,7 @@ class Figure:
     joins: tuple[Relation, ...] = ()
     known: str = IS_KNOWN
     others: Mapping[str, Measure] = field(default_factory=dict)
+    queries: Callable[..., Iterable[Query]] | None = None
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
@@ -217,7 +221,7 @@ class Figure:
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring."""
-        FIGURES[self.name] = self
+        FIGURES[self.name] = ANALYSES[analysis] = self
         CALLS[self.name] = _call_text(self.name, analysis)
         if analysis.__doc__:  # Python removes docstrings with -OO
             analysis.__doc__ = completed(self, analysis)
@@ -233,6 +237,7 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {}
+ANALYSES: dict[Callable[..., pd.DataFrame], Figure] = {}
 CALLS: dict[str, str] = {}
 
 

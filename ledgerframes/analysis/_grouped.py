@@ -32,6 +32,7 @@ from ledgerframes.analysis._parameters import parameters_of
 from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requests
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
+from ledgerframes.windows import iso
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,10 @@ class Call:
         return period_edges(*self.bounds, self.every)
 
     @property
+    def _first_period(self) -> str:
+        return iso(extents.from_microseconds(int(self.edges[0])))
+
+    @property
     def period_number(self) -> str:
         """The position of the period of a record time among all periods, in SQL."""
         assert self.every is not None
@@ -151,7 +156,9 @@ class Call:
         """The rows that are grouped, in SQL."""
         joins = "".join(f" LEFT JOIN {each.name} USING (update_id)" for each in self.figure.joins)
         rows = f"{self.grouping.rows.name}{joins}"
-        return rows if self.every is None else f"(SELECT *, {self.period_number} AS period FROM {rows})"
+        if self.every is None:
+            return rows
+        return f"(\n    SELECT *, {self.period_number} AS period\n    FROM {rows}\n)"
 
     @property
     def aggregates(self) -> dict[str, Measure]:
@@ -179,7 +186,7 @@ class Call:
     @property
     def query(self) -> Query:
         """The query of all measures by group, and of all rows together."""
-        ratios = [f"{each.expression(self.options)} AS {name}" for name, each in self.ratios.items()]
+        ratios = self._selected(self.ratios)
         groups, overall = self._groups_relation, Relation("overall", "All rows together.", "FROM groups WHERE is_overall")
         select = f"SELECT\n{_as_list(['groups.*', *ratios])}\nFROM groups, overall"
         return Query(select, (*groups.relations, groups, overall), self.parameters)
@@ -188,7 +195,10 @@ class Call:
     def _groups_relation(self) -> Relation:
         names = self.group_names
         is_overall = f"grouping({names[0]}) = 1" if names else "true"
-        selected = [*names, f"{is_overall} AS is_overall", *self._selected(self.aggregates)]
+        columns = names
+        if self.every is not None:
+            columns = [f"-- Periods of {self.every} from {self._first_period} on, counted from 0.\nperiod", *names[1:]]
+        selected = [*columns, f"{is_overall} AS is_overall", *self._selected(self.aggregates)]
         by_group = f"\nGROUP BY GROUPING SETS (({', '.join(names)}), ())" if names else ""
         select = f"SELECT\n{_as_list(selected)}\nFROM {self.rows}{by_group}"
         relations = (self.grouping.rows, *self.figure.joins)
@@ -203,7 +213,9 @@ class Call:
         )
 
     def _selected(self, measures: Mapping[str, Measure]) -> list[str]:
-        return [f"{each.expression(self.options)} AS {name}" for name, each in measures.items()]
+        """Return measures in SQL, each with the sentence of its column as a comment."""
+        sentences = {column.name: f"-- {column.description}\n" for column in (*self.figure.columns, *self.grouping.extra)}
+        return [f"{sentences.get(name, '')}{each.expression(self.options)} AS {name}" for name, each in measures.items()]
 
 
 def known_count(name: str) -> str:

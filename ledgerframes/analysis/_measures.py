@@ -100,7 +100,7 @@ class PartTotal(Measure):
     def expression(self, options: Options) -> str:
         """Return the aggregate in SQL."""
         has_no_part = f"count(*){_filter(self.where)} = 0 AND count({self.of}) > 0"
-        return f"CASE WHEN {has_no_part} THEN 0 ELSE sum({self.of}){_filter(self.where)} END"
+        return f"CASE\n    WHEN {has_no_part} THEN 0\n    ELSE sum({self.of}){_filter(self.where)}\nEND"
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,10 @@ class CoverageOfBytes(Measure):
         median = "coalesce(groups.median_bytes, overall.median_bytes)::DOUBLE"
         unknown = f"(groups.row_count - groups.known_rows)::DOUBLE * {median}"
         return (
-            f"CASE WHEN groups.row_count = groups.known_rows THEN CASE WHEN groups.row_count > 0 THEN 1::DOUBLE END "
-            f"WHEN {known} + {unknown} > 0 THEN {known} / ({known} + {unknown}) END"
+            "CASE\n"
+            "    WHEN groups.row_count = groups.known_rows THEN CASE WHEN groups.row_count > 0 THEN 1::DOUBLE END\n"
+            f"    WHEN {known} + {unknown} > 0 THEN {known} / ({known} + {unknown})\n"
+            "END"
         )
 
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from ledgerframes.settings import EngineSettings
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Option = str | bool | int | float | list[str]  # as DuckDB takes them
 # A query can read what is registered only: no file, no network, no variable of the caller.
-LOCKED_DOWN_OPTIONS = {
+LOCKED_DOWN_OPTIONS: dict[str, Option] = {
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -24,40 +26,27 @@ LOCKED_DOWN_OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class EngineSettings:
-    """Limits of a query.
-
-    Attributes
-    ----------
-    threads : int, optional
-        Threads of one query (default: one per core).
-    memory_limit : str, optional
-        Memory of one query, such as ``"4GB"``, beyond which it writes to a disk (default: four fifths of the machine's).
-    spill_folder : Path, optional
-        Folder to write to (default: a temporary one).
-    """
-
-    threads: int | None = None
-    memory_limit: str | None = None
-    spill_folder: Path | None = None
-
-    @property
-    def options(self) -> dict[str, str | int]:
-        """The settings that are set, as DuckDB names them."""
-        values = {"threads": self.threads, "memory_limit": self.memory_limit}
-        return {name: value for name, value in values.items() if value is not None}
-
-
+SESSION = (
+    "TimeZone = 'UTC'",
+    "preserve_insertion_order = false",  # no relation has an order
+    "enable_progress_bar = true",  # for `waiting.py`, which shows it
+    "enable_progress_bar_print = false",
+)
 DEFAULT_SETTINGS = EngineSettings()
+
+
+def limits_of(settings: EngineSettings) -> dict[str, Option]:
+    """Return the limits that are set, as DuckDB names them."""
+    values: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @contextmanager
 def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
     """Open a connection in UTC that can read what is registered with it only."""
     with closing(_database(settings).connection.cursor()) as connection:
-        # No relation has an order, so that the engine need not keep one.
-        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET preserve_insertion_order = false")
+        for setting in SESSION:
+            connection.execute(f"SET {setting}")
         yield connection
 
 
@@ -81,7 +70,7 @@ def _database(settings: EngineSettings) -> _Database:
     import duckdb  # late: most commands run no query
 
     folder = TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
-    config: dict[str, str | bool | int | float | list[str]] = {**LOCKED_DOWN_OPTIONS, **settings.options}
+    config = {**LOCKED_DOWN_OPTIONS, **limits_of(settings)}
     database = _Database(duckdb.connect(":memory:", config={**config, "temp_directory": folder.name}), folder)
     atexit.register(database.close)
     return database

@@ -11,10 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ledgerframes.engine.connection import EngineSettings, connected
+from ledgerframes.engine.connection import connected
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
+from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
+from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import damaged_file_error
 
 ARROW_FAILURE = re.compile(r"reading the Arrow source failed: (.*)", re.DOTALL)
@@ -24,9 +26,7 @@ NO_PARAMETERS: Mapping[str, pa.Table] = {}
 class Tables(Protocol):
     """Stored tables that a query reads, such as those of frames."""
 
-    @property
-    def engine(self) -> EngineSettings:
-        """Limits of a query over them."""
+    engine: EngineSettings
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
@@ -85,7 +85,7 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
         for name, rows in query.parameters.items():
             connection.register(name, rows)
         try:
-            return connection.sql(query.text).to_arrow_table()
+            return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
         except duckdb.OutOfMemoryException as error:
             raise _memory_error(tables.engine, error) from error
         except duckdb.Error as error:

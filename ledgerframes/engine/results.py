@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
-from ledgerframes.errors import UsageError
+from ledgerframes.decimals import too_large_error
 
 DTYPES = {
     pa.int32(): pd.Int32Dtype(),
@@ -44,8 +44,6 @@ def to_pandas(rows: pa.Table) -> pd.DataFrame:
     columns = {name: to_library_type(rows.column(name)) for name in rows.column_names}
     for name, values in columns.items():
         if pa.types.is_decimal(values.type) and values.type.scale == 0:
-            raise UsageError(
-                f"A sum of column {name} is above 2^63 - 1. Choose shorter periods, more groups or a shorter window."
-            )
+            raise too_large_error(name)
     frame: pd.DataFrame = pa.table(columns).to_pandas(types_mapper=DTYPES.get)
     return frame

@@ -1,0 +1,99 @@
+"""The SQL of figures, run by DuckDB alone over the files of a store, and compared with the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from duckdb import DuckDBPyConnection
+
+import ledgerframes as lf
+from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+DECLARED = [name for name, figure in sorted(FIGURES.items()) if any(each.measure for each in figure.columns)]
+LABELS = pd.DataFrame({"id": ["o'hara::1220aa"], "name": ["O'Hara; DROP TABLE verdicts --"], "group": ["'quoted'"]})
+
+
+def analysis(name: str) -> Any:
+    return next(function for function, figure in ANALYSES.items() if figure.name == name)
+
+
+def run(text: str) -> list[dict[str, Any]]:
+    """Run the statements of a text without this package, and return the rows of the last."""
+    connection: DuckDBPyConnection = duckdb.connect()
+    *settings, last = connection.extract_statements(text)
+    for each in settings:
+        connection.execute(each)
+    return connection.sql(last.query).to_arrow_table().to_pylist()
+
+
+def required(name: str, frames: Frames) -> dict[str, Any]:
+    return {"labels": LABELS} if name == "label" else {}
+
+
+def plain_rows(rows: Iterable[Mapping[Any, Any]], columns: Sequence[str]) -> list[list[str]]:
+    """Return the values of some columns as texts, which are equal for equal numbers, in a fixed order."""
+    return sorted([plain(row[name]) for name in columns] for row in rows)
+
+
+def plain(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return str(int(value)) if isinstance(value, Decimal | int) else str(value)
+
+
+def assert_same(figure: Figure, by: str | None, expected: pd.DataFrame, computed: list[dict[str, Any]]) -> None:
+    grouping = figure.grouping(by)
+    measured = [each.name for each in (*figure.columns, *grouping.extra, *figure.tail) if each.measure or each.ratio]
+    columns = [*grouping.key_names, *measured]
+    groups = [row for row in computed if not row["is_overall"]] if grouping.keys else computed
+    assert plain_rows(groups, columns) == plain_rows(expected.to_dict("records"), columns)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: str, sandbox_history: Frames) -> None:
+    figure, function = FIGURES[name], analysis(name)
+    for by in (() if figure.is_grouped else (None,), *((each,) for each in figure.by)):
+        for each in by:
+            arguments = {"by": each, **required(str(each), sandbox_history)} if figure.by else {}
+            text = lf.query(function, sandbox_history, **arguments)
+            expected = function(sandbox_history, **arguments)
+            if each in ("hour", "weekday_hour", "day"):  # the query has no group without rows
+                expected = expected[expected["requests"] > 0]
+            assert_same(figure, each, expected, run(text))
+
+
+def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
+    expected = lf.cost.spend(sandbox_history, every="1h")
+    rows = run(lf.query(lf.cost.spend, sandbox_history, every="1h"))
+    requests = {row["period"]: row["requests"] for row in rows if not row["is_overall"]}
+    assert requests == expected["requests"][expected["requests"] > 0].to_dict()
+
+
+def test_saved_frames_have_a_query_and_frames_in_memory_say_what_to_do(tmp_path: Path, sample: Frames) -> None:
+    with pytest.raises(UsageError, match="save_frames"):
+        lf.query(lf.cost.spend, sample)
+    lf.save_frames(sample, tmp_path / "saved")
+    saved = lf.open_frames(tmp_path / "saved")
+    (row,) = run(lf.query(lf.cost.spend, saved))
+    assert int(row["total_traffic_cost"]) == lf.cost.spend(sample)["total_traffic_cost"][0]
+
+
+def test_narrowed_frames_have_the_query_of_their_rows(sandbox_history: Frames) -> None:
+    rejected = sandbox_history.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
+    (row,) = run(lf.query(lf.cost.spend, rejected))
+    assert row["requests"] == lf.cost.spend(rejected)["requests"][0]
+
+
+def test_what_is_no_figure_is_refused(sandbox_history: Frames) -> None:
+    with pytest.raises(UsageError, match=r"lf\.cost\.spend"):
+        lf.query(len, sandbox_history)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="Choose from"):
+        lf.query(lf.cost.spend, sandbox_history, by="nobody")
