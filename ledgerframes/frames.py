@@ -84,8 +84,7 @@ class Frames:
         is_chosen: bool = False,
         engine: EngineSettings = DEFAULT_SETTINGS,
     ) -> None:
-        self._source, self.engine = source, engine
-        self._tables = tuple(tables)
+        self._source, self._tables, self.engine = source, tuple(tables), engine
         self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
         self._population, self._committed_ids = population, committed_ids
         ids = None if update_ids is None else pa.array(update_ids, pa.string())
