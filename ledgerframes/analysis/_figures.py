@@ -139,6 +139,8 @@ class Figure:
         Condition of the rows that ``coverage`` counts, in SQL.
     others : mapping of str to Measure
         Measures that are no columns, but that columns rest on.
+    parts : tuple of str
+        Columns that divide each group into parts, whose measures the analysis needs.
     queries : callable, optional
         Function from the arguments of the analysis to its queries, unless they follow from the measures.
     """
@@ -158,6 +160,7 @@ class Figure:
     joins: tuple[Relation, ...] = ()
     known: str = IS_KNOWN
     others: Mapping[str, Measure] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
     queries: Callable[..., Iterable[Query]] | None = None
 
     @property

@@ -47,11 +47,14 @@ class Grouped:
         The measures of each group, in the order of `keys`. Counts of a group without rows are 0, other measures are missing.
     overall : Series
         The measures of all rows together.
+    parts : DataFrame
+        The measures of the parts of the groups, as the query returns them.
     """
 
     keys: pd.DataFrame
     values: pd.DataFrame
     overall: pd.Series
+    parts: pd.DataFrame
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -192,14 +195,21 @@ class Call:
         return Query(select, (*groups.relations, groups, overall), self.parameters)
 
     @property
+    def parts(self) -> list[str]:
+        """Columns that divide each group into the parts that the figure needs."""
+        return [name for name in self.figure.parts if name not in self.group_names]
+
+    @property
     def _groups_relation(self) -> Relation:
-        names = self.group_names
-        is_overall = f"grouping({names[0]}) = 1" if names else "true"
-        columns = names
+        names, parts = self.group_names, self.parts
+        columns = [*names, *parts]
         if self.every is not None:
-            columns = [f"-- Periods of {self.every} from {self._first_period} on, counted from 0.\nperiod", *names[1:]]
-        selected = [*columns, f"{is_overall} AS is_overall", *self._selected(self.aggregates)]
-        by_group = f"\nGROUP BY GROUPING SETS (({', '.join(names)}), ())" if names else ""
+            columns[0] = f"-- Periods of {self.every} from {self._first_period} on, counted from 0.\n{columns[0]}"
+        is_overall = f"grouping({(names or parts)[0]}) = 1" if columns else "true"
+        is_part = f"grouping({parts[0]}) = 0" if parts else "false"
+        selected = [*columns, f"{is_overall} AS is_overall", f"{is_part} AS is_part", *self._selected(self.aggregates)]
+        sets = [f"({', '.join(each)})" for each in (names, [], [*names, *parts] if parts else [])]
+        by_group = f"\nGROUP BY GROUPING SETS ({', '.join(dict.fromkeys(sets))})" if columns else ""
         select = f"SELECT\n{_as_list(selected)}\nFROM {self.rows}{by_group}"
         relations = (self.grouping.rows, *self.figure.joins)
         return Relation("groups", "One row per group, and one of all rows together.", select, relations=relations, is_kept=True)
@@ -233,13 +243,14 @@ def _as_list(expressions: Sequence[str]) -> str:
 def measure(call: Call) -> Grouped:
     """Run the query of a figure, and return its measures for all groups and periods."""
     rows = run(call.frames, call.query)
-    overall = rows[rows["is_overall"].astype(bool)].iloc[0]
-    rows = rows[~rows["is_overall"].astype(bool)] if call.group_names else rows
+    is_overall, is_part = (rows[name].astype(bool) for name in ("is_overall", "is_part"))
+    overall, parts = rows[is_overall].iloc[0], rows[is_part]
+    rows = rows[~is_overall & ~is_part] if call.group_names else rows[is_overall]
     groups = groups_of(call, rows)
     names = [*call.aggregates, *call.ratios]
     values = rows[names].set_index(pd.Index(groups.codes)).reindex(range(len(groups)))
     counts = [name for name, each in call.aggregates.items() if each.counts(call.options)]
-    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall)
+    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall, parts)
 
 
 def groups_of(call: Call, rows: pd.DataFrame) -> Groups:

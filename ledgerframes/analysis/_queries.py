@@ -33,7 +33,7 @@ TYPES = {
 }
 DESCRIPTIONS = {"second_verdicts": "Events whose request has an earlier verdict, which counts."}
 HEAD = """-- lf.{name} over {network}.
--- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC. A row with is_overall is that of all rows together.
+-- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC. With is_overall, a row is that of all rows together.
 SET TimeZone = 'UTC';
 """
 

@@ -29,7 +29,6 @@ from ledgerframes.analysis._measures import (
     UnlessCommitted,
 )
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
-from ledgerframes.engine import run
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import Stratum
@@ -137,6 +136,7 @@ SPEND = declare.Figure(
     ),
     has_periods=True,
     joins=(ENVELOPES_BY_REQUEST,),
+    parts=("kind", "verdict_result"),
     others={**BYTES, "bytes_of_requests": Expression("sum(total_traffic_cost) FILTER (WHERE is_first)")},
 )
 MAX_COVERAGE_DIFFERENCE = 0.02
@@ -203,16 +203,13 @@ def _estimated_totals(call: Call, grouped: Grouped) -> pd.Series:
     unknown = grouped.values["row_count"] - grouped.values["known_rows"]
     has_estimate = (unknown > 0) & (grouped.values["known_rows"] >= MIN_KNOWN)
     estimates: list[int | None] = [None] * len(grouped)
-    if has_estimate.any():
-        measures = {"row_count": Count(), "known_rows": Count(where=IS_KNOWN), "bytes": Total(COST)}
-        parts = run(call.frames, call.parts_query(["kind", "verdict_result"], measures))
-        parts["group"] = groups_of(call, parts).codes
-        for group, rows in parts[parts["group"].isin(np.flatnonzero(has_estimate))].groupby("group"):
-            estimates[int(str(group))] = estimated_total(map(_stratum, rows.to_dict("records")))
+    parts = grouped.parts.assign(group=groups_of(call, grouped.parts).codes)
+    for group, rows in parts[parts["group"].isin(np.flatnonzero(has_estimate))].groupby("group"):
+        estimates[int(str(group))] = estimated_total(map(_stratum, rows.to_dict("records")))
     return as_integers(estimates, "estimated_traffic_cost")
 
 
 def _stratum(row: dict[Hashable, Any]) -> Stratum:
     # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
-    total = 0 if pd.isna(row["bytes"]) else int(row["bytes"])
+    total = 0 if pd.isna(row[COST]) else int(row[COST])
     return Stratum(int(row["row_count"]), int(row["known_rows"]), total, squares=0, result=str(row["verdict_result"]))
