@@ -51,6 +51,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=window.since, until=window.until)
     rows = requests(frames, ["verdict_result"])
+    headline = measure_headline(frames)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     history = None
     if kept_days is not None:
@@ -60,7 +61,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     state = load_state(offline, frames) if report.needs_state else None
     weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
-        "headline": measure_headline(rows),
+        "headline": headline,
         "days": daily_integers(frames, rows),
         "problems": _problems(frames),
         "missing_before": [str(window) for window in frames.missing_before],
@@ -72,7 +73,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         "history": _history_digest(offline, window, history) if report.needs_history else "",
         "segments": [_describe(segment) for segment in snapshot.segments],
     }
-    coverage = measure_coverage(offline, frames, window, rows)
+    coverage = measure_coverage(offline, frames, window, headline)
     return FrozenInputs(catalog, history, coverage, Periods(frames, before, state, weeks), facts, digests)
 
 
