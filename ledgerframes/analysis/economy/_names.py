@@ -61,6 +61,7 @@ NAMES = declare.Figure(
     has_periods=True,
     condition="with a known contract",
     unit="events of this row",
+    queries=lambda frames, every, base: _queries_of_names(read_network(frames, base)),
 )
 
 
@@ -94,6 +95,10 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     values["active_at_end"] = pd.array(active if _has_earlier_names(network, base) else [None] * len(members), "Int64")
     values["coverage"] = [float(part["name"].notna().mean()) if len(part) else np.nan for part in members]
     return NAMES.build(frames, values, every=every)
+
+
+def _queries_of_names(network: Network) -> list[Query]:
+    return [_name_fees_query(network), _names_query(network)]
 
 
 def _older_names_query(network: Network) -> Query:

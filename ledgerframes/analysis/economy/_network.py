@@ -1,4 +1,4 @@
-"""The word for the coin, the party and the rounds of a network, from its own transaction trees."""
+"""The coin, the party and the rounds of a network."""
 
 from __future__ import annotations
 

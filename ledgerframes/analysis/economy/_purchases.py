@@ -45,6 +45,7 @@ PURCHASES = declare.Figure(
     has_periods=True,
     condition="with a known price of the round",
     unit="purchases of this row",
+    queries=lambda frames, by, every, base: [purchases_query(read_network(frames, base))],
 )
 
 
@@ -124,11 +125,12 @@ def bought(network: Network) -> list[Purchase]:
             [(each["choice"], network.members(each["choice_argument"])) for each in row["exercises"] or []],
             [network.decoded(each["exercise_result"]) for each in row["exercises"] or []],
         )
-        for row in network.rows(_purchases_query(network))
+        for row in network.rows(purchases_query(network))
     ]
 
 
-def _purchases_query(network: Network) -> Query:
+def purchases_query(network: Network) -> Query:
+    """Return the query of purchases, each with the exercises above it."""
     select = """
 SELECT epoch_us(record_time) AS time, create_arguments, exercises
 FROM purchases

@@ -69,6 +69,7 @@ ROUNDS = declare.Figure(
     unit=UNIT,
     has_periods=True,
     has_rounds=True,
+    queries=lambda frames, every, base: _queries_of_rounds(read_network(frames, base), every),
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
@@ -85,6 +86,7 @@ BURN_MINT = declare.Figure(
     condition=CONDITION,
     unit=UNIT,
     has_periods=True,
+    queries=lambda frames, every, base: [_sums_query(read_network(frames, base), FLOWS, every)],
 )
 
 
@@ -154,6 +156,10 @@ class Sums:
             flows[row] += flow_count
             known[row] += known_count
         return cls(units, flows, known)
+
+
+def _queries_of_rounds(network: Network, every: str | None) -> list[Query]:
+    return [_sums_by_round_query(network) if every == "round" else _sums_query(network, FLOWS_AND_COUPONS, every)]
 
 
 def _sums_query(network: Network, flows: Relation, every: str | None) -> Query:

@@ -15,7 +15,7 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import from_microseconds
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
 from ledgerframes.analysis.economy._periods import period_of
-from ledgerframes.analysis.economy._purchases import bought
+from ledgerframes.analysis.economy._purchases import bought, purchases_query
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.coupons import COUPON_FLOWS
 from ledgerframes.engine.flows import SUMMARY_FLOWS
@@ -43,6 +43,7 @@ LEADERBOARD = declare.Figure(
     has_periods=True,
     condition="with a known amount",
     unit="coupons, transfers or purchases of this row",
+    queries=lambda frames, of, by, every, top, base: [_ranking_query(read_network(frames, base), of, by, every)],
 )
 
 
@@ -109,6 +110,10 @@ def _ranked(network: Network, of: str, by: str, every: str | None) -> pd.DataFra
     purchases = [(each.time, each.buyer, units(each.payload.get(name))) for each in bought(network)]
     rows = pd.DataFrame(purchases, columns=["time", "party", "units"], dtype="object")
     return rows.assign(record_time=from_microseconds(rows["time"]), amounts=1, known=rows["units"].notna().astype("int64"))
+
+
+def _ranking_query(network: Network, of: str, by: str, every: str | None) -> Query:
+    return _rewards_query(network, of, by, every) if of in ("issued", "minted") else purchases_query(network)
 
 
 def _rewards_query(network: Network, of: str, by: str, every: str | None) -> Query:

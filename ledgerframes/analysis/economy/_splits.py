@@ -71,6 +71,7 @@ SPLIT = declare.Figure(
     ),
     condition="with a known coupon amount",
     unit="rows of this result",
+    queries=lambda frames, configured, base: _queries_of_splits(read_network(frames, base)),
 )
 
 
@@ -157,6 +158,10 @@ def _assignment_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
     """Return the parts of the coupon of each assignment, and of each additional coupon."""
     assignments = network.rows(_assignments_query(network))
     return [row for assignment in assignments for row in _rows_of_assignment(network, assignment, plans)]
+
+
+def _queries_of_splits(network: Network) -> list[Query]:
+    return [_unassigned_query(network), _assignments_query(network)]
 
 
 def _assignments_query(network: Network) -> Query:
