@@ -19,7 +19,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import damaged_file_error
 
-ARROW_FAILURE = re.compile(r"reading the Arrow source failed: (.*)", re.DOTALL)
+ARROW_FAILURE = re.compile(r"reading the (?:Arrow source|stream registered as '\w+') failed: (.*)", re.DOTALL)
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
 
 

@@ -27,6 +27,8 @@ class Relation:
         Relations that the query names.
     is_kept : bool
         Whether the engine keeps its rows, which are few, because several parts of a query read them.
+    is_read_anew : bool
+        Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
     """
 
     name: str
@@ -35,11 +37,12 @@ class Relation:
     tables: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
     is_kept: bool = False
+    is_read_anew: bool = False
 
     @property
     def definition(self) -> str:
         """The relation as a part of a ``WITH``, with a comment on its rows."""
-        materialized = "MATERIALIZED " if self.is_kept else ""
+        materialized = "MATERIALIZED " if self.is_kept else "NOT MATERIALIZED " if self.is_read_anew else ""
         query = indent(dedent(self.query).strip(), "    ")
         return f"-- {self.rows}\n{self.name} AS {materialized}(\n{query}\n)"
 

@@ -29,7 +29,7 @@ def run(text: str) -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         *settings, last = connection.extract_statements(text)
         for each in settings:
-            connection.execute(each)
+            connection.execute(each).fetchall()
         return list(connection.sql(last.query).to_arrow_table().to_pylist())
 
 
@@ -67,6 +67,26 @@ def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: s
             if each in ("hour", "weekday_hour", "day"):  # the query has no group without rows
                 expected = expected[expected["requests"] > 0]
             assert_same(figure, each, expected, run(text))
+
+
+def test_the_queries_of_coin_give_its_sums_without_this_package(sandbox_history: Frames) -> None:
+    for every in ("round", "1d"):
+        expected = lf.economy.rounds(sandbox_history, every=every)
+        rows = run(lf.query(lf.economy.rounds, sandbox_history, every=every))
+        for kind in ("issued_app", "minted_validator", "burned_traffic", "net"):
+            amounts = [row["amount"] for row in rows if row["kind"] == kind]
+            assert amounts
+            assert sum(amounts) == expected[kind].sum()
+    minted = run(lf.query(lf.economy.burn_mint, sandbox_history, every=None))
+    assert (
+        sum(row["amount"] for row in minted if row["kind"].startswith("minted"))
+        == lf.economy.burn_mint(sandbox_history, every=None)["minted"].sum()
+    )
+    for function in (lf.economy.purchases, lf.economy.names, lf.economy.reward_split):
+        assert len(run(lf.query(function, sandbox_history))) > 0
+    for of in ("issued", "minted"):
+        parties = {row["party"] for row in run(lf.query(lf.economy.leaderboard, sandbox_history, of=of, every=None))}
+        assert parties == set(lf.economy.leaderboard(sandbox_history, of=of, every=None, top=1000)["party"])
 
 
 def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
