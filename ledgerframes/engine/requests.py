@@ -26,6 +26,16 @@ REQUESTS = Relation(
             WHEN cost < 50_000 THEN '20 to 50 kB'
             ELSE '50 kB and more'
         END AS size,
+        -- Result and latency together. The mediator gives up after 30 s, and clocks can make a timeout look a little shorter.
+        CASE
+            WHEN latency < 0 THEN 'impossible: before its record time'
+            WHEN verdict_result = 'VERDICT_RESULT_UNSPECIFIED' THEN 'unspecified'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency < 29_900_000 THEN 'accepted'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= 29_900_000 THEN 'accepted after the limit'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < 29_900_000 THEN 'rejected'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= 29_900_000 THEN 'timed out (by latency)'
+            WHEN verdict_result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'latency missing'
+        END AS outcome,
         -- In UTC, and weeks from Monday on.
         date_trunc('day', record_time) AS day,
         epoch_us(record_time) // 3_600_000_000 % 24 AS hour,
