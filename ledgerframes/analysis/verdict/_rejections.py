@@ -8,9 +8,14 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import durations, known
-from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS, latencies, reject_kinds
+from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict._limit import IS_SUSPECT
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
+
+REJECT_KINDS = ("contention", "timeout")
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
@@ -49,14 +54,34 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     """
     REJECTIONS.check(frames)
     require_rejections(frames, accept_survivorship, "rejections")
-    rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
-    rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
-    costs = rows["total_traffic_cost"]
+    rows = run(frames, rejections_query())
     values = {
         **rows,
-        "latency": durations(not_negative(latencies(rows))),
-        "reject_kind_heuristic": pd.Categorical.from_codes(reject_kinds(rows), pd.Index(REJECT_KINDS)),
-        "traffic_cost": costs,
-        "coverage": known(costs).mean() if len(rows) else np.nan,
+        "latency": durations(rows["latency"]),
+        "reject_kind_heuristic": pd.Categorical(rows["reject_kind_heuristic"], REJECT_KINDS),
+        "coverage": known(rows["traffic_cost"]).mean() if len(rows) else np.nan,
     }
     return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)
+
+
+def rejections_query() -> Query:
+    """Return a query of the rejected requests."""
+    select = f"""\
+SELECT
+    update_id,
+    migration_id,
+    record_time,
+    submitting_participant_uid,
+    CASE WHEN latency >= 0 THEN latency END AS latency,
+    CASE
+        -- More rejections lie just below the limit than from it on.
+        WHEN count(*) FILTER (WHERE {IS_SUSPECT}) OVER () > count(*) FILTER (WHERE {IS_TIMEOUT}) OVER () THEN NULL
+        WHEN {IS_REJECTED_IN_TIME} THEN 'contention'
+        WHEN {IS_TIMEOUT} THEN 'timeout'
+    END AS reject_kind_heuristic,
+    total_traffic_cost AS traffic_cost,
+    view_count
+FROM requests
+WHERE {IS_REJECTED}
+ORDER BY migration_id, record_time, update_id"""
+    return Query(select, (REQUESTS,))
