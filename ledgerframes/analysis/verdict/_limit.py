@@ -12,6 +12,9 @@ from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Cou
 
 DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
 IS_SUSPECT = f"{IS_REJECTED_IN_TIME} AND latency >= 20_000_000"
+LIMIT_COUNTS = f"""\
+count(*) FILTER (WHERE {IS_SUSPECT}) AS requests_below_limit,
+    count(*) FILTER (WHERE {IS_TIMEOUT}) AS requests_from_limit_on"""
 # A request that is in several rows, one for each party, counts once.
 LIMIT_EVIDENCE: dict[str, Measure] = {
     "requests_below_limit": Count(where=f"is_first AND {IS_SUSPECT}"),

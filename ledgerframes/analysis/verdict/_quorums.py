@@ -10,11 +10,10 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, measure
-from ledgerframes.analysis._groups import ratio, sort_largest_first
+from ledgerframes.analysis._groups import sort_largest_first
 from ledgerframes.analysis._measures import Count, Ratio, TotalCount
-from ledgerframes.engine import Query, run
+from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.engine.quorums import PARTY_SETS, PARTY_SETS_BY_PARTICIPANT, PARTY_SETS_BY_TEMPLATE
-from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 
 PARTIES = (
@@ -66,10 +65,3 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
     values = {**grouped.keys, **grouped.values, "coverage": share_with_verdict(frames)}
     result = QUORUMS.build(frames, values, by, every=every)
     return sort_largest_first(result, "quorums", *keys, "parties", "threshold", before=["period_start"] if every else [])
-
-
-def share_with_verdict(frames: Frames) -> float:
-    """Return the share of all requests that have a verdict, missing without requests."""
-    select = "SELECT count(*) AS requests, count(*) FILTER (WHERE has_verdict) AS verdicts\nFROM requests"
-    counts = run(frames, Query(select, (REQUESTS,)))
-    return float(ratio(counts["verdicts"], counts["requests"])[0])

@@ -11,8 +11,8 @@ from ledgerframes.analysis._groups import durations, known
 from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis.verdict._limit import IS_SUSPECT
-from ledgerframes.engine import Query, run
-from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames
 
 REJECT_KINDS = ("contention", "timeout")
@@ -36,6 +36,37 @@ REJECTIONS = declare.Figure(
     unit="rejected requests",
 )
 
+REJECTED_REQUESTS = Query(
+    "FROM rejected_requests\nORDER BY migration_id, record_time, update_id",
+    (
+        Relation(
+            "rejected_requests",
+            "One row per rejected request, with the kind of rejection that its latency suggests.",
+            f"""
+            SELECT
+                update_id,
+                decisions.migration_id,
+                decisions.record_time,
+                submitting_participant_uid,
+                CASE WHEN latency >= 0 THEN latency END AS latency,
+                CASE
+                    -- More rejections lie just below the limit than from it on.
+                    WHEN count(*) FILTER (WHERE {IS_SUSPECT}) OVER () > count(*) FILTER (WHERE {IS_TIMEOUT}) OVER () THEN NULL
+                    WHEN {IS_REJECTED_IN_TIME} THEN 'contention'
+                    WHEN {IS_TIMEOUT} THEN 'timeout'
+                END AS reject_kind_heuristic,
+                CASE WHEN total_traffic_cost >= 0 THEN total_traffic_cost END AS traffic_cost,
+                view_count
+            FROM decisions
+            LEFT JOIN traffic USING (update_id)
+            WHERE {IS_REJECTED}
+            """,
+            tables=("traffic",),
+            relations=(DECISIONS,),
+        ),
+    ),
+)
+
 
 @REJECTIONS.document
 def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
@@ -54,7 +85,7 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     """
     REJECTIONS.check(frames)
     require_rejections(frames, accept_survivorship, "rejections")
-    rows = run(frames, rejections_query())
+    rows = run(frames, REJECTED_REQUESTS)
     values = {
         **rows,
         "latency": durations(rows["latency"]),
@@ -62,26 +93,3 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
         "coverage": known(rows["traffic_cost"]).mean() if len(rows) else np.nan,
     }
     return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)
-
-
-def rejections_query() -> Query:
-    """Return a query of the rejected requests."""
-    select = f"""\
-SELECT
-    update_id,
-    migration_id,
-    record_time,
-    submitting_participant_uid,
-    CASE WHEN latency >= 0 THEN latency END AS latency,
-    CASE
-        -- More rejections lie just below the limit than from it on.
-        WHEN count(*) FILTER (WHERE {IS_SUSPECT}) OVER () > count(*) FILTER (WHERE {IS_TIMEOUT}) OVER () THEN NULL
-        WHEN {IS_REJECTED_IN_TIME} THEN 'contention'
-        WHEN {IS_TIMEOUT} THEN 'timeout'
-    END AS reject_kind_heuristic,
-    total_traffic_cost AS traffic_cost,
-    view_count
-FROM requests
-WHERE {IS_REJECTED}
-ORDER BY migration_id, record_time, update_id"""
-    return Query(select, (REQUESTS,))
