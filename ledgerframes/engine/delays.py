@@ -22,7 +22,11 @@ OPEN_REQUESTS = Relation(
         size,
         latency,
         epoch_us(record_time) AS opens,
-        opens + latency AS closes
+        opens + latency AS closes,
+        -- The last end of the timeouts that were sequenced before it.
+        max(closes) FILTER (WHERE outcome = 'timed out (by latency)') OVER (
+            ORDER BY opens RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS timeouts_close
     FROM requests
     WHERE latency >= 0
     """,
@@ -31,18 +35,19 @@ OPEN_REQUESTS = Relation(
 )
 TIMEOUTS = Relation(
     "timeouts",
-    "One row per request that timed out, numbered by time, and when the last of those so far closes.",
+    "One row per request that timed out and shift, with the interval moved by it.",
     """
     SELECT
         update_id,
         record_time,
         submitting_participant_uid,
         latency,
-        opens,
-        closes,
-        row_number() OVER (ORDER BY record_time, update_id) AS number,
-        max(closes) OVER (ORDER BY opens) AS last_closes
+        row_number() OVER (PARTITION BY shift ORDER BY record_time, update_id) AS number,
+        shift,
+        opens + shift AS opens,
+        closes + shift AS closes
     FROM open_requests
+    CROSS JOIN shifts
     WHERE outcome = 'timed out (by latency)'
     """,
     relations=(OPEN_REQUESTS,),
@@ -52,14 +57,12 @@ BASELINES = Relation(
     "baselines",
     "One row per size, and one of all sizes: the median latency of accepted requests outside of the intervals of timeouts.",
     """
-    SELECT size, grouping(size) = 1 AS is_of_all, count(*) AS requests, quantile_disc(open_requests.latency, 0.50) AS baseline
+    SELECT size, grouping(size) = 1 AS is_of_all, count(*) AS requests, quantile_disc(latency, 0.50) AS baseline
     FROM open_requests
-    -- The last timeout before the request.
-    ASOF LEFT JOIN timeouts ON open_requests.opens > timeouts.opens
-    WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED' AND coalesce(last_closes <= open_requests.opens, true)
+    WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED' AND coalesce(timeouts_close <= opens, true)
     GROUP BY GROUPING SETS ((size), ())
     """,
-    relations=(OPEN_REQUESTS, TIMEOUTS),
+    relations=(OPEN_REQUESTS,),
     is_kept=True,
 )
 LATE_REQUESTS = Relation(
@@ -78,7 +81,7 @@ LATE_REQUESTS = Relation(
 )
 WAITS = Relation(
     "waits",
-    "One row per shift, timeout and late request that was sequenced in the moved interval.",
+    "One row per moved interval of a timeout and late request that was sequenced in it.",
     """
     SELECT
         shift,
@@ -86,13 +89,16 @@ WAITS = Relation(
         timeouts.update_id AS culprit_id,
         late_requests.update_id,
         late_requests.submitting_participant_uid = timeouts.submitting_participant_uid AS has_same_participant,
-        least(late_requests.latency - baseline, timeouts.closes + shift - late_requests.opens) AS added,
-        least(late_requests.latency, timeouts.closes + shift - late_requests.opens) AS overlap
-    FROM (FROM timeouts CROSS JOIN shifts) AS timeouts
-    JOIN late_requests
-        ON late_requests.opens > timeouts.opens + shift AND late_requests.opens < timeouts.closes + shift
+        -- No request waits for itself. As a condition of the join, this would make it compare all pairs.
+        CASE
+            WHEN late_requests.update_id <> timeouts.update_id
+            THEN least(late_requests.latency - baseline, timeouts.closes - late_requests.opens)
+        END AS added,
+        least(late_requests.latency, timeouts.closes - late_requests.opens) AS overlap
+    FROM timeouts
+    JOIN late_requests ON late_requests.opens > timeouts.opens AND late_requests.opens < timeouts.closes
     CROSS JOIN delays
-    WHERE added >= least_delay AND late_requests.update_id <> timeouts.update_id
+    WHERE added >= least_delay
     """,
     relations=(TIMEOUTS, LATE_REQUESTS),
     is_kept=True,

@@ -151,13 +151,13 @@ SELECT
     record_time,
     submitting_participant_uid,
     latency,
-    opens + shift AS opens,
-    closes + shift AS closes,
+    opens,
+    closes,
     shift,
     coalesce(victims, 0) AS victims,
     coalesce(added, 0) AS added,
     coalesce(parties_in_common, 0) AS parties_in_common
-FROM (FROM timeouts CROSS JOIN shifts)
+FROM timeouts
 LEFT JOIN (
     SELECT
         number,
