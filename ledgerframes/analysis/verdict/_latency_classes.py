@@ -15,7 +15,6 @@ from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_
 # The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
 LIMIT = 29_900_000
 SUSPECT_FROM = 20_000_000
-DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
 
 ACCEPTED_IN_TIME = "accepted"
 LATE = "accepted after the limit"

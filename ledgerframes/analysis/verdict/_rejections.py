@@ -10,12 +10,11 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import durations, known
 from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
 from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
 from ledgerframes.analysis.verdict._limit import IS_SUSPECT
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames
-
-REJECT_KINDS = ("contention", "timeout")
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
