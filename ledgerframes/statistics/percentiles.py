@@ -168,7 +168,7 @@ def percentile(
 
 
 def supported_ranks(count: int, percent: Percent, *, design_effect: float = 1.0, min_count: int | None = None) -> Ranks:
-    """Return the ranks of a percentile and of its 95 % interval, as far as the count supports them."""
+    """Return the ranks of a percentile and its 95 % interval that the count supports."""
     return _supported(count, _share(percent), design_effect, min_count)
 
 

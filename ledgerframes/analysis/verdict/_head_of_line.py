@@ -144,7 +144,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
 
 
 def culprits_query(tables: Tables) -> Query:
-    """Return a query of the victims of each request that timed out, with its interval moved by each shift."""
+    """Return a query of the victims of each timeout, with its interval moved by each shift."""
     select = """\
 SELECT
     update_id,

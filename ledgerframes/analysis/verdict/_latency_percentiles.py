@@ -49,7 +49,7 @@ def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
     }
 
 
-def ordered_values_query(call: Call, wanted_ranks: pa.Table) -> Query:
+def ordered_values_query(call: Call, needed_ranks: pa.Table) -> Query:
     """Return a query of the latencies of each group at the ranks for its number of latencies."""
     names = ", ".join([*call.group_names, "noun"])
     select = f"""\
@@ -73,8 +73,8 @@ FROM (
     WINDOW in_order AS (PARTITION BY {names} ORDER BY latency)
 )
 -- One row per number of values and rank.
-SEMI JOIN wanted_ranks USING (value_count, rank)"""
-    return Query(select, (call.grouping.rows,), {**call.parameters, "wanted_ranks": wanted_ranks})
+SEMI JOIN needed_ranks USING (value_count, rank)"""
+    return Query(select, (call.grouping.rows,), {**call.parameters, "needed_ranks": needed_ranks})
 
 
 def _ranks_of_groups(counts: Integers, min_requests: int | None) -> dict[str, list[Ranks]]:
@@ -88,7 +88,7 @@ def _ranks_of_groups(counts: Integers, min_requests: int | None) -> dict[str, li
 def _values_at_ranks(
     call: Call, grouped: Grouped, counts: dict[str, Integers], ranks: dict[str, dict[str, list[Ranks]]]
 ) -> Values:
-    wanted = {
+    pairs = {
         (count, rank)
         for noun, by_name in ranks.items()
         for of_groups in by_name.values()
@@ -96,9 +96,9 @@ def _values_at_ranks(
         for rank in (each.value, each.low, each.high)
         if rank is not None
     }
-    if not wanted:
+    if not pairs:
         return {}
-    rows = run(call.frames, ordered_values_query(call, _table_of(wanted)))
+    rows = run(call.frames, ordered_values_query(call, _table_of(pairs)))
     groups = grouped.codes(call, rows)
     keys = zip(rows["noun"], groups.tolist(), rows["rank"].tolist(), strict=True)
     return dict(zip(keys, rows["latency"].tolist(), strict=True))

@@ -150,7 +150,7 @@ def waited_for(
 
 
 def roles_query(hosting: pa.Table | None) -> Query:
-    """Return a query of the requests that name and require each party, or each participant that hosts one."""
+    """Return a query of the requests that name each party, or participant that hosts one."""
     name, roles = ("party", ROLES_OF_PARTIES) if hosting is None else ("participant", ROLES_OF_PARTICIPANTS)
     select = f"""\
 SELECT
