@@ -13,6 +13,7 @@ from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis._groups import sort_largest_first
 from ledgerframes.analysis._measures import Count, Ratio, TotalCount
 from ledgerframes.analysis.verdict._share import share_with_verdict
+from ledgerframes.engine import Query
 from ledgerframes.engine.quorums import PARTY_SETS, PARTY_SETS_BY_PARTICIPANT, PARTY_SETS_BY_TEMPLATE
 from ledgerframes.frames import Frames
 
@@ -27,12 +28,20 @@ COUNTS = (
     declare.count("requests", "Confirmation requests with such a quorum.", measure=Count()),
     declare.share("Share of all quorums.", ratio=Ratio("groups.quorums", "overall.quorums")),
 )
+
+
+def queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
+    """Return the queries of the figure."""
+    return [Call(SETS, frames, by or "all", every).query]
+
+
 QUORUMS = declare.Figure(
     "verdict.quorums",
     distinct=tuple(each.name for each in PARTIES),
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
-    columns=(*PARTIES, *COUNTS),
+    columns=(*PARTIES, *(replace(each, measure=None, ratio=None) for each in COUNTS)),
+    queries=queries,
     has_periods=True,
     condition="with a known verdict",
     unit="requests of these frames",

@@ -16,6 +16,12 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames
 
+
+def queries(frames: Frames, accept_survivorship: bool) -> list[Query]:
+    """Return the queries of the figure."""
+    return [REJECTED_REQUESTS]
+
+
 REJECTIONS = declare.Figure(
     "verdict.rejections",
     rows="One row per rejected request; sorted by migration and record time.",
@@ -33,6 +39,7 @@ REJECTIONS = declare.Figure(
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
     ),
     unit="rejected requests",
+    queries=queries,
 )
 
 REJECTED_REQUESTS = Query(
