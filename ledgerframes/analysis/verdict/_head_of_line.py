@@ -28,6 +28,18 @@ HEAD = (
     declare.time("record_time", "Sequencing time."),
     *grouping.PARTICIPANT.keys,
 )
+
+
+def queries_of_culprits(frames: Frames, min_delay: str) -> list[Query]:
+    """Return the queries of the requests that timed out."""
+    return [REQUEST_COUNTS, culprits_query(_tables(frames, min_delay, SHIFTS))]
+
+
+def queries_of_victims(frames: Frames, min_delay: str) -> list[Query]:
+    """Return the queries of the requests that waited."""
+    return [REQUEST_COUNTS, victims_query(_tables(frames, min_delay, [0]))]
+
+
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
     rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
@@ -47,6 +59,7 @@ CULPRITS = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries_of_culprits,
 )
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
@@ -63,6 +76,7 @@ VICTIMS = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries_of_victims,
 )
 
 REQUEST_COUNTS = Query(

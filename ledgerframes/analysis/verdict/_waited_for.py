@@ -26,6 +26,13 @@ OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "
 NOT_REQUIRED = "no request needs it"
 NO_REST = "every request names it"
 TOO_FEW = "too few requests"
+
+
+def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **others: object) -> list[Query]:
+    """Return the queries of the figure."""
+    return [JUDGED, roles_query(_hosting(hosting) if by == "participant" else None)]
+
+
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
     rows=(
@@ -57,6 +64,7 @@ WAITED_FOR = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries,
 )
 
 JUDGED = Query(
