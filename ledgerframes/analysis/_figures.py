@@ -308,9 +308,9 @@ def time(name: str, description: str, title: str = "") -> ResultColumn:
     return ResultColumn(name, TIME, description, "UTC", title)
 
 
-def duration(name: str, description: str, title: str = "") -> ResultColumn:
+def duration(name: str, description: str, title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of durations."""
-    return ResultColumn(name, DURATION, description, "microseconds", title)
+    return ResultColumn(name, DURATION, description, "microseconds", title, measure=measure)
 
 
 def integer(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:

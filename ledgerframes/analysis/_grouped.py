@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import indent
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ import pyarrow as pa
 from ledgerframes import extents
 from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis._figures import Figure, Grouping
-from ledgerframes.analysis._groupings import breaks_of_groups, category_of
+from ledgerframes.analysis._groupings import COVERED_HOURS, breaks_of_groups, category_of
 from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
     SECONDS,
     Groups,
     Integers,
@@ -49,15 +51,23 @@ class Grouped:
         The measures of all rows together.
     parts : DataFrame
         The measures of the parts of the groups, as the query returns them.
+    names : DataFrame
+        The columns of the query that name each of its rows.
     """
 
     keys: pd.DataFrame
     values: pd.DataFrame
     overall: pd.Series
     parts: pd.DataFrame
+    names: pd.DataFrame
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def codes(self, call: Call, rows: pd.DataFrame) -> Integers:
+        """Return the group of each row of another query, which need not have rows of all groups."""
+        both = pd.concat([self.names, rows[call.group_names]], ignore_index=True)
+        return groups_of(call, both).codes[len(self.names) :]
 
     def breaks(self, call: Call) -> list[str | None] | None:
         """Return the eras that begin within each period, or within the time of all rows."""
@@ -250,7 +260,7 @@ def measure(call: Call) -> Grouped:
     names = [*call.aggregates, *call.ratios]
     values = rows[names].set_index(pd.Index(groups.codes)).reindex(range(len(groups)))
     counts = [name for name, each in call.aggregates.items() if each.counts(call.options)]
-    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall, parts)
+    return Grouped(groups.keys, values.fillna(dict.fromkeys(counts, 0)), overall, parts, rows[call.group_names])
 
 
 def groups_of(call: Call, rows: pd.DataFrame) -> Groups:
@@ -288,6 +298,27 @@ def _days(call: Call, rows: pd.DataFrame) -> Groups:
     shares = covered_time(call.frames).share(edges[:-1], edges[1:])
     codes = np.searchsorted(edges, microseconds(rows["day"]), side="right").astype(np.int64) - 1
     return Groups(pd.DataFrame({"day": times_of(edges[:-1]), "coverage_time": shares}), codes)
+
+
+def covered_hours(call: Call) -> dict[str, Any]:
+    """Return the covered time of each hour of the day or week, nothing for other groups.
+
+    A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
+    """
+    if COVERED_HOURS not in call.grouping.extra:
+        return {}
+    covered = covered_time(call.frames)
+    if not len(covered.starts):
+        return {COVERED_HOURS.name: 0.0 if call.frames.window else np.nan}
+    first, last = covered.starts[0], covered.ends[-1]
+    hours = np.arange(first // MICROSECONDS_PER_HOUR, -(-last // MICROSECONDS_PER_HOUR) + 1)
+    edges = np.clip(hours * MICROSECONDS_PER_HOUR, first, last)
+    rows = pd.DataFrame({"hour": hours[:-1] % 24, "weekday": (hours[:-1] // 24 + 3) % 7})
+    if call.every is not None:
+        rows["period"] = np.searchsorted(call.edges, edges[:-1], side="right") - 1
+    groups = groups_of(call, rows)
+    lengths = np.bincount(groups.codes, covered.length(edges[:-1], edges[1:]), len(groups))
+    return {COVERED_HOURS.name: lengths / MICROSECONDS_PER_HOUR}
 
 
 def options_of(frames: Frames, min_requests: int | None = None) -> Options:

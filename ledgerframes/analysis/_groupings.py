@@ -162,7 +162,7 @@ def category_of(key: str, values: pd.Series, eras: pd.DataFrame | None) -> pd.Se
     if key == "era":
         return pd.Series(pd.Categorical(values, periods_of_eras(eras)["name"].tolist(), ordered=True), values.index)
     if key == "source":
-        return pd.Series(pd.Categorical(values), values.index)
+        return pd.Series(pd.Categorical(values.to_numpy(object)), values.index)
     if key == "verdict_result":
         declared = table("verdicts")[key].values
         return pd.Series(pd.Categorical(values, [*declared, *sorted(set(values.dropna()) - set(declared))]), values.index)

@@ -14,6 +14,8 @@ IS_KNOWN = "is_known"
 IS_ACCEPTED = "verdict_result = 'VERDICT_RESULT_ACCEPTED'"
 IS_REJECTED = "verdict_result = 'VERDICT_RESULT_REJECTED'"
 IS_UNSPECIFIED = "verdict_result = 'VERDICT_RESULT_UNSPECIFIED'"
+IS_REJECTED_IN_TIME = "outcome = 'rejected'"
+IS_TIMEOUT = "outcome = 'timed out (by latency)'"
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,14 @@ class PartTotal(Measure):
 
 @dataclass(frozen=True)
 class Largest(Measure):
-    """The largest value of a column."""
+    """The largest value of a column, or of the rows that meet a condition."""
 
     of: str
+    where: str = ""
 
     def expression(self, options: Options) -> str:
         """Return the aggregate in SQL."""
-        return f"max({self.of})"
+        return f"max({self.of}){_filter(self.where)}"
 
 
 @dataclass(frozen=True)

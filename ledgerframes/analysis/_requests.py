@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct
+from ledgerframes.analysis._groups import Flags, Integers, distinct
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -124,12 +124,6 @@ def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
     """Return the population of a result, which shows that the caller accepts survivorship."""
     is_accepted = accept_survivorship and frames.population == "committed"
     return f"{frames.population}, accepted" if is_accepted else frames.population
-
-
-def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates) -> pd.Series:
-    """Return figures of rejected requests, which are missing, not 0, for committed updates."""
-    numbers = _nullable(pd.Series(values))
-    return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 
 # -- lookups ------------------------------------------------------------------------------------------------------------

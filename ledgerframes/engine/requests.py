@@ -7,13 +7,33 @@ from __future__ import annotations
 
 from ledgerframes.engine.relation import Relation
 
+DECISIONS = Relation(
+    "decisions",
+    "One row per verdict, with its latency in microseconds and the class of its outcome.",
+    """
+    SELECT
+        *,
+        epoch_us(finalization_time) - epoch_us(record_time) AS latency,
+        -- Result and latency together. The mediator gives up after 30 s, and clocks can make a timeout look a little shorter.
+        CASE
+            WHEN latency < 0 THEN 'impossible: before its record time'
+            WHEN verdict_result = 'VERDICT_RESULT_UNSPECIFIED' THEN 'unspecified'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency < 29_900_000 THEN 'accepted'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= 29_900_000 THEN 'accepted after the limit'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < 29_900_000 THEN 'rejected'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= 29_900_000 THEN 'timed out (by latency)'
+            WHEN verdict_result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'latency missing'
+        END AS outcome
+    FROM verdicts
+    """,
+    tables=("verdicts",),
+)
 REQUESTS = Relation(
     "requests",
     "One row per confirmation request: an update id with a verdict, an update or a traffic summary.",
     """
     SELECT
         *,
-        epoch_us(finalization_time) - epoch_us(verdict_time) AS latency,
         -- A negative cost is unknown in all figures.
         coalesce(cost >= 0, false) AS is_known,
         CASE WHEN is_known THEN cost END AS total_traffic_cost,
@@ -35,23 +55,24 @@ REQUESTS = Relation(
     FROM (
         SELECT
             update_id,
-            coalesce(verdicts.migration_id, updates.migration_id, traffic.migration_id) AS migration_id,
-            coalesce(verdicts.record_time, updates.record_time, traffic.record_time) AS record_time,
-            verdicts.record_time IS NOT NULL AS has_verdict,
-            verdicts.record_time AS verdict_time,
-            verdicts.finalization_time,
-            verdicts.verdict_result,
-            verdicts.submitting_participant_uid,
-            verdicts.submitting_parties,
-            verdicts.view_count,
+            coalesce(decisions.migration_id, updates.migration_id, traffic.migration_id) AS migration_id,
+            coalesce(decisions.record_time, updates.record_time, traffic.record_time) AS record_time,
+            decisions.record_time IS NOT NULL AS has_verdict,
+            decisions.latency,
+            decisions.outcome,
+            decisions.verdict_result,
+            decisions.submitting_participant_uid,
+            decisions.submitting_parties,
+            decisions.view_count,
             coalesce(updates.kind, 'not visible') AS kind,
             traffic.total_traffic_cost AS cost
-        FROM verdicts
+        FROM decisions
         FULL JOIN updates USING (update_id)
         FULL JOIN traffic USING (update_id)
     )
     """,
-    tables=("verdicts", "updates", "traffic"),
+    tables=("updates", "traffic"),
+    relations=(DECISIONS,),
 )
 REQUESTS_BY_PARTY = Relation(
     "requests_by_party",

@@ -1,4 +1,4 @@
-"""Figures of cost and verdicts of the sandbox, computed again by DuckDB."""
+"""Figures of cost of the sandbox, computed again by DuckDB."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ CREATE VIEW requests AS SELECT ids.update_id, ids.record_time, v.verdict_result 
 COSTS = "count(*), count(cost), sum(cost), list_sort(list(cost))[(count(cost) + 1) // 2], max(cost)"
 COST_COLUMNS = ["requests", "requests_with_cost", "total_traffic_cost", "median", "max"]
 REJECTED = "result = 'VERDICT_RESULT_REJECTED'"
-DECIDED = "result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED')"
-TIMEOUT = f"({REJECTED} AND latency >= 29900000)"
 
 PARTS = {"node": "tree_events", "view": "views", "envelope": "envelopes", "activity": "activity_records"}
 
@@ -148,55 +146,3 @@ def test_anatomy(sandbox_history: Frames, sql: Sql) -> None:
         total = sql(f"SELECT total_traffic_cost FROM traffic WHERE update_id = '{update_id}'")
         costs = parts["traffic_cost"].sum()
         assert not total or costs.get("envelope", 0) + costs.get("unassigned", 0) == total[0][0]
-
-
-# -- verdicts ---------------------------------------------------------------------------------------------------------------
-
-
-def test_outcomes(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql(f"""
-        SELECT payer, count(*), count(*) FILTER (result LIKE '%ACCEPTED'), count(*) FILTER ({REJECTED}),
-            count(*) FILTER ({TIMEOUT}), count(*) FILTER (result LIKE '%UNSPECIFIED'), count(*) FILTER (result IS NULL)
-        FROM requests GROUP BY payer""")
-    columns = ["requests", "accepted", "rejected", "timeouts", "unspecified", "no_verdict"]
-    shown = lf.verdict.outcomes(sandbox_history, by="participant")
-    assert rows_of(shown, ["submitting_participant_uid", *columns]) == ordered(expected)
-
-
-def test_latency(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql("""
-        SELECT view_count, count(*), max(latency), CASE WHEN count(*) >= 6 THEN list_sort(list(latency))[(count(*) + 1) // 2] END,
-            CASE WHEN count(*) >= 72 THEN list_sort(list(latency))[(95 * count(*) + 99) // 100] END
-        FROM requests WHERE result LIKE '%ACCEPTED' AND latency >= 0 GROUP BY view_count""")
-    shown = lf.verdict.latency(sandbox_history, by="views").query("accepted > 0")
-    assert rows_of(shown, ["view_count", "accepted", "max", "p50", "p95"]) == ordered(expected)
-
-
-def test_rejections(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql(f"""
-        SELECT update_id, payer, CASE WHEN latency >= 0 THEN latency END,
-            CASE WHEN {TIMEOUT} THEN 'timeout' ELSE 'contention' END, cost, view_count FROM requests WHERE {REJECTED}""")
-    names = ["update_id", "submitting_participant_uid", "latency", "reject_kind_heuristic", "traffic_cost", "view_count"]
-    assert rows_of(lf.verdict.rejections(sandbox_history), names) == ordered(expected)
-
-
-def test_quorums(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql("""
-        SELECT array_to_string(list_sort(parties), ', '), threshold, count(*), count(DISTINCT (update_id, view_id)),
-            count(DISTINCT update_id) FROM quorums GROUP BY 1, 2""")
-    columns = ["parties", "threshold", "quorums", "views", "requests"]
-    assert rows_of(lf.verdict.quorums(sandbox_history), columns) == ordered(expected)
-
-
-def test_waited_for(sandbox_history: Frames, sql: Sql) -> None:
-    expected = sql(f"""
-        WITH decided AS (SELECT update_id, latency, {TIMEOUT} AS is_timeout FROM requests WHERE {DECIDED} AND latency >= 0),
-        high AS (SELECT list_sort(list(latency))[(90 * count(*) + 99) // 100] AS p90 FROM decided WHERE NOT is_timeout),
-        roles AS (SELECT update_id, party, bool_or(threshold >= len(list_distinct(parties))) AS is_required
-            FROM (SELECT *, unnest(list_distinct(parties)) AS party FROM quorums) GROUP BY ALL)
-        SELECT party, count(*) FILTER (NOT is_required), count(*) FILTER (is_required),
-            count(*) FILTER (is_required AND (is_timeout OR latency > p90)),
-            (list_sort(list(latency) FILTER (is_required)))[(count(*) FILTER (is_required) + 1) // 2]
-        FROM roles JOIN decided USING (update_id), high GROUP BY party""")
-    columns = ["party", "named", "required", "slow", "median_latency"]
-    assert rows_of(lf.verdict.waited_for(sandbox_history, min_requests=1), columns) == ordered(expected)

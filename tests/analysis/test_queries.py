@@ -45,6 +45,8 @@ def plain_rows(rows: Iterable[Mapping[Any, Any]], columns: Sequence[str]) -> lis
 def plain(value: Any) -> str:
     if pd.isna(value):
         return ""
+    if isinstance(value, pd.Timedelta):
+        return str(value // pd.Timedelta(1, "us"))
     return str(int(value)) if isinstance(value, Decimal | int) else str(value)
 
 
