@@ -62,7 +62,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
         "headline": headline,
-        "days": daily_integers(frames, rows),
+        "days": daily_integers(frames),
         "problems": _problems(frames),
         "missing_before": [str(window) for window in frames.missing_before],
         "extra_members": sorted(additions.members),
