@@ -64,7 +64,7 @@ OVERHEAD = declare.Figure(
         "envelopes_without_views": Expression(f"sum(envelopes_without_views) {OF_COVERED}"),
         "with_views": Expression(f"sum(cost_with_views) {OF_COVERED}"),
         "without_views": Expression(f"sum(cost_without_views) {OF_COVERED}"),
-        "assigned": Expression(f"sum(cost_with_views + cost_without_views) {OF_COVERED}"),
+        "traffic_cost": Expression(f"sum(cost_with_views + cost_without_views) {OF_COVERED}"),
         "unassigned": Expression(f"sum({COST} - coalesce(cost_with_views + cost_without_views, 0))"),
         COST: Total(COST),
     },
@@ -98,7 +98,7 @@ def overhead(
     measured, totals = grouped.values, grouped.values[COST]
     kinds = _by_kind(measured.assign(few_requests_for=few_requests(grouped, call)))
     of_rows = kinds["group"].to_numpy()
-    coverage_bytes = ratio(measured["assigned"].fillna(0).mask(totals.isna()), totals).clip(max=1)
+    coverage_bytes = ratio(measured["traffic_cost"].fillna(0).mask(totals.isna()), totals).clip(max=1)
     values = {
         **grouped.keys.take(of_rows).reset_index(drop=True),
         **kinds.fillna({"envelopes": 0}),

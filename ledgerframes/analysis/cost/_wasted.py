@@ -9,7 +9,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, Grouped, measure, options_of
-from ledgerframes.analysis._measures import BYTES, COST, IS_REJECTED, Count, PartTotal, Ratio
+from ledgerframes.analysis._measures import BYTES, COST, IS_REJECTED, Count, Measure, PartTotal, Ratio
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, REJECT_KINDS, SUSPECT_FROM
@@ -18,6 +18,10 @@ from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limit
 
 IS_TIMEOUT = f"({IS_REJECTED} AND latency >= {LIMIT})"
 IS_CONTENTION = f"({IS_REJECTED} AND latency >= 0 AND latency < {LIMIT})"
+WASTED_AND_USEFUL: dict[str, Measure] = {
+    "wasted_traffic_cost": PartTotal(COST, where=IS_REJECTED),
+    "useful_traffic_cost": PartTotal(COST, where=f"({IS_REJECTED}) IS NOT TRUE"),
+}
 WASTED = declare.Figure(
     "cost.wasted",
     distinct=(),
@@ -29,12 +33,12 @@ WASTED = declare.Figure(
         declare.cost(
             "wasted_traffic_cost",
             "Cost of the rejected requests. 0 with known costs but no rejected request.",
-            measure=PartTotal(COST, where=IS_REJECTED),
+            measure=WASTED_AND_USEFUL["wasted_traffic_cost"],
         ),
         declare.cost(
             "useful_traffic_cost",
             "Cost of the other requests. 0 with known costs but no other request.",
-            measure=PartTotal(COST, where=f"({IS_REJECTED}) IS NOT TRUE"),
+            measure=WASTED_AND_USEFUL["useful_traffic_cost"],
         ),
         declare.label(
             "top_cause",
@@ -120,7 +124,7 @@ def wasted(
 def _top_causes(grouped: Grouped) -> pd.Series:
     """Return the kind of rejections of each group that wasted more bytes.
 
-    If more rejections lie just below the limit than from it on, the network may have another limit, so that latency tells nothing.
+    If more rejections lie just below the limit than from it on, the limit may be another one, so that latency tells nothing.
     """
     contention, timeout = grouped.values["contention_cost"], grouped.values["timeout_cost"]
     is_doubtful = grouped.overall["suspects"] > grouped.overall["timeouts"]
