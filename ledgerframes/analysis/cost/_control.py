@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -137,5 +138,5 @@ def _sum(whole: pd.Series, *names: str) -> int | None:
     return sum(known) if known else None
 
 
-def _integer(number: object) -> int | None:
+def _integer(number: Any) -> int | None:
     return None if pd.isna(number) else int(number)
