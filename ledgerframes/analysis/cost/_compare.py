@@ -184,7 +184,7 @@ def _costs_query(frames: Frames) -> Query:
 
 def _costs(rows: pd.DataFrame) -> pd.Series:
     """Return the cost of each request, in the order of the costs."""
-    return rows[COST].repeat(rows["requests"]).reset_index(drop=True)
+    return rows[COST].repeat(rows["requests"].tolist()).reset_index(drop=True)
 
 
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
