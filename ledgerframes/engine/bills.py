@@ -20,7 +20,7 @@ BILLED_REQUESTS = Relation(
     FROM requests
     CROSS JOIN price_starts
     LEFT JOIN (
-        SELECT update_id, unnest(arg_min({'paid': paid_traffic_cost}, (participant_id, "offset")))
+        SELECT update_id, unnest(arg_min({'paid': paid}, (participant_id, number)))
         FROM paid_updates
         GROUP BY update_id
     ) AS first_paid USING (update_id)

@@ -30,6 +30,12 @@ MEASURES: dict[str, Measure] = {
     "value": STATISTICS["max"],
     "worst_update_id": Expression("arg_min(update_id, (-cost, record_time, update_id)) FILTER (is_known)"),
 }
+
+
+def _queries(frames: Frames, statistic: str, **_: object) -> list[Query]:
+    return [_kinds_query(frames, statistic)]
+
+
 BUDGET = declare.Figure(
     "cost.budget",
     rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
@@ -44,6 +50,7 @@ BUDGET = declare.Figure(
         declare.flag("is_within", "Whether the value is at most the budget. Missing with the value."),
         declare.text("worst_update_id", "Request with the highest cost, the first of several. Missing without any."),
     ),
+    queries=_queries,
 )
 KINDS = replace(BUDGET, by={"kind": declare.Grouping((grouping.TEMPLATE_NAME, grouping.CHOICE), rows=grouping.TEMPLATE.rows)})
 

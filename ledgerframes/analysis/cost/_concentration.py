@@ -26,6 +26,12 @@ HAS_MEMBER = {
     "party": "is_single_party",
     "template": "kind = 'transaction' AND template_name IS NOT NULL",
 }
+
+
+def _queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
+    return [_requests_call(frames, every).query, _members_query(_members_call(frames, by, every))]
+
+
 CONCENTRATION = declare.Figure(
     "cost.concentration",
     distinct=(),
@@ -47,6 +53,7 @@ CONCENTRATION = declare.Figure(
     ),
     has_periods=True,
     others=BYTES,
+    queries=_queries,
 )
 
 
@@ -72,8 +79,8 @@ def concentration(
     """
     CONCENTRATION.check(frames, by)
     member = by or "participant"
-    requests = measure(Call(CONCENTRATION, frames, None, every, options_of(frames)))
-    members = _costs_of_members(Call(CONCENTRATION, frames, member, every), len(requests))
+    requests = measure(_requests_call(frames, every))
+    members = _costs_of_members(_members_call(frames, by, every), len(requests))
     measures = [_measures(period_costs) for period_costs in members]
     values: dict[str, Any] = {
         **requests.keys,
@@ -83,6 +90,14 @@ def concentration(
     }
     values["total_traffic_cost"] = as_integers(values["total_traffic_cost"], "total_traffic_cost")
     return CONCENTRATION.build(frames, values, by, every=every)
+
+
+def _requests_call(frames: Frames, every: str | None) -> Call:
+    return Call(CONCENTRATION, frames, None, every, options_of(frames))
+
+
+def _members_call(frames: Frames, by: str | None, every: str | None) -> Call:
+    return Call(CONCENTRATION, frames, by or "participant", every)
 
 
 def _members_query(call: Call) -> Query:

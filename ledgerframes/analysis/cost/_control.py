@@ -27,6 +27,12 @@ PARTS = {
     "envelopes": "envelopes with views and without",
     "wasted": "wasted and useful cost",
 }
+
+
+def _queries(frames: Frames) -> list[Query]:
+    return [Call(CONTROL, frames).query, _sums_query(frames)]
+
+
 CONTROL = declare.Figure(
     "cost.control",
     rows="One row per control total; sorted as in the description of ``control``.",
@@ -40,6 +46,7 @@ CONTROL = declare.Figure(
     ),
     unit="requests",
     joins=(ENVELOPES_OF_KINDS,),
+    queries=_queries,
     others={
         **BYTES,
         **WASTED_AND_USEFUL,

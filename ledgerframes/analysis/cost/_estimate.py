@@ -25,6 +25,12 @@ OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
 RATIO = "CASE WHEN request_bytes > 0 THEN cost::DOUBLE / request_bytes::DOUBLE END"
 OUTCOME_NUMBER = declare.integer("outcome_number", "Position of the outcome among all.")
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
+
+
+def _queries(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests: int | None) -> list[Query]:
+    return [_call(actual, estimates, by, min_requests).query]
+
+
 ESTIMATE = declare.Figure(
     "cost.estimate",
     rows="One row per group and outcome; sorted by group and outcome.",
@@ -63,6 +69,7 @@ ESTIMATE = declare.Figure(
         ),
     ),
     condition="with a known estimate and a known cost",
+    queries=_queries,
     known="cost IS NOT NULL AND request_bytes IS NOT NULL",
 )
 
@@ -101,15 +108,7 @@ def estimate(
     """
     ESTIMATE.check(actual, by)
     require_min_requests(min_requests)
-    is_ledger = "ledger_updates" in actual.tables and bool(actual.count_rows("ledger_updates"))
-    key = _check(estimates, ["update_id", "command_id"] if is_ledger else ["update_id"])
-    costs = LEDGER_COSTS if is_ledger else REQUEST_COSTS
-    tables = {"estimates": _table(estimates, key)}
-    if is_ledger:
-        _require_one_update(actual, key, tables)
-    rows = outcomes(costs, key, has_kinds=by == "template")
-    figure = replace(ESTIMATE, by={"outcome": declare.Grouping((*ESTIMATE.grouping(by).keys, OUTCOME_NUMBER), rows=rows)})
-    call = Call(figure, actual, "outcome", options=options_of(actual, min_requests), tables=tables)
+    call = _call(actual, estimates, by, min_requests)
     grouped = measure(call)
     numbers = grouped.keys["outcome_number"].to_numpy("int64")
     values = {
@@ -119,6 +118,19 @@ def estimate(
         "few_requests_for": few_requests(grouped, call),
     }
     return ESTIMATE.build(actual, values, by)
+
+
+def _call(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests: int | None) -> Call:
+    """Return the call for requests and estimates by outcome."""
+    is_ledger = "ledger_updates" in actual.tables and bool(actual.count_rows("ledger_updates"))
+    key = _check(estimates, ["update_id", "command_id"] if is_ledger else ["update_id"])
+    costs = LEDGER_COSTS if is_ledger else REQUEST_COSTS
+    tables = {"estimates": _table(estimates, key)}
+    if is_ledger:
+        _require_one_update(actual, key, tables)
+    rows = outcomes(costs, key, has_kinds=by == "template")
+    figure = replace(ESTIMATE, by={"outcome": declare.Grouping((*ESTIMATE.grouping(by).keys, OUTCOME_NUMBER), rows=rows)})
+    return Call(figure, actual, "outcome", options=options_of(actual, min_requests), tables=tables)
 
 
 def _check(estimates: object, names: Sequence[str]) -> str:

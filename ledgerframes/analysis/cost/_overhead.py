@@ -13,6 +13,7 @@ from ledgerframes.analysis._grouped import Call, few_requests, measure, options_
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._measures import COST, Expression, Percentile, Total
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.engine import Query
 from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS, REQUESTS_BY_REQUEST_KIND, SAME_CONFIRMERS
 from ledgerframes.frames import Frames
 
@@ -20,6 +21,12 @@ KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
 IS_COVERED = "is_known AND has_envelopes"
 OF_COVERED = f"FILTER (WHERE {IS_COVERED})"
+
+
+def _queries(frames: Frames, by: str | None, every: str | None, min_requests: int | None) -> list[Query]:
+    return [_call(frames, by, every, min_requests).query]
+
+
 OVERHEAD = declare.Figure(
     "cost.overhead",
     distinct=("kind",),
@@ -59,6 +66,7 @@ OVERHEAD = declare.Figure(
     condition="with a known cost and with envelopes",
     joins=(ENVELOPES_OF_KINDS, SAME_CONFIRMERS),
     known=IS_COVERED,
+    queries=_queries,
     others={
         "envelopes_with_views": Expression(f"sum(envelopes_with_views) {OF_COVERED}"),
         "envelopes_without_views": Expression(f"sum(envelopes_without_views) {OF_COVERED}"),
@@ -93,7 +101,7 @@ def overhead(
     """
     OVERHEAD.check(frames, by)
     require_min_requests(min_requests)
-    call = Call(OVERHEAD, frames, by, every, options_of(frames, min_requests))
+    call = _call(frames, by, every, min_requests)
     grouped = measure(call)
     measured, totals = grouped.values, grouped.values[COST]
     kinds = _by_kind(measured.assign(few_requests_for=few_requests(grouped, call)))
@@ -107,6 +115,10 @@ def overhead(
         "coverage_bytes": coverage_bytes[of_rows],
     }
     return OVERHEAD.build(frames, values, by, every=every)
+
+
+def _call(frames: Frames, by: str | None, every: str | None, min_requests: int | None) -> Call:
+    return Call(OVERHEAD, frames, by, every, options_of(frames, min_requests))
 
 
 def _by_kind(measured: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,12 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 
 NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"
+
+
+def _queries(frames: Frames) -> list[Query]:
+    return [_problems_query(_problems_of(frames))]
+
+
 PROBLEMS = declare.Figure(
     "cost.problems",
     rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
@@ -24,6 +30,7 @@ PROBLEMS = declare.Figure(
     ),
     condition="with a value that figures can use",
     unit="rows of the table",
+    queries=_queries,
 )
 COLUMNS = {
     ("traffic", "total_traffic_cost"): NEGATIVE,
@@ -46,7 +53,7 @@ def problems(frames: Frames) -> pd.DataFrame:
     True
     """
     PROBLEMS.check(frames)
-    problems_of = {key: problem for key, problem in COLUMNS.items() if key[0] in frames.tables}
+    problems_of = _problems_of(frames)
     if problems_of:
         found = run(frames, _problems_query(problems_of)).set_index(["table", "column"]).loc[list(problems_of)].reset_index()
     else:
@@ -54,6 +61,11 @@ def problems(frames: Frames) -> pd.DataFrame:
     counts, total = (found[name].to_numpy("int64") for name in ("rows_with_problem", "rows"))
     values = {**found, "problem": list(problems_of.values()), "rows": counts, "coverage": ratio(total - counts, total)}
     return PROBLEMS.build(frames, values)
+
+
+def _problems_of(frames: Frames) -> dict[tuple[str, str], str]:
+    """Return the problem of each column that the frames have."""
+    return {key: problem for key, problem in COLUMNS.items() if key[0] in frames.tables}
 
 
 def _problems_query(problems_of: Mapping[tuple[str, str], str]) -> Query:

@@ -30,9 +30,16 @@ from ledgerframes.windows import Time, instant
 HOUR = timedelta(hours=1)
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
+WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 NO_END = "Missing if not within a year, or without a band."
+
+
+def _queries(frames: Frames, participant: str, balance: TrafficBalance, **_: object) -> list[Query]:
+    return [_hours_query(participant, *_span(balance))]
+
+
 RUNWAY = declare.Figure(
     "cost.runway",
     rows="One row per hour; sorted by time.",
@@ -43,6 +50,7 @@ RUNWAY = declare.Figure(
         declare.cost("balance_high", "Balance if burn is low. Missing if a week of the history has no burn.", "Traffic balance"),
     ),
     unit="requests of the history",
+    queries=_queries,
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
@@ -61,6 +69,7 @@ SUMMARY = declare.Figure(
         declare.rate("factor", "Factor between mean and high burn. Missing without a band."),
     ),
     unit="requests of the history",
+    queries=_queries,
 )
 
 
@@ -296,14 +305,13 @@ def _history(
             missing=("rejected requests",),
         )
     _require_submitter(frames, participant)
-    step = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
-    end = (extents.microseconds(balance.at) - ORIGIN) // step * step + ORIGIN
-    hours = run(frames, _hours_query(participant, end - MAX_WEEKS * step, end))
+    first, end = _span(balance)
+    hours = run(frames, _hours_query(participant, first, end))
     covered = covered_time(frames)
     weeks: list[list[int]] = []
-    for start in range(end - step, end - (MAX_WEEKS + 1) * step, -step):
-        week = hours[hours["start"].between(start, start + step - 1)]
-        is_partial = covered.is_partial(np.array([start]), np.array([start + step]))[0]
+    for start in range(end - WEEK, end - (MAX_WEEKS + 1) * WEEK, -WEEK):
+        week = hours[hours["start"].between(start, start + WEEK - 1)]
+        is_partial = covered.is_partial(np.array([start]), np.array([start + WEEK]))[0]
         if is_partial or not (_are_known(week["named"], week["requests"]) and _are_known(week["own_with_cost"], week["own"])):
             break
         weeks.insert(0, _burn(week, start))
@@ -313,7 +321,13 @@ def _history(
             "Load a longer window.",
             missing=(f"{MIN_WEEKS - len(weeks)} weeks",),
         )
-    return weeks, _coverage(run(frames, _costs_query(participant, end - len(weeks) * step, end)))
+    return weeks, _coverage(run(frames, _costs_query(participant, end - len(weeks) * WEEK, end)))
+
+
+def _span(balance: TrafficBalance) -> tuple[int, int]:
+    """Return the start and end of the most weeks before a balance, in microseconds since 1970."""
+    end = (extents.microseconds(balance.at) - ORIGIN) // WEEK * WEEK + ORIGIN
+    return end - MAX_WEEKS * WEEK, end
 
 
 def _coverage(costs: pd.DataFrame) -> dict[str, float]:

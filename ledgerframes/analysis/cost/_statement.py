@@ -17,7 +17,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
-from ledgerframes.analysis._measures import BYTES, COST, Count, Expression, Total
+from ledgerframes.analysis._measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
@@ -36,9 +36,25 @@ from ledgerframes.statistics.rounding import largest_remainder
 
 SPLITS: dict[str, Callable[[Relation], Relation]] = {"equal": equal_parts, "first": first_parts, "whole": lambda parts: parts}
 NOUNS = {"party": "parties", "label": "labels"}  # that can share a request
-PAID_TYPES = (pa.string(), pa.int64(), pa.string(), pa.int64())
+PAID_TYPES = {"participant_id": pa.string(), "number": pa.int64(), "update_id": pa.string(), "paid": pa.int64()}
 MIN_COVERAGE = 0.99
 PRICE_STEP = "Pass the prices of the rounds, each with its as_of=, or accept_price=True."
+
+
+def _queries(
+    frames: Frames,
+    by: str | None,
+    every: str | None,
+    price: TrafficPrice | Sequence[TrafficPrice],
+    split: str | None,
+    ledger: Frames | None,
+    labels: pd.DataFrame | None,
+    **_: object,
+) -> list[Query]:
+    call = _call(frames, by, every, require_traffic_prices(price), split, ledger, labels)
+    return [call.query, call.parts_query(["price_number"], PRICED), call.parts_query([], DIGESTED)]
+
+
 STATEMENT = declare.Figure(
     "cost.statement",
     rows="One row per period and line, periods without requests included; sorted by time and name.",
@@ -71,9 +87,11 @@ STATEMENT = declare.Figure(
     ),
     has_periods=True,
     others=BYTES,
+    queries=_queries,
 )
 BILLED = {None: BILLED_REQUESTS, "participant": BILLED_REQUESTS, "party": BILLED_BY_PARTY, "label": BILLED_BY_LABEL}
-DIGEST = Expression("sha256(string_agg(update_id || chr(10), '' ORDER BY update_id))")
+PRICED: dict[str, Measure] = {"bytes": Total(COST)}
+DIGESTED: dict[str, Measure] = {"digest": Expression("sha256(string_agg(update_id || chr(10), '' ORDER BY update_id))")}
 
 
 @STATEMENT.document
@@ -225,11 +243,11 @@ def _paid_updates(frames: Frames, ledger: Frames | None) -> pa.Table:
     """Return the costs that own participants paid, none without a ledger."""
     names = ["participant_id", "offset", "update_id", "paid_traffic_cost"]
     if ledger is None:
-        return pa.table({name: pa.array([], kind) for name, kind in zip(names, PAID_TYPES, strict=True)})
+        return pa.table({name: pa.array([], kind) for name, kind in PAID_TYPES.items()})
     STATEMENT.check(ledger)
     declare.require_one_network(STATEMENT.name, frames, ledger)
     with ledger._scanning("ledger_updates") as rows:
-        return rows.to_table(columns=names)
+        return rows.to_table(columns=names).rename_columns(list(PAID_TYPES))
 
 
 def _require_no_shared_requests(call: Call, noun: str) -> None:
@@ -242,7 +260,7 @@ def _require_no_shared_requests(call: Call, noun: str) -> None:
 
 def _digests(call: Call, line_count: int) -> pd.Series:
     """Return the digest of the update ids of each line, missing for a line without any."""
-    rows = run(call.frames, call.parts_query([], {"digest": DIGEST}))
+    rows = run(call.frames, call.parts_query([], DIGESTED))
     return rows["digest"].set_axis(groups_of(call, rows).codes).reindex(range(line_count))
 
 
@@ -251,7 +269,7 @@ def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) 
 
     The second column is the price of the lines that have only one.
     """
-    rows = run(call.frames, call.parts_query(["price_number"], {"bytes": Total(COST)}))
+    rows = run(call.frames, call.parts_query(["price_number"], PRICED))
     rows = rows.set_index(pd.Index(groups_of(call, rows).codes))
     parts = [
         price.of_bytes(rows["bytes"][rows["price_number"] == number].reindex(range(line_count)))
