@@ -49,7 +49,7 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
 
 
 def not_negative(numbers: pd.Series) -> pd.Series:
-    """Return integers, missing where they are negative, because a negative cost is unknown in all figures."""
+    """Return integers, missing where they are negative."""
     return _nullable(numbers).mask(numbers < 0)
 
 

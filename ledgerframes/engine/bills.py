@@ -77,7 +77,10 @@ def first_parts(parts: Relation) -> Relation:
 
 
 def equal_parts(parts: Relation) -> Relation:
-    """Return the parts of bills with equal parts of each request. The bytes that are left over go to the first by name."""
+    """Return the parts of bills with equal parts of each request.
+
+    The bytes that are left over go to the first by name.
+    """
     query = f"""
     SELECT * REPLACE (
         total_traffic_cost // part_count + (part_number <= total_traffic_cost % part_count)::BIGINT AS total_traffic_cost,

@@ -1,4 +1,7 @@
-"""Relations of actual costs next to estimates of the caller, which are the small table ``estimates``."""
+"""Relations of actual costs next to estimates.
+
+The estimates are a small table of the caller, ``estimates``.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ KINDS = Relation(
 
 
 def outcomes(costs: Relation, key: str, *, has_kinds: bool) -> Relation:
-    """Return all requests and all estimates, each once, with their outcome and if needed their kind."""
+    """Return all requests and all estimates, each once and with its outcome."""
     query = f"""
     SELECT
         coalesce(update_id, estimated_update_id) AS update_id,

@@ -175,7 +175,7 @@ def test_sums_are_exact_up_to_the_largest_integer(build, event):
 )
 def test_sums_that_would_wrap_are_refused_by_name(build, event, figure, column_name):
     frames = build([event("a", 1, 2**62), event("b", 1, 2**62)])
-    with pytest.raises(UsageError, match=f"column {column_name} is above"):
+    with pytest.raises(UsageError, match=f"{column_name} exceeds 64 bits"):
         figure(frames)
 
 
@@ -184,7 +184,7 @@ def test_sums_of_envelopes_are_exact_and_never_wrap(build, event):
     frames = build([event("a", 0, large, envelopes=[(large, [0]), (5, [])])])
     assert cost.overhead(frames)["traffic_cost"].tolist() == [large, 5, -5]
     assert cost.spend(build([event("a", 0, large, envelopes=[(large, [])])]))["overhead_traffic_cost"].tolist() == [large]
-    with pytest.raises(UsageError, match="column traffic_cost is above"):
+    with pytest.raises(UsageError, match="traffic_cost exceeds 64 bits"):
         cost.overhead(build([event("a", 0, 5, envelopes=[(large, [0]), (large, [])])]))
 
 

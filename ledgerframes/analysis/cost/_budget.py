@@ -86,10 +86,10 @@ def budget(
     BUDGET.check(frames)
     _check(frames, budgets, network, statistic)
     limits = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
-    found = run(frames, _kinds_query(frames, statistic))
-    names = pd.MultiIndex.from_arrays([found["template_name"], found["choice"].fillna("")])
+    costs = run(frames, _kinds_query(frames, statistic))
+    names = pd.MultiIndex.from_arrays([costs["template_name"], costs["choice"].fillna("")])
     kinds = pd.MultiIndex.from_tuples([(template, choice) for template, choice, _ in limits], names=names.names)
-    measured = found.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)
+    measured = costs.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)
     measured = measured.fillna(dict.fromkeys(COUNTS, 0))
     highest = as_integers([limit for *_, limit in limits], "budget")
     values: dict[str, Any] = {

@@ -150,7 +150,10 @@ def _check(estimates: object, names: Sequence[str]) -> str:
 
 
 def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
-    """Return the estimates as the query reads them, with the text by which they are linked as ``id``."""
+    """Return the estimates as the query reads them.
+
+    The text by which they are linked is ``id``.
+    """
     ids = pa.array(estimates[key].astype("str"), pa.string())
     update_ids = ids if key == "update_id" else pa.nulls(len(estimates), pa.string())
     sizes = pa.array(estimates["request_bytes"].astype("Int64"), pa.int64())
@@ -158,7 +161,7 @@ def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
 
 
 def _require_one_update(frames: Frames, key: str, tables: Mapping[str, pa.Table]) -> None:
-    """Raise a UsageError if several updates of own participants have an estimate by the same id."""
+    """Raise a UsageError if several updates have one estimate."""
     repeated = run(frames, _repeated_query(key, tables))["id"].iloc[0]
     if not pd.isna(repeated):
         raise UsageError(f"estimates= must name each request once, but {key} {repeated!r} has several. Use update_id.")

@@ -122,7 +122,10 @@ def _call(frames: Frames, by: str | None, every: str | None, min_requests: int |
 
 
 def _by_kind(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per group and kind of envelopes, with the position of the group as ``group``."""
+    """Return a row per group and kind of envelopes.
+
+    The position of the group is ``group``.
+    """
     of_views = ("confirmers_per_view", "same_confirmers_envelopes", "same_confirmers_cost", "few_requests_for")
     parts: tuple[dict[str, Any], ...] = (
         {

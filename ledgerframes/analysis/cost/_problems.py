@@ -55,11 +55,11 @@ def problems(frames: Frames) -> pd.DataFrame:
     PROBLEMS.check(frames)
     problems_of = _problems_of(frames)
     if problems_of:
-        found = run(frames, _problems_query(problems_of)).set_index(["table", "column"]).loc[list(problems_of)].reset_index()
+        table = run(frames, _problems_query(problems_of)).set_index(["table", "column"]).loc[list(problems_of)].reset_index()
     else:
-        found = pd.DataFrame(columns=["table", "column", "rows", "rows_with_problem", "first_update_id"])
-    counts, total = (found[name].to_numpy("int64") for name in ("rows_with_problem", "rows"))
-    values = {**found, "problem": list(problems_of.values()), "rows": counts, "coverage": ratio(total - counts, total)}
+        table = pd.DataFrame(columns=["table", "column", "rows", "rows_with_problem", "first_update_id"])
+    counts, total = (table[name].to_numpy("int64") for name in ("rows_with_problem", "rows"))
+    values = {**table, "problem": list(problems_of.values()), "rows": counts, "coverage": ratio(total - counts, total)}
     return PROBLEMS.build(frames, values)
 
 

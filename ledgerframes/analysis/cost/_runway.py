@@ -331,7 +331,7 @@ def _span(balance: TrafficBalance) -> tuple[int, int]:
 
 
 def _coverage(costs: pd.DataFrame) -> dict[str, float]:
-    """Return the coverage of the participant's requests, where an unknown cost counts as the median."""
+    """Return the coverage of the participant's requests."""
     (count, known, cost), median = costs.iloc[0, :3].tolist(), costs["median"].to_numpy("float64", na_value=np.nan)
     of_bytes = ratio([float(cost)], float(cost) + (count - known) * median)
     return {
@@ -358,7 +358,7 @@ def _are_known(known: pd.Series, requests: pd.Series) -> bool:
 
 
 def _hours_query(participant: str, since: int, until: int) -> Query:
-    """Return the query of the requests of each hour, and of those of the participant with their cost."""
+    """Return the query of the requests and costs of each hour."""
     select = """
     SELECT
         epoch_us(date_trunc('hour', record_time)) AS start,
@@ -393,8 +393,8 @@ def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]
 
 def _require_submitter(frames: Frames, participant: str) -> None:
     """Raise a UsageError unless the participant submits requests."""
-    found = run(frames, Query("FROM submitters", (SUBMITTERS,)))["submitting_participant_uid"]
-    if not (found == participant).any():
-        near = near_matches(str(participant), found)
+    submitters = run(frames, Query("FROM submitters", (SUBMITTERS,)))["submitting_participant_uid"]
+    if not (submitters == participant).any():
+        near = near_matches(str(participant), submitters)
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
         raise UsageError(f"Unknown participant {participant!r}. {step}")

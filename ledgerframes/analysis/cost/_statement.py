@@ -229,7 +229,10 @@ def _call(
     ledger: Frames | None,
     labels: pd.DataFrame | None,
 ) -> Call:
-    """Return the call for the lines of a bill, which are requests, or parts of them by party or label."""
+    """Return the call for the lines of a bill.
+
+    They are requests, or parts of them by party or label.
+    """
     rows = BILLED[by]
     if by in NOUNS and split in SPLITS:
         rows = SPLITS[split](rows)
