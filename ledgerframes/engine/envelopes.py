@@ -27,12 +27,15 @@ CONFIRMERS_OF_ENVELOPES = Relation(
     """
     SELECT update_id, traffic_cost, confirmers
     FROM (
-        SELECT update_id, envelope_index, traffic_cost, list_sort(list_distinct(flatten(list(parties)))) AS confirmers
-        FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0)
-        JOIN quorums USING (update_id, view_id)
+        SELECT update_id, envelope_index, traffic_cost, list_sort(list(DISTINCT party)) AS confirmers
+        FROM (
+            SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
+            FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0)
+            JOIN quorums USING (update_id, view_id)
+        )
+        WHERE party IS NOT NULL
         GROUP BY update_id, envelope_index, traffic_cost
     )
-    WHERE len(confirmers) > 0
     """,
     tables=("envelopes", "quorums"),
 )
