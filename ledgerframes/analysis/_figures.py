@@ -318,9 +318,9 @@ def integer(name: str, description: str, unit: str = "", title: str = "", *, mea
     return ResultColumn(name, INTEGER, description, unit, title, measure=measure)
 
 
-def rate(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+def rate(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of floats."""
-    return ResultColumn(name, RATE, description, unit, title)
+    return ResultColumn(name, RATE, description, unit, title, measure=measure)
 
 
 def amount(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:

@@ -90,6 +90,8 @@ class Call:
     options : Options
     labels, eras : DataFrame, optional
         For ``by="label"`` and ``by="era"``.
+    tables : mapping of str to Table
+        Other small tables that the rows are joined with.
     """
 
     figure: Figure
@@ -99,6 +101,7 @@ class Call:
     options: Options = field(default_factory=Options)
     labels: pd.DataFrame | None = None
     eras: pd.DataFrame | None = None
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @property
     def grouping(self) -> Grouping:
@@ -108,7 +111,7 @@ class Call:
     @property
     def parameters(self) -> Mapping[str, pa.Table]:
         """Small tables that the rows are joined with."""
-        return parameters_of(self.frames, self.grouping.key_names, self.labels, self.eras)
+        return {**parameters_of(self.frames, self.grouping.key_names, self.labels, self.eras), **self.tables}
 
     # -- periods ----------------------------------------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ SOURCE = Grouping(
 PERIOD = ("period_start", "period_end")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
-CATEGORIES = {"kind": KINDS, "size": SIZES}
+CATEGORIES = {"kind": KINDS, "request_kind": KINDS, "size": SIZES}
 VERDICT_COLUMNS = {
     "submitting_participant_uid": "submitting_participant_uid",
     "party": "submitting_parties",

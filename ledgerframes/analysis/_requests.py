@@ -48,16 +48,6 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
     return rows
 
 
-def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost.
-
-    A negative cost is unknown in all figures, that of an envelope and that of a request with its envelopes. ``cost.problems``
-    counts both.
-    """
-    envelopes = frames.read("envelopes", ["traffic_cost", *columns])
-    return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
-
-
 def not_negative(numbers: pd.Series) -> pd.Series:
     """Return integers, missing where they are negative."""
     return _nullable(numbers).mask(numbers < 0)

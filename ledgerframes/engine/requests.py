@@ -122,7 +122,7 @@ ROOT_NODES = Relation(
     "One row per visible update: package, template and choice of its first root node.",
     """
     SELECT update_id, unnest(arg_min(
-        {'package_name': package_name, 'template_name': template_name, 'choice': choice}, node_index
+        {'package_name': package_name, 'package_id': package_id, 'template_name': template_name, 'choice': choice}, node_index
     ))
     FROM tree_events
     WHERE depth = 0

@@ -16,7 +16,9 @@ from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
-DECLARED = [name for name, figure in sorted(FIGURES.items()) if any(each.measure for each in figure.columns)]
+DECLARED = [
+    name for name, figure in sorted(FIGURES.items()) if any(each.measure for each in figure.columns) and figure.queries is None
+]
 LABELS = pd.DataFrame({"id": ["o'hara::1220aa"], "name": ["O'Hara; DROP TABLE verdicts --"], "group": ["'quoted'"]})
 
 
@@ -27,10 +29,9 @@ def analysis(name: str) -> Any:
 def run(text: str) -> list[dict[str, Any]]:
     """Run the statements of a text without this package, and return the rows of the last."""
     with duckdb.connect() as connection:
-        *settings, last = connection.extract_statements(text)
-        for each in settings:
-            connection.execute(each).fetchall()
-        return list(connection.sql(last.query).to_arrow_table().to_pylist())
+        results = [connection.sql(each.query) for each in connection.extract_statements(text)]
+        *_, last = [each.to_arrow_table().to_pylist() for each in results if each is not None]
+        return list(last)
 
 
 def required(name: str, frames: Frames) -> dict[str, Any]:
@@ -64,6 +65,7 @@ def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: s
     for by in (() if figure.is_grouped else (None,), *((each,) for each in figure.by)):
         for each in by:
             arguments = {"by": each, **required(str(each), sandbox_history)} if figure.by else {}
+            arguments |= {"every": None} if figure.has_periods else {}
             text = lf.query(function, sandbox_history, **arguments)
             expected = function(sandbox_history, **arguments)
             if each in ("hour", "weekday_hour", "day"):  # the query has no group without rows
@@ -89,6 +91,59 @@ def test_the_queries_of_coin_give_its_sums_without_this_package(sandbox_history:
     for of in ("issued", "minted"):
         parties = {row["party"] for row in run(lf.query(lf.economy.leaderboard, sandbox_history, of=of, every=None))}
         assert parties == set(lf.economy.leaderboard(sandbox_history, of=of, every=None, top=1000)["party"])
+
+
+BUDGETS = {"No.Such:Template/Choice": 5_000}
+ESTIMATES = pd.DataFrame({"update_id": ["of nobody"], "request_bytes": [5_000]})
+# Figures whose queries are not those of their measures, with a number of the last query and the same one of the figure.
+OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "cost.overhead": ({}, lambda rows: int(rows[0]["with_views"]), lambda shown: shown["traffic_cost"][0]),
+    "cost.concentration": (
+        {"by": "party"},
+        lambda rows: int(sum(row["total_traffic_cost"] or 0 for row in rows)),
+        lambda shown: shown["total_traffic_cost"][0],
+    ),
+    "cost.control": ({}, lambda rows: int(rows[0]["party"]), lambda shown: shown["sum_of_parts"][3]),
+    "cost.problems": (
+        {},
+        lambda rows: sum(row["rows_with_problem"] for row in rows),
+        lambda shown: shown["rows"].sum(),
+    ),
+    "cost.budget": (
+        {"budgets": BUDGETS, "network": ""},
+        lambda rows: sum(row["requests"] for row in rows if row["template_name"] == "No.Such:Template"),
+        lambda shown: shown["requests"].sum(),
+    ),
+    "cost.estimate": (
+        {"estimates": ESTIMATES, "by": None},
+        lambda rows: sum(row["requests"] for row in rows if not row["is_overall"]),
+        lambda shown: shown["requests"].sum(),
+    ),
+    "cost.statement": (
+        {"by": "party", "every": None, "price": lf.TrafficPrice("50", "USD/MB"), "split": "equal", "accept_price": True}
+        | {"min_coverage": 0},
+        lambda rows: sorted(row["digest"] for row in rows),
+        lambda shown: sorted(shown["source_ids_sha256"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_figures_with_queries_of_their_own_have_them_without_this_package(name: str, sandbox_history: Frames) -> None:
+    arguments, computed, expected = OWN[name]
+    if "network" in arguments:
+        arguments = arguments | {"network": sandbox_history.network}
+    rows = run(lf.query(analysis(name), sandbox_history, **arguments))
+    assert computed(rows) == expected(analysis(name)(sandbox_history, **arguments))
+
+
+def test_the_query_of_a_runway_has_its_hours(sandbox_history: Frames) -> None:
+    payers = lf.cost.spend(sandbox_history, by="participant").dropna(subset="submitting_participant_uid")
+    arguments = {"participant": payers["submitting_participant_uid"][0], "balance": lf.TrafficBalance(1, "2026-11-16")}
+    rows = run(lf.query(lf.cost.runway_summary, sandbox_history, **arguments))
+    own = sandbox_history.verdicts.query("submitting_participant_uid == @arguments['participant']")
+    is_before = own["record_time"] < pd.Timestamp("2026-11-16", tz="UTC")
+    assert sum(row["own"] for row in rows) == is_before.sum() > 0
 
 
 def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
