@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time, timed_segments
+from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis._figures import Grouping
 from ledgerframes.analysis._groups import (
     MICROSECONDS_PER_HOUR,
@@ -25,18 +25,11 @@ from ledgerframes.analysis._groups import (
     single_group,
 )
 from ledgerframes.analysis._requests import (
-    PARTICIPANT_PREFIX,
     distinct_per_owner,
-    list_items,
-    per_party,
     positions,
-    requests,
-    root_templates,
     take_or_missing,
 )
 from ledgerframes.analysis.eras import breaks_between, periods_of_eras
-from ledgerframes.analysis.eras import of as era_of
-from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.datasets import table
 from ledgerframes.engine.requests import (
     REQUESTS_BY_CONFIRMERS,
@@ -94,44 +87,6 @@ VERDICT_COLUMNS = {
     "view_count": "view_count",
 }
 SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
-
-
-def requests_by(
-    frames: Frames,
-    keys: Sequence[str],
-    every: str | None,
-    verdict_columns: Sequence[str] = (),
-    *,
-    cost: bool = True,
-    labels: pd.DataFrame | None = None,
-    eras: pd.DataFrame | None = None,
-) -> tuple[pd.DataFrame, Groups]:
-    """Return the requests with their keys and groups, once per party or label with such a key."""
-    needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS] + (SUBMITTERS if "label" in keys else [])
-    rows = requests(frames, list(dict.fromkeys([*verdict_columns, *needed])), cost=cost or "size" in keys)
-    if "party" in keys:
-        rows = per_party(rows)
-    if "label" in keys:
-        rows = _per_label(rows, groups_by_id(labels))
-    if "era" in keys:
-        rows = rows.assign(era=era_of(rows["record_time"], eras))
-    rows = with_keys(frames, rows, keys)
-    return rows, group_rows(frames, rows, keys, every)
-
-
-def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the requests with the key columns that need a lookup in other tables."""
-    if "template_name" in keys:
-        rows = pd.concat([rows, root_templates(frames, rows["update_id"])], axis=1)
-    if "kind" in keys:
-        rows = rows.assign(kind=_kinds(frames, rows["update_id"]))
-    if "size" in keys:
-        rows = rows.assign(size=_sizes(rows["total_traffic_cost"]))
-    if "confirmers" in keys:
-        rows = rows.assign(confirmers=_confirmers(frames, rows))
-    if "source" in keys:
-        rows = rows.assign(source=_sources(frames, rows))
-    return rows
 
 
 def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: str | None) -> Groups:
@@ -252,29 +207,3 @@ def _sizes(costs: pd.Series) -> pd.Series:
 def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     quorums = frames.read("quorums", ["update_id", "parties"])
     return distinct_per_owner(positions(quorums["update_id"], rows["update_id"]), quorums["parties"]).reindex(rows.index)
-
-
-def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
-    """Return each request once per label, with its position in `rows` as ``request``."""
-    owners, parties = list_items(rows["submitting_parties"])
-    participants = rows["submitting_participant_uid"].astype("str").str.removeprefix(PARTICIPANT_PREFIX)
-    of_parties = pd.Series(parties.to_pandas(), dtype="str").map(group_of)
-    of_participants = participants.map(group_of).fillna((PARTICIPANT_PREFIX + participants).map(group_of))
-    labels = pd.concat([of_parties, of_participants], ignore_index=True)
-    pairs = pd.DataFrame({"request": np.concatenate([owners, np.arange(len(rows))]), "label": labels})
-    pairs = pairs.dropna().drop_duplicates().sort_values(["request", "label"])
-    without = pd.DataFrame({"request": np.setdiff1d(np.arange(len(rows)), pairs["request"])})
-    pairs = pd.concat([pairs, without], ignore_index=True)
-    expanded = rows.drop(columns="submitting_parties").iloc[pairs["request"]].reset_index(drop=True)
-    return expanded.assign(label=pairs["label"].astype("str"), request=pairs["request"])
-
-
-def _sources(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    """Return the host of the segment that covers each request's time, if one does."""
-    names, times, migrations = np.full(len(rows), None, dtype=object), rows["record_time"], rows["migration_id"]
-    for segment in timed_segments(frames).to_dict("records"):
-        is_inside = (times >= segment["since"]) & (times < segment["until"])
-        if not pd.isna(segment["migration_id"]):
-            is_inside &= migrations == segment["migration_id"]
-        names[is_inside.to_numpy(dtype=bool)] = segment["source"]
-    return pd.Series(pd.Categorical(names), index=rows.index)

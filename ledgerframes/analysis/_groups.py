@@ -55,16 +55,6 @@ class Groups:
         """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
-    def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums over the rows in the mask.
-
-        A group with a known value and no row in the mask has 0, which is a fact. A group with rows in the mask, but without
-        a known value among them, has a missing sum: what is unknown is not 0.
-        """
-        sums = self.total(values.astype("Int64").where(mask))
-        has_no_part = (self.count(mask) == 0) & (self.count(known(values)) > 0)
-        return sums.mask(has_no_part, 0)
-
     def percentiles(self, values: pd.Series, percents: Sequence[int], min_count: int | None = None) -> list[pd.Series]:
         """Return percentiles of integers by nearest rank, missing for a group with too few values.
 

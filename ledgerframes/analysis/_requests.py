@@ -78,24 +78,6 @@ def is_first_of_request(rows: pd.DataFrame) -> Flags:
     return (~rows["request"].duplicated()).to_numpy() if "request" in rows else np.ones(len(rows), dtype=bool)
 
 
-def per_party(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each request once per submitting party, or once with a missing party.
-
-    It adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
-    """
-    owners, codes, names = encode_items(rows["submitting_parties"])
-    owners, codes = distinct_pairs(owners, codes, len(names))
-    party_counts = np.bincount(owners, minlength=len(rows))
-    without_party = np.flatnonzero(party_counts == 0)
-    request = np.concatenate([owners, without_party])
-    expanded = rows.drop(columns="submitting_parties").iloc[request].reset_index(drop=True)
-    indexes = np.concatenate([codes, np.full(len(without_party), -1)])
-    expanded["party"] = pd.array(names, dtype="str").take(indexes, allow_fill=True)
-    expanded["request"] = request
-    expanded["is_single_party"] = party_counts[request] == 1
-    return expanded
-
-
 # -- population ---------------------------------------------------------------------------------------------------------
 
 
@@ -204,14 +186,6 @@ def distinct_pairs(owners: Integers, codes: Integers, code_count: int) -> tuple[
     width = max(code_count, 1)
     pairs = distinct(owners * width + codes)
     return pairs // width, pairs % width
-
-
-def distinct_per_owner(owners: Integers, lists: pd.Series) -> pd.Series:
-    """Return the number of different texts in all lists of each owner, indexed by owner."""
-    names = distinct(owners)
-    indexes, codes, texts = encode_items(lists)
-    numbers, _ = distinct_pairs(np.searchsorted(names, owners)[indexes], codes, len(texts))
-    return pd.Series(np.bincount(numbers, minlength=len(names)), index=names, dtype="Int64")
 
 
 def join_sorted(lists: pd.Series) -> pd.Series:

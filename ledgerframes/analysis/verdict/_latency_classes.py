@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds
-from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request, not_negative
+from ledgerframes.analysis._groups import Flags, is_true, known, microseconds
+from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request
 
 # The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
 LIMIT = 29_900_000
@@ -69,17 +69,6 @@ def is_limit_doubtful(rows: pd.DataFrame, classes: pd.Series, numbers: pd.Series
     is_first = is_first_of_request(rows)
     is_suspect = is_first & (classes == REJECTED_IN_TIME) & (numbers >= SUSPECT_FROM).fillna(False)
     return int(is_suspect.sum()) > int((is_first & (classes == TIMEOUT)).sum())
-
-
-def reject_kinds(rows: pd.DataFrame) -> Integers:
-    """Return the kind of each rejection, as its latency suggests.
-
-    It is a position in `REJECT_KINDS`, or -1 if the latency suggests none.
-    """
-    numbers = not_negative(latencies(rows))
-    classes = outcome_classes(rows["verdict_result"], numbers)
-    kinds = np.select([classes == REJECTED_IN_TIME, classes == TIMEOUT], range(len(REJECT_KINDS)), -1)
-    return np.where(is_limit_doubtful(rows, classes, numbers), -1, kinds)
 
 
 def timeouts_of(rows: pd.DataFrame) -> Flags | None:
