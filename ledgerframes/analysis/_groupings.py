@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,21 +12,12 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis._figures import Grouping
 from ledgerframes.analysis._groups import (
-    MICROSECONDS_PER_HOUR,
     Groups,
     cross,
-    from_microseconds,
     group_by,
-    group_by_hour_of_day,
-    group_by_hour_of_week,
     group_by_period,
     microseconds,
     single_group,
-)
-from ledgerframes.analysis._requests import (
-    distinct_per_owner,
-    positions,
-    take_or_missing,
 )
 from ledgerframes.analysis.eras import breaks_between, periods_of_eras
 from ledgerframes.datasets import table
@@ -77,37 +67,17 @@ SOURCE = Grouping(
 )
 
 PERIOD = ("period_start", "period_end")
-SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
 CATEGORIES = {"kind": KINDS, "request_kind": KINDS, "size": SIZES}
-VERDICT_COLUMNS = {
-    "submitting_participant_uid": "submitting_participant_uid",
-    "party": "submitting_parties",
-    "verdict_result": "verdict_result",
-    "view_count": "view_count",
-}
-SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
 
 
 def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: str | None) -> Groups:
     """Return the groups of rows that have the key columns, per period unless `every` is None."""
-    times = rows["record_time"]
-    if not keys:
-        groups = single_group(len(rows))
-    elif list(keys) == ["hour"]:
-        groups = group_by_hour_of_day(times)
-    elif list(keys) == ["weekday", "hour"]:
-        groups = group_by_hour_of_week(times)
-    elif list(keys) == ["day"]:
-        days = periods_of(frames, times, "1d")
-        names = {"period_start": "day", "coverage_time": "coverage_time"}
-        groups = Groups(days.keys[[*names]].rename(columns=names), days.codes)
-    else:
-        groups = group_by(rows, keys)
+    groups = group_by(rows, keys) if keys else single_group(len(rows))
     if every is None:
         return groups
     groups = Groups(groups.keys.drop(columns="coverage_time", errors="ignore"), groups.codes)
-    return cross(periods_of(frames, times, every), groups, every)
+    return cross(periods_of(frames, rows["record_time"], every), groups, every)
 
 
 def category_of(key: str, values: pd.Series, eras: pd.DataFrame | None) -> pd.Series:
@@ -124,14 +94,6 @@ def category_of(key: str, values: pd.Series, eras: pd.DataFrame | None) -> pd.Se
     return values
 
 
-def breaks(frames: Frames, rows: pd.DataFrame, groups: Groups, eras: pd.DataFrame | None) -> list[str | None] | None:
-    """Return the eras that begin within the period of each group, or within the window."""
-    if rows.empty:
-        return None
-    since, until = from_microseconds(bounds_of(frames, rows["record_time"]))
-    return breaks_of_groups(max(since, rows["record_time"].min()), until, groups.keys, eras)
-
-
 def breaks_of_groups(
     first: pd.Timestamp, until: pd.Timestamp, keys: pd.DataFrame, eras: pd.DataFrame | None
 ) -> list[str | None] | None:
@@ -145,27 +107,6 @@ def breaks_of_groups(
     starts, ends = (keys.get(name, pd.Series(edge, keys.index)) for name, edge in zip(PERIOD, (first, until), strict=True))
     names = (within["name"][(within["at"] > start) & (within["at"] < end)] for start, end in zip(starts, ends, strict=True))
     return [", ".join(each) or None for each in names]
-
-
-def covered_hours(frames: Frames, keys: Sequence[str], every: str | None) -> dict[str, Any]:
-    """Return the covered time of each hour of the day or week, nothing for other keys.
-
-    A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
-    """
-    if "hour" not in keys:
-        return {}
-    covered = covered_time(frames)
-    if not len(covered.starts):
-        return {COVERED_HOURS.name: 0.0 if frames.window else np.nan}
-    edges = (
-        np.arange(covered.starts[0] // MICROSECONDS_PER_HOUR, -(-covered.ends[-1] // MICROSECONDS_PER_HOUR) + 1)
-        * MICROSECONDS_PER_HOUR
-    )
-    edges = np.clip(edges, covered.starts[0], covered.ends[-1])
-    hours = pd.DataFrame({"record_time": from_microseconds(edges[:-1].tolist())})
-    lengths = pd.Series(covered.length(edges[:-1], edges[1:]))
-    groups = group_rows(frames, hours, keys, every)
-    return {COVERED_HOURS.name: groups.total(lengths).fillna(0).to_numpy("float64") / MICROSECONDS_PER_HOUR}
 
 
 def periods_of(frames: Frames, times: pd.Series, every: str) -> Groups:
@@ -191,19 +132,3 @@ def bounds_of(frames: Frames, times: pd.Series) -> tuple[int, int]:
         starts = covered_time(frames, accept_provisional=True).starts
         since = int(np.concatenate([starts[starts > since], numbers]).min(initial=until - 1))
     return since, until
-
-
-def _kinds(frames: Frames, update_ids: pd.Series) -> pd.Series:
-    updates = frames.read("updates", ["update_id", "kind"])
-    kinds = take_or_missing(updates["kind"].astype("str"), positions(update_ids, updates["update_id"]))
-    return pd.Series(pd.Categorical(kinds.fillna("not visible"), categories=KINDS), index=update_ids.index)
-
-
-def _sizes(costs: pd.Series) -> pd.Series:
-    codes = np.searchsorted(SIZE_EDGES, costs.to_numpy(dtype="int64", na_value=-1), side="right") - 1
-    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(SIZES), ordered=True), index=costs.index)
-
-
-def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    quorums = frames.read("quorums", ["update_id", "parties"])
-    return distinct_per_owner(positions(quorums["update_id"], rows["update_id"]), quorums["parties"]).reindex(rows.index)

@@ -166,19 +166,6 @@ def group_by(rows: pd.DataFrame, names: Sequence[str]) -> Groups:
     return Groups(rows[list(names)].iloc[first].reset_index(drop=True), codes)
 
 
-def group_by_hour_of_week(times: pd.Series) -> Groups:
-    """Return the 168 hours of the week, UTC, from Monday on, with or without rows."""
-    hours = (microseconds(times) - ORIGIN) // MICROSECONDS_PER_HOUR % 168
-    numbers = np.arange(168)
-    return Groups(pd.DataFrame({"weekday": numbers // 24, "hour": numbers % 24}), hours.astype(np.int64))
-
-
-def group_by_hour_of_day(times: pd.Series) -> Groups:
-    """Return the 24 hours of the day, UTC, with or without rows."""
-    hours = microseconds(times) // MICROSECONDS_PER_HOUR % 24
-    return Groups(pd.DataFrame({"hour": np.arange(24)}), hours.astype(np.int64))
-
-
 def group_by_period(times: pd.Series, every: str, since: int, until: int) -> Groups:
     """Return all periods between two times in microseconds since 1970, with no row outside."""
     edges = period_edges(since, until, every)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._grouped import Call, Grouped, measure, options_of
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
 from ledgerframes.analysis._measures import BYTES, COST, IS_REJECTED, Count, Measure, PartTotal, Ratio
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
@@ -105,16 +105,17 @@ def wasted(
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)
     """
-    keys = WASTED.check(frames, by).key_names
+    WASTED.check(frames, by)
     require_rejections(frames, accept_survivorship, "the waste")
     if isinstance(history, Frames):
         declare.require_one_network("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
-    grouped = measure(Call(WASTED, frames, by, every, options_of(frames)))
+    call = Call(WASTED, frames, by, every, options_of(frames))
+    grouped = measure(call)
     values = {
         **grouped.keys,
         **grouped.values,
-        **grouping.covered_hours(frames, keys, every),
+        **covered_hours(call),
         "top_cause": _top_causes(grouped),
         **_usual_range(frames, grouped, by, every, history),
     }
