@@ -6,6 +6,7 @@ from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import (
     CONFIRMERS,
     CONFIRMERS_BY_VIEW,
+    DECISIONS,
     ENVELOPES_BY_REQUEST,
     ENVELOPES_BY_VIEW,
     REQUESTS,
@@ -19,6 +20,7 @@ from ledgerframes.engine.requests import (
 RELATIONS: dict[str, Relation] = {
     each.name: each
     for each in (
+        DECISIONS,
         REQUESTS,
         REQUESTS_BY_PARTY,
         REQUESTS_BY_TEMPLATE,
