@@ -45,6 +45,7 @@ _IMPORTED_AT_FIRST_USE = {
     "open_frames": "ledgerframes.frames_io:open_frames",
     "operations": "ledgerframes.loaders.operations:operations",
     "plot": "ledgerframes.plot:",
+    "query": "ledgerframes.analysis._queries:query",
     "reconcile": "ledgerframes.analysis.reconcile:",
     "save_frames": "ledgerframes.frames_io:save_frames",
     "sql": "ledgerframes.queries:sql",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         verdict,
         votes,
     )
+    from ledgerframes.analysis._queries import query
     from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
@@ -143,6 +145,7 @@ __all__ = [
     "open_frames",
     "operations",
     "plot",
+    "query",
     "reconcile",
     "save_frames",
     "sql",

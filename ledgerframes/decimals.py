@@ -156,7 +156,7 @@ def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
     try:
         integers = pa.array([None if number is None else int(number) for number in sums], pa.int64())
     except OverflowError:
-        raise _too_large_error(name) from None
+        raise too_large_error(name) from None
     return pd.Series(pd.array(integers, dtype="Int64"), index=values.index)
 
 
@@ -232,7 +232,7 @@ def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum"
     low &= 2**LOW_BITS - 1
     limit = 2 ** (63 - LOW_BITS)
     if ((high >= limit) | (high < -limit)).any():
-        raise _too_large_error(name)
+        raise too_large_error(name)
     sums = pd.Series(pd.array((high << LOW_BITS) + low, dtype="Int64"))
     return sums.mask(np.bincount(owners, minlength=groups) == 0)
 
@@ -296,5 +296,6 @@ def _amounts(numbers: list[Decimal | None], index: pd.Index, name: str, rounding
     return pd.Series(pd.array(pa.array(rounded, AMOUNT), dtype=DTYPE), index=index)
 
 
-def _too_large_error(name: str) -> UsageError:
+def too_large_error(name: str) -> UsageError:
+    """Return the error for a sum beyond 64 bits."""
     return UsageError(f"{name} exceeds 64 bits. Choose a shorter window, or sum it with lf.decimals.total.")

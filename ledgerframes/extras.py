@@ -11,7 +11,6 @@ from ledgerframes.errors import UsageError
 EXTRAS = {
     "dask": "dask",
     "distributed": "dask",
-    "duckdb": "sql",
     "flask": "sandbox",
     "ipykernel": "report",
     "filelock": "report",

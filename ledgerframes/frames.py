@@ -17,10 +17,12 @@ import pyarrow.dataset as ds
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
+from ledgerframes.engine import DEFAULT_SETTINGS
 from ledgerframes.errors import UsageError
 from ledgerframes.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter
+from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
@@ -80,9 +82,9 @@ class Frames:
         population: Population = "chosen",
         committed_ids: CommittedIds | None = None,
         is_chosen: bool = False,
+        engine: EngineSettings = DEFAULT_SETTINGS,
     ) -> None:
-        self._source = source
-        self._tables = tuple(tables)
+        self._source, self._tables, self.engine = source, tuple(tables), engine
         self._unknown_ids, self._failed = tuple(unknown_ids), dict(failed)
         self._population, self._committed_ids = population, committed_ids
         ids = None if update_ids is None else pa.array(update_ids, pa.string())

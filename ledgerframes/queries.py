@@ -12,17 +12,21 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets import Column, Table
-from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
+from ledgerframes.engine.connection import LOCKED_DOWN_OPTIONS, limits_of
+from ledgerframes.engine.relation import Relation, in_order, tables_of
+from ledgerframes.engine.results import to_library_type
+from ledgerframes.engine.views import RELATIONS
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
-from ledgerframes.extras import extra_for
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import damaged_file_error
@@ -33,17 +37,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation, Statement
 
     from ledgerframes.network import Network
+    from ledgerframes.settings import EngineSettings
 
 __all__ = ["sql"]
 
-# A query can read the SQL views only: no file, no network, no variable of the caller.
-LOCKED_DOWN_OPTIONS = {
-    "enable_external_access": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_persistent_secrets": False,
-    "python_enable_replacements": False,
-}
 NULLS = "if the query returns null"
 ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as several statements
 # Types that Arrow does not have, or that lose precision in the conversion.
@@ -63,9 +60,10 @@ def sql(
 ) -> pd.DataFrame:
     """Query stored tables with SQL, without fetching anything.
 
-    Every stored table is a SQL view. A table of several datasets is read from the first that has rows, in the order ``events``,
-    ``events_by_id``, ``bulk``, ``bulk_by_key``, ``bulk_acs``, ``bulk_acs_by_key``, ``ledger``. ``bulk.updates`` names the
-    dataset. All SQL views show the store as of one moment.
+    Every stored table is a SQL view, and so is every relation that analyses share, such as ``requests``. A table of several
+    datasets is read from the first that has rows, in the order ``events``, ``events_by_id``, ``bulk``, ``bulk_by_key``,
+    ``bulk_acs``, ``bulk_acs_by_key``, ``ledger``. ``bulk.updates`` names the dataset. All SQL views show the store as of one
+    moment.
 
     Parameters
     ----------
@@ -123,28 +121,40 @@ def run_query(
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
-    with TemporaryDirectory() as directory:
+    settings = net.settings.engine
+    with TemporaryDirectory(dir=settings.spill_folder) as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")
-        with closing(_connect(directory)) as connection:
-            return _Views(connection, store, _table_names(query), time_window).run(query)
+        with closing(_connect(settings, directory)) as connection:
+            relations = _relations(query)
+            names = list(dict.fromkeys([*_table_names(query), *tables_of(relations)]))
+            return _Views(connection, store, names, relations, time_window).run(query)
 
 
-def _connect(temp_directory: str) -> DuckDBPyConnection:
+def _connect(settings: EngineSettings, temp_directory: str) -> DuckDBPyConnection:
     """Open a locked-down connection, which writes to the directory what exceeds memory."""
-    with extra_for("lf.sql"):
-        import duckdb
+    import duckdb
 
-    connection = duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, "temp_directory": temp_directory})
+    config = {**LOCKED_DOWN_OPTIONS, **limits_of(settings), "temp_directory": temp_directory}
+    connection = duckdb.connect(":memory:", config=config)
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
     return connection
 
 
 def _table_names(query: str) -> list[str]:
     """Return the names of stored tables in a query, such as ``updates`` or ``bulk.updates``."""
-    matches = [match.groups() for match in NAME.finditer(_without_texts(query.lower()))]
-    names = [table if dataset in (None, "main") else f"{dataset}.{table}" for dataset, table in matches]
     known = {*STORED_TABLES, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
-    return [name for name in dict.fromkeys(names) if name in known]
+    return [name for name in _names(query) if name in known]
+
+
+def _relations(query: str) -> list[Relation]:
+    """Return the relations in a query, such as ``requests``, and those that they need."""
+    return in_order(RELATIONS[name] for name in _names(query) if name in RELATIONS)
+
+
+def _names(query: str) -> list[str]:
+    """Return all names in a query, each once."""
+    matches = [match.groups() for match in NAME.finditer(_without_texts(query.lower()))]
+    return list(dict.fromkeys(name if schema in (None, "main") else f"{schema}.{name}" for schema, name in matches))
 
 
 def _without_texts(query: str) -> str:
@@ -155,8 +165,15 @@ def _without_texts(query: str) -> str:
 class _Views:
     """Tables of a store as SQL views of one connection."""
 
-    def __init__(self, connection: DuckDBPyConnection, store: Store, names: Sequence[str], time_window: Window | None) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        connection: DuckDBPyConnection,
+        store: Store,
+        names: Sequence[str],
+        relations: Sequence[Relation],
+        time_window: Window | None,
+    ) -> None:
+        self._connection, self._relations = connection, relations if names else in_order(RELATIONS.values())
         self._window = time_window
         tables = dict.fromkeys(name.rpartition(".")[2] for name in names or STORED_TABLES)
         self._tables = [STORED_TABLES[name] for name in tables]
@@ -178,6 +195,8 @@ class _Views:
         for table in self._tables:
             dataset = choose_dataset(store, table, snapshots)
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
+        for relation in self._relations:
+            self._connection.execute(f'CREATE VIEW "{relation.name}" AS {dedent(relation.query)}')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
@@ -271,28 +290,11 @@ def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.
             step = "Use epoch_us(later) - epoch_us(earlier) for microseconds." if is_interval else "Cast it to another type."
             raise UsageError(f"Column {name} has type {duckdb_type}, which has no exact dtype. {step}")
     rows = relation.to_arrow_table()
-    values = [_to_library_type(rows.column(name)) for name in names]
+    values = [to_library_type(rows.column(name)) for name in names]
     columns = [_declare(name, each, declared.get(name)) for name, each in zip(names, values, strict=True)]
     arrays = [each.cast(column.type) for each, column in zip(values, columns, strict=True)]
     result = Table("result", "row of the result", "sql", tuple(columns), (), ())
     return result.to_pandas(pa.table(arrays, names=names))
-
-
-def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast values to the type of this library."""
-    arrow_type = values.type
-    if pa.types.is_dictionary(arrow_type):
-        return values.cast(TEXT)
-    if pa.types.is_timestamp(arrow_type):
-        return values.cast(TIME)  # times without a zone are UTC
-    if pa.types.is_integer(arrow_type) and arrow_type.bit_width < 32:
-        return values.cast(SMALL)
-    if pa.types.is_unsigned_integer(arrow_type) or (pa.types.is_decimal(arrow_type) and arrow_type.scale == 0):
-        try:
-            return values.cast(INTEGER)
-        except pa.ArrowInvalid:
-            return values.cast(pa.decimal128(38, 0))  # an integer too large for int64
-    return values
 
 
 def _declare(name: str, values: pa.ChunkedArray, declared: Column | None) -> Column:

@@ -65,7 +65,7 @@ class RowFilter:
 
     def _dropped(self, table: Table) -> pc.Expression | None:
         """Return the filter for the rows of second verdicts, or None if there are none."""
-        events = self._second_verdicts_inside
+        events = self.second_verdicts_inside
         if not set(EVENT) <= set(table.column_names) or not events.num_rows:
             return None
         bounds = pc.min_max(events["record_time"])
@@ -74,7 +74,7 @@ class RowFilter:
         return is_near & pc.field("update_id").isin(events["update_id"].unique()) & is_same
 
     @property
-    def _second_verdicts_inside(self) -> pa.Table:
+    def second_verdicts_inside(self) -> pa.Table:
         """The second verdicts in the window."""
         window, events = self.window, self.second_verdicts
         return events.filter(record_time_filter(window.since, window.until)) if window and events.num_rows else events

@@ -58,7 +58,6 @@ def test_a_load_needs_no_extra(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "call", "message"),
     [
-        ("duckdb", lambda: lf.sql(lf.connect(network="live"), "select 1"), "lf.sql requires duckdb"),
         ("matplotlib", lambda: lf.plot.cost_spend(lf.cost.spend(lf.open_frames(FRAMES), every="1h")), "requires matplotlib"),
         ("ledgerframes.sandbox", lf.connect, None),
         ("flask", lambda: lf.connect("sandbox", seed=3, events=40, days=1), "The sandbox requires flask"),
@@ -134,7 +133,7 @@ def test_every_imported_module_is_of_the_base_installation_or_has_its_extra() ->
 
 def test_every_command_names_the_extra_that_it_needs() -> None:
     commands = [
-        "state parties", "sql select", "export traffic --to traffic.csv", "doctor", "doctor --profile sandbox", "lab",
+        "state parties", "export traffic --to traffic.csv", "doctor", "doctor --profile sandbox", "lab",
         "sync events --during yesterday", "sync updates", "sync bulk", "sync price-votes", "sync name-rules", "store info",
         "store compact", "store verify", "store prune --before 2026-01-01", "store recheck", "store rebuild",
         "report run traffic-cost --during last-week", "sandbox --port 5999",
@@ -156,7 +155,6 @@ def test_every_public_entry_names_the_extra_that_it_needs() -> None:
         "lf.connect('sandbox', seed=3)",
         "from ledgerframes.sandbox import Faults",
         "from ledgerframes.sandbox import Sandbox, serve",
-        "lf.sql(net, 'select 1')",
         "lf.plot.cost_spend(lf.cost.spend(frames, every='1h'))",
         "from ledgerframes.report import run_report; run_report('traffic-cost', net=net, out='reports', during='yesterday')",
     ]

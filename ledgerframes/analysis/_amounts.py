@@ -44,6 +44,12 @@ def to_decimal(text: object) -> Decimal | None:
     return value if value.is_finite() and abs(value) < 10**28 and half_even(value) == value else None
 
 
+def units(value: object) -> int | None:
+    """Return an amount in units of 10^-10, None if it is none."""
+    amount = to_decimal(value)
+    return None if amount is None else int(EXACT.multiply(amount, Decimal(SCALE)))
+
+
 def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
     """Return a column of decimals with this number of places, some of them missing."""
     step = Decimal(1).scaleb(-digits)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,11 @@ import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._docstrings import completed
+from ledgerframes.analysis._measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis._requests import population_of
+from ledgerframes.engine.query import Query
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -51,6 +55,10 @@ class ResultColumn:
         Label of the quantity on an axis.
     choices : tuple of str
         All values of a category, in order. Empty if they depend on the rows.
+    measure : Measure, optional
+        What the engine computes of the rows of a group.
+    ratio : Measure, optional
+        What the engine computes of the measures of a group. Without either, the analysis computes the column.
     """
 
     name: str
@@ -59,6 +67,8 @@ class ResultColumn:
     unit: str = ""
     title: str = ""
     choices: tuple[str, ...] = ()
+    measure: Measure | None = None
+    ratio: Measure | None = None
 
     @property
     def pandas_dtype(self) -> str | pd.CategoricalDtype:
@@ -76,10 +86,16 @@ class Grouping:
         Columns that name the group.
     extra : tuple of ResultColumn
         Columns that only this grouping has.
+    rows : Relation
+        The rows that are grouped, with a column per key.
+    measures : mapping of str to Measure
+        Columns of the figure that this grouping measures in another way.
     """
 
     keys: tuple[ResultColumn, ...] = ()
     extra: tuple[ResultColumn, ...] = ()
+    rows: Relation = REQUESTS
+    measures: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def key_names(self) -> list[str]:
@@ -117,6 +133,16 @@ class Figure:
         Figure that describes the parameters and errors that this analysis shares with it.
     distinct : tuple of str, optional
         Columns that name a row, together with its period and group. None if nothing does.
+    joins : tuple of Relation
+        Relations with one row per update id, which are joined with the rows.
+    known : str
+        Condition of the rows that ``coverage`` counts, in SQL.
+    others : mapping of str to Measure
+        Measures that are no columns, but that columns rest on.
+    parts : tuple of str
+        Columns that divide each group into parts, whose measures the analysis needs.
+    queries : callable, optional
+        Function from the arguments of the analysis to its queries, unless they follow from the measures.
     """
 
     name: str
@@ -131,12 +157,19 @@ class Figure:
     has_rounds: bool = False
     like: str = ""
     distinct: tuple[str, ...] | None = None
+    joins: tuple[Relation, ...] = ()
+    known: str = IS_KNOWN
+    others: Mapping[str, Measure] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    queries: Callable[..., Iterable[Query]] | None = None
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
         """Columns that every result has at its end."""
-        coverage = f"Share of the {self.unit} {self.condition}. Missing if there are none."
-        return (ResultColumn("coverage", RATE, coverage, SHARE), *TAIL)
+        description = f"Share of the {self.unit} {self.condition}. Missing if there are none."
+        coverage = ResultColumn("coverage", RATE, description, SHARE, ratio=Ratio("groups.known_rows", "groups.row_count"))
+        of_bytes, *others = TAIL
+        return (coverage, replace(of_bytes, ratio=CoverageOfBytes()) if BYTES.keys() <= self.others.keys() else of_bytes, *others)
 
     def grouping(self, by: str | None) -> Grouping:
         """Return the grouping of a value of ``by=``."""
@@ -191,7 +224,7 @@ class Figure:
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring."""
-        FIGURES[self.name] = self
+        FIGURES[self.name] = ANALYSES[analysis] = self
         CALLS[self.name] = _call_text(self.name, analysis)
         if analysis.__doc__:  # Python removes docstrings with -OO
             analysis.__doc__ = completed(self, analysis)
@@ -207,6 +240,7 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {}
+ANALYSES: dict[Callable[..., pd.DataFrame], Figure] = {}
 CALLS: dict[str, str] = {}
 
 
@@ -274,19 +308,19 @@ def time(name: str, description: str, title: str = "") -> ResultColumn:
     return ResultColumn(name, TIME, description, "UTC", title)
 
 
-def duration(name: str, description: str, title: str = "") -> ResultColumn:
+def duration(name: str, description: str, title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of durations."""
-    return ResultColumn(name, DURATION, description, "microseconds", title)
+    return ResultColumn(name, DURATION, description, "microseconds", title, measure=measure)
 
 
-def integer(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+def integer(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of integers, some of them missing."""
-    return ResultColumn(name, INTEGER, description, unit, title)
+    return ResultColumn(name, INTEGER, description, unit, title, measure=measure)
 
 
-def rate(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+def rate(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of floats."""
-    return ResultColumn(name, RATE, description, unit, title)
+    return ResultColumn(name, RATE, description, unit, title, measure=measure)
 
 
 def amount(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
@@ -294,19 +328,19 @@ def amount(name: str, description: str, unit: str = "", title: str = "") -> Resu
     return ResultColumn(name, AMOUNT, description, unit, title)
 
 
-def count(name: str, description: str, unit: str = "requests") -> ResultColumn:
+def count(name: str, description: str, unit: str = "requests", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of counts, which are never missing."""
-    return ResultColumn(name, COUNT, description, unit, name.replace("_", " ").capitalize())
+    return ResultColumn(name, COUNT, description, unit, name.replace("_", " ").capitalize(), measure=measure)
 
 
-def cost(name: str, description: str, title: str = "Traffic cost") -> ResultColumn:
+def cost(name: str, description: str, title: str = "Traffic cost", *, measure: Measure | None = None) -> ResultColumn:
     """Return a column of bytes."""
-    return ResultColumn(name, INTEGER, description, "bytes", title)
+    return ResultColumn(name, INTEGER, description, "bytes", title, measure=measure)
 
 
-def share(description: str, name: str = "share", title: str = "Share") -> ResultColumn:
+def share(description: str, name: str = "share", title: str = "Share", *, ratio: Measure | None = None) -> ResultColumn:
     """Return a column of shares from 0 to 1."""
-    return ResultColumn(name, RATE, description, SHARE, title)
+    return ResultColumn(name, RATE, description, SHARE, title, ratio=ratio)
 
 
 POPULATIONS = ("all", "committed", "committed, accepted", "chosen")

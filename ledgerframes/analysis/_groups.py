@@ -55,16 +55,6 @@ class Groups:
         """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
-    def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums over the rows in the mask.
-
-        A group with a known value and no row in the mask has 0, which is a fact. A group with rows in the mask, but without
-        a known value among them, has a missing sum: what is unknown is not 0.
-        """
-        sums = self.total(values.astype("Int64").where(mask))
-        has_no_part = (self.count(mask) == 0) & (self.count(known(values)) > 0)
-        return sums.mask(has_no_part, 0)
-
     def percentiles(self, values: pd.Series, percents: Sequence[int], min_count: int | None = None) -> list[pd.Series]:
         """Return percentiles of integers by nearest rank, missing for a group with too few values.
 
@@ -176,23 +166,10 @@ def group_by(rows: pd.DataFrame, names: Sequence[str]) -> Groups:
     return Groups(rows[list(names)].iloc[first].reset_index(drop=True), codes)
 
 
-def group_by_hour_of_week(times: pd.Series) -> Groups:
-    """Return the 168 hours of the week, UTC, from Monday on, with or without rows."""
-    hours = (microseconds(times) - ORIGIN) // MICROSECONDS_PER_HOUR % 168
-    numbers = np.arange(168)
-    return Groups(pd.DataFrame({"weekday": numbers // 24, "hour": numbers % 24}), hours.astype(np.int64))
-
-
-def group_by_hour_of_day(times: pd.Series) -> Groups:
-    """Return the 24 hours of the day, UTC, with or without rows."""
-    hours = microseconds(times) // MICROSECONDS_PER_HOUR % 24
-    return Groups(pd.DataFrame({"hour": np.arange(24)}), hours.astype(np.int64))
-
-
 def group_by_period(times: pd.Series, every: str, since: int, until: int) -> Groups:
     """Return all periods between two times in microseconds since 1970, with no row outside."""
-    edges = _period_edges(since, until, every)
-    keys = pd.DataFrame({"period_start": _times(edges[:-1]), "period_end": _times(edges[1:])})
+    edges = period_edges(since, until, every)
+    keys = pd.DataFrame({"period_start": times_of(edges[:-1]), "period_end": times_of(edges[1:])})
     return Groups(keys, np.searchsorted(edges, microseconds(times), side="right").astype(np.int64) - 1)
 
 
@@ -208,8 +185,9 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
     return Groups(crossed, periods.codes * len(keys) + groups.codes)
 
 
-def _period_edges(since: int, until: int, every: str) -> Integers:
-    number, unit = _parse_period(every)
+def period_edges(since: int, until: int, every: str) -> Integers:
+    """Return the edges of all periods between two times, in microseconds since 1970."""
+    number, unit = parse_period(every)
     if since >= until:
         return np.array([ORIGIN], dtype=np.int64)
     if unit == "mo":
@@ -234,13 +212,13 @@ def _within_years(edges: Integers, every: str) -> Integers:
 
 def period_length(text: object, argument: str) -> int:
     """Return a length of time, such as ``"20min"`` but not in months, in seconds."""
-    number, unit = _parse_period(text, argument, "'1d' or '1w'")
+    number, unit = parse_period(text, argument, "'1d' or '1w'")
     if unit == "mo":
         raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")
     return number * SECONDS[unit]
 
 
-def _parse_period(every: object, argument: str = "every", longest: str = "'1d', '1w' or '1mo'") -> tuple[int, str]:
+def parse_period(every: object, argument: str = "every", longest: str = "'1d', '1w' or '1mo'") -> tuple[int, str]:
     """Return number and unit of a period. Those of pandas change between its versions."""
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
@@ -268,5 +246,6 @@ def durations(numbers: pd.Series) -> pd.Series:
     return pd.Series(numbers.to_numpy(dtype="int64", na_value=missing).view("timedelta64[us]"))
 
 
-def _times(numbers: Integers) -> pd.Series:
+def times_of(numbers: Integers) -> pd.Series:
+    """Return times of microseconds since 1970."""
     return pd.Series(numbers.view("datetime64[us]")).dt.tz_localize("UTC")

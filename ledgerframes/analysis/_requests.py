@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct
+from ledgerframes.analysis._groups import Flags, Integers, distinct
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -48,16 +48,6 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
     return rows
 
 
-def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost.
-
-    A negative cost is unknown in all figures, that of an envelope and that of a request with its envelopes. ``cost.problems``
-    counts both.
-    """
-    envelopes = frames.read("envelopes", ["traffic_cost", *columns])
-    return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
-
-
 def not_negative(numbers: pd.Series) -> pd.Series:
     """Return integers, missing where they are negative."""
     return _nullable(numbers).mask(numbers < 0)
@@ -88,24 +78,6 @@ def is_first_of_request(rows: pd.DataFrame) -> Flags:
     return (~rows["request"].duplicated()).to_numpy() if "request" in rows else np.ones(len(rows), dtype=bool)
 
 
-def per_party(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each request once per submitting party, or once with a missing party.
-
-    It adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
-    """
-    owners, codes, names = encode_items(rows["submitting_parties"])
-    owners, codes = distinct_pairs(owners, codes, len(names))
-    party_counts = np.bincount(owners, minlength=len(rows))
-    without_party = np.flatnonzero(party_counts == 0)
-    request = np.concatenate([owners, without_party])
-    expanded = rows.drop(columns="submitting_parties").iloc[request].reset_index(drop=True)
-    indexes = np.concatenate([codes, np.full(len(without_party), -1)])
-    expanded["party"] = pd.array(names, dtype="str").take(indexes, allow_fill=True)
-    expanded["request"] = request
-    expanded["is_single_party"] = party_counts[request] == 1
-    return expanded
-
-
 # -- population ---------------------------------------------------------------------------------------------------------
 
 
@@ -124,12 +96,6 @@ def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
     """Return the population of a result, which shows that the caller accepts survivorship."""
     is_accepted = accept_survivorship and frames.population == "committed"
     return f"{frames.population}, accepted" if is_accepted else frames.population
-
-
-def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates) -> pd.Series:
-    """Return figures of rejected requests, which are missing, not 0, for committed updates."""
-    numbers = _nullable(pd.Series(values))
-    return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 
 # -- lookups ------------------------------------------------------------------------------------------------------------
@@ -220,14 +186,6 @@ def distinct_pairs(owners: Integers, codes: Integers, code_count: int) -> tuple[
     width = max(code_count, 1)
     pairs = distinct(owners * width + codes)
     return pairs // width, pairs % width
-
-
-def distinct_per_owner(owners: Integers, lists: pd.Series) -> pd.Series:
-    """Return the number of different texts in all lists of each owner, indexed by owner."""
-    names = distinct(owners)
-    indexes, codes, texts = encode_items(lists)
-    numbers, _ = distinct_pairs(np.searchsorted(names, owners)[indexes], codes, len(texts))
-    return pd.Series(np.bincount(numbers, minlength=len(names)), index=names, dtype="Int64")
 
 
 def join_sorted(lists: pd.Series) -> pd.Series:

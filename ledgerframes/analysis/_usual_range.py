@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes import extents
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import covered_time, provisional_time
-from ledgerframes.analysis._groupings import requests_by
-from ledgerframes.analysis._groups import Flags, Groups, Rates, is_true, known, microseconds, ratio
-from ledgerframes.analysis._requests import ACCEPTED, REJECTED, has_result
-from ledgerframes.decimals import totals
+from ledgerframes.analysis._grouped import Call, Grouped, measure
+from ledgerframes.analysis._groups import Flags, Rates, is_true, microseconds, ratio
+from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED, Count, Expression, Measure
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import UsualRange, printing, usual_range, within_window
@@ -38,35 +39,41 @@ WEEK = pd.Timedelta(7, "D")
 FOUND_RISES = ((24_000, 20, 20), (2_400, 30, 30), (240, 100, 75))
 
 
-def period_totals(frames: Frames, every: str, keys: Sequence[str] = ()) -> pd.DataFrame:
+IS_DECIDED = f"({IS_REJECTED} OR {IS_ACCEPTED})"
+# The integers as measures, whose names differ from those of columns of ``cost.wasted``.
+MEASURES: dict[str, Measure] = {
+    "range_requests": Count(where=IS_DECIDED),
+    "range_rejected": Count(where=IS_REJECTED),
+    "range_requests_with_cost": Count(where=f"{IS_DECIDED} AND {IS_KNOWN}"),
+    "range_wasted_traffic_cost": Expression(f"coalesce(sum({COST}) FILTER (WHERE {IS_REJECTED}), 0)"),
+    "range_total_traffic_cost": Expression(f"coalesce(sum({COST}), 0)"),
+}
+PERIODS = declare.Figure(
+    "periods of a usual range",
+    rows="One row per period and group.",
+    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY},
+    columns=(),
+    others=MEASURES,
+)
+
+
+def period_totals(frames: Frames, every: str, by: str | None = None) -> pd.DataFrame:
     """Return the integers of each day or hour that a usual range needs."""
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
-    return totals_of_groups(frames, *requests_by(frames, keys, every, ["verdict_result"]))
+    return totals_of_groups(frames, measure(Call(PERIODS, frames, by, every)))
 
 
-def totals_of_groups(frames: Frames, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Return the integers of each period and group, from requests that were read before.
+def totals_of_groups(frames: Frames, grouped: Grouped) -> pd.DataFrame:
+    """Return the integers of each period and group, from `MEASURES` of these groups.
 
     The columns are the keys, ``requests`` that were accepted or rejected, ``rejected``, ``requests_with_cost`` among them,
     ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` of all [bytes], as in ``cost.wasted``, and
     ``is_whole``: whether the period is in the window and in the history, and final.
     """
-    is_rejected = has_result(rows, REJECTED)
-    is_decided = is_rejected | has_result(rows, ACCEPTED)
-    costs = rows["total_traffic_cost"].astype("Int64")
-    wasted, total = (
-        totals(each, groups.codes, len(groups), name="total_traffic_cost").fillna(0).astype("int64")
-        for each in (costs.where(is_rejected), costs)
-    )
-    result = groups.keys.assign(
-        requests=groups.count(is_decided),
-        rejected=groups.count(is_rejected),
-        requests_with_cost=groups.count(is_decided & known(costs)),
-        wasted_traffic_cost=wasted.to_numpy(),
-        total_traffic_cost=total.to_numpy(),
-    )
-    return result.assign(is_whole=_is_final(frames, result) & _is_after_start(groups))
+    integers = {name: grouped.values[f"range_{name}"].fillna(0).astype("int64") for name in INTEGERS}
+    result = grouped.keys.assign(**integers)
+    return result.assign(is_whole=_is_final(frames, result) & _is_after_start(grouped))
 
 
 def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, *, group_count: int = 1) -> UsualRange:
@@ -189,15 +196,15 @@ def _position(starts: pd.Series, every: str) -> int:
     return int(first.weekday()) if every == "1d" else int(first.weekday() * 24 + first.hour)
 
 
-def _is_after_start(groups: Groups) -> Flags:
+def _is_after_start(grouped: Grouped) -> Flags:
     """Return which periods are after the first with requests.
 
     The first itself counts only if it opens the window. Before the history of a network begins, an empty period says nothing.
     """
-    starts = microseconds(groups.keys["period_start"])
-    occupied = starts[groups.count() > 0]
+    starts = microseconds(grouped.keys["period_start"])
+    occupied = starts[is_true(grouped.values["row_count"] > 0)]
     if not len(occupied):
-        return np.zeros(len(groups), dtype=bool)
+        return np.zeros(len(grouped), dtype=bool)
     result: Flags = (starts > occupied.min()) | (occupied.min() == starts.min())
     return result
 

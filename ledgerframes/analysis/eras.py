@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,13 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     codes = starts.searchsorted(times.astype("datetime64[us, UTC]"), side="right")
     names = pd.Index([BEFORE, *eras["name"]])
     return pd.Series(pd.Categorical.from_codes(codes, names, ordered=True), times.index).where(times.notna())
+
+
+def periods_of_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
+    """Return name, start and end of all eras, which cover all times of Python."""
+    eras = _require_eras(eras)
+    edges = [datetime.min.replace(tzinfo=UTC), *eras["at"], datetime.max.replace(tzinfo=UTC)]
+    return pd.DataFrame({"name": [BEFORE, *eras["name"]], "since": edges[:-1], "until": edges[1:]})
 
 
 def split(frames: Frames, eras: pd.DataFrame | None = None) -> dict[str, Frames]:

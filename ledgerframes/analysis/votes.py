@@ -14,9 +14,10 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import from_microseconds, microseconds
-from ledgerframes.analysis.economy._flows import Rounds
-from ledgerframes.analysis.economy._nodes import Trees, read_trees, require_all_updates
+from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
 from ledgerframes.decimals import EXACT
+from ledgerframes.engine import Query
+from ledgerframes.engine.nodes import EXERCISES
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
@@ -75,7 +76,6 @@ STALE = declare.Figure(
 )
 MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
-CHOICE = "DsoRules_UpdateCoinPriceVote"
 
 
 @PRICE.document
@@ -118,12 +118,12 @@ def price(
     True
     """
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
-    votes, trees = _newest(votes, "price"), None
+    votes, network = _newest(votes, "price"), None
     if frames is not None:
         PRICE.check(frames)
         require_all_updates(frames, PRICE.name)
-        trees = read_trees(frames)
-        votes = _newest(pd.concat([votes, _votes_of_history(votes, trees)], ignore_index=True), "price")
+        network = read_network(frames)
+        votes = _newest(pd.concat([votes, _votes_of_history(votes, network)], ignore_index=True), "price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
     voters = votes.groupby("observed_at", sort=True).size()
@@ -145,9 +145,7 @@ def price(
         "mad": amounts([_mad(each) for each in prices]),
         "byte_price": byte_price,
         "byte_price_change": decimals.subtract(byte_price, byte_price.shift(), name="byte_price_change"),
-        "round_price": amounts(
-            [None] * len(voters) if frames is None or trees is None else _round_prices(voters.index.to_series(), frames, trees)
-        ),
+        "round_price": amounts([None] * len(voters) if network is None else _round_prices(voters.index.to_series(), network)),
         "coverage": (vote_count / voters).to_numpy(),
     }
     return PRICE.build(None, values)
@@ -256,13 +254,15 @@ def _mad(prices: Sequence[Decimal]) -> Decimal | None:
 # -- votes and rounds of the history ---------------------------------------------------------------------------------------
 
 
-def _votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
+def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
     """Return all votes that are known at the time of each vote in the history.
 
     `votes` know those from before the history.
     """
     cast = [
-        (node.time, str(node.argument.get("sv")), to_decimal(node.argument.get("coinPrice"))) for node in trees.exercised(CHOICE)
+        (row["time"], str(argument.get("sv")), to_decimal(argument.get("coinPrice")))
+        for row in network.rows(_votes_query(network))
+        for argument in [network.members(row["choice_argument"])]
     ]
     rest = votes.dropna(subset=["last_updated_at"])
     older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)
@@ -274,7 +274,16 @@ def _votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
             rows += [(time, updated, voter, value) for voter, (updated, value) in newest.items()]
     table = pd.DataFrame(rows, columns=["observed_at", "last_updated_at", "sv", "price"])
     times = {name: from_microseconds(table[name]) for name in ("observed_at", "last_updated_at")}
-    return table.assign(**times, dso=trees.dso)
+    return table.assign(**times, dso=network.dso)
+
+
+def _votes_query(network: Network) -> Query:
+    select = """
+SELECT epoch_us(record_time) AS time, choice_argument
+FROM exercises
+WHERE choice = 'DsoRules_UpdateCoinPriceVote'
+ORDER BY migration_id, record_time, update_id, node_index"""
+    return network.query(select, EXERCISES)
 
 
 def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
@@ -282,9 +291,9 @@ def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
     return time, is_cast, sv
 
 
-def _round_prices(times: pd.Series, frames: Frames, trees: Trees) -> list[Decimal | None]:
+def _round_prices(times: pd.Series, network: Network) -> list[Decimal | None]:
     """Return the price of the lowest open round at each time, None if unknown."""
-    rounds, window = Rounds(trees), frames.window
+    rounds, window = network.rounds, network.frames.window
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]
     return [rounds.price(number) for number in numbers]

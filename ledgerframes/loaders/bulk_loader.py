@@ -110,6 +110,7 @@ class BulkLoader(Loader[BulkTask]):
             window=window,
             failed=self.failures,
             population=self.dataset.population,
+            engine=self.net.settings.engine,
         )
 
     def frames_of_keys(self, object_keys: Iterable[str]) -> Frames:

@@ -126,6 +126,7 @@ class EventIdLoader(Loader[Ids]):
             unknown_ids=unknown,
             population="committed" if is_committed else EVENTS_BY_ID.population,
             committed_ids=known_to_updates,
+            engine=self.net.settings.engine,
         )
 
 

@@ -133,6 +133,7 @@ class EventLoader(Loader[MigrationWindow]):
             [table.name for table in EVENTS.tables],
             window=self.window,
             population=EVENTS.population,
+            engine=self.net.settings.engine,
             committed_ids=functools.partial(committed_ids, self.net.store),
         )
 

@@ -110,6 +110,7 @@ class LedgerLoader(Loader[OffsetRange]):
             [table.name for table in LEDGER.tables],
             offsets=(self.offsets.start, self.offsets.stop),
             population=LEDGER.population,
+            engine=self.net.settings.engine,
         )
 
 

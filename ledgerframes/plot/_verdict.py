@@ -10,7 +10,8 @@ import pandas as pd
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._figures import TIME
 from ledgerframes.analysis._groups import is_true
-from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, timeouts_of, with_latency
+from ledgerframes.analysis.verdict._latency_classes import timeouts_of, with_latency
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import pandas as pd
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._groups import known
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
+from ledgerframes.report.headline import Headline
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
@@ -96,8 +95,8 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     raise CoverageError(f"{net.name} has no confirmation requests in {window}. {advice}", missing=(str(window),))
 
 
-def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.DataFrame) -> Coverage:
-    """Measure the coverage of a window by its frames and their requests."""
+def measure_coverage(net: Network, frames: Frames, window: Window, headline: Headline) -> Coverage:
+    """Measure the coverage of a window by its frames and their headline figures."""
     segments = net.store.segments(EVENTS, window)
     final = period_share(frames)
     provisional = period_share(frames, accept_provisional=True) - final
@@ -107,8 +106,8 @@ def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.
         missing=1 - final - provisional,
         rows=sum(frames.count_rows(table) for table in frames.tables),
         provisional_rows=_count_provisional_rows(frames, segments),
-        requests=len(requests),
-        requests_with_cost=int(known(requests["total_traffic_cost"]).sum()),
+        requests=int(headline["requests"] or 0),
+        requests_with_cost=int(headline["requests_with_cost"] or 0),
         data_until=_data_until(frames, segments, min(window.until, net.now())),
         sources=tuple(sorted({segment.source for segment in segments})),
     )

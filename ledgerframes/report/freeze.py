@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -50,7 +49,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=window.since, until=window.until)
-    rows = requests(frames, ["verdict_result"])
+    headline = measure_headline(frames)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     history = None
     if kept_days is not None:
@@ -60,8 +59,8 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     state = load_state(offline, frames) if report.needs_state else None
     weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
-        "headline": measure_headline(rows),
-        "days": daily_integers(frames, rows),
+        "headline": headline,
+        "days": daily_integers(frames),
         "problems": _problems(frames),
         "missing_before": [str(window) for window in frames.missing_before],
         "extra_members": sorted(additions.members),
@@ -72,7 +71,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         "history": _history_digest(offline, window, history) if report.needs_history else "",
         "segments": [_describe(segment) for segment in snapshot.segments],
     }
-    coverage = measure_coverage(offline, frames, window, rows)
+    coverage = measure_coverage(offline, frames, window, headline)
     return FrozenInputs(catalog, history, coverage, Periods(frames, before, state, weeks), facts, digests)
 
 

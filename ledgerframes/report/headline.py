@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import exact_sum
-from ledgerframes.analysis._requests import ACCEPTED, has_result, is_rejected
+from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.frames import Frames
 
+Headline = dict[str, int | float | None]
 HEADLINE = {
     "requests": "confirmation requests",
     "accepted": "accepted requests",
@@ -20,22 +23,34 @@ HEADLINE = {
 }
 
 
-def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
+TOTALS = f"""
+SELECT
+    count(*) AS requests,
+    count(*) FILTER (WHERE {IS_ACCEPTED}) AS accepted,
+    count(*) FILTER (WHERE {IS_REJECTED}) AS rejected,
+    count(*) FILTER (WHERE {IS_KNOWN}) AS requests_with_cost,
+    sum({COST}) AS total_traffic_cost,
+    sum({COST}) FILTER (WHERE {IS_ACCEPTED}) AS useful_traffic_cost,
+    sum({COST}) FILTER (WHERE {IS_REJECTED}) AS wasted_traffic_cost
+FROM requests
+"""
+
+
+def measure_headline(frames: Frames) -> Headline:
     """Return the figures in :data:`HEADLINE` of all requests, None if unknown."""
-    costs = requests["total_traffic_cost"]
-    has_cost = costs.notna().to_numpy()
-    is_accepted, is_wasted = has_result(requests, ACCEPTED), is_rejected(requests)
-    accepted, rejected = int(is_accepted.sum()), int(is_wasted.sum())
-    useful, wasted = (exact_sum(costs[mask]) if mask.any() else 0 for mask in (is_accepted, is_wasted))
-    with_cost = int(has_cost.sum())
+    (row,) = run(frames, Query(TOTALS, (REQUESTS,))).to_dict("records")
+    totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}
+    accepted, rejected, with_cost = (totals[name] or 0 for name in ("accepted", "rejected", "requests_with_cost"))
+    useful = totals["useful_traffic_cost"] if accepted else 0
+    wasted = totals["wasted_traffic_cost"] if rejected else 0
     return {
-        "requests": len(requests),
+        "requests": totals["requests"],
         "accepted": accepted,
         "rejected": rejected,
         "rejection_rate": _share(rejected, accepted + rejected),
         "requests_with_cost": with_cost,
-        "cost_coverage": _share(with_cost, len(requests)),
-        "total_traffic_cost": exact_sum(costs),
+        "cost_coverage": _share(with_cost, totals["requests"] or 0),
+        "total_traffic_cost": totals["total_traffic_cost"],
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
     }

@@ -10,8 +10,7 @@ from datetime import timedelta
 
 import pandas as pd
 
-from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, period_totals, totals_of_groups, waste_range
+from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, period_totals, waste_range
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
@@ -56,9 +55,9 @@ def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
 # -- days that runs keep --------------------------------------------------------------------------------------------------
 
 
-def daily_integers(frames: Frames, requests: pd.DataFrame) -> list[dict[str, object]]:
+def daily_integers(frames: Frames) -> list[dict[str, object]]:
     """Return the integers of each day that a usual range needs, as JSON values."""
-    totals = totals_of_groups(frames, requests, group_rows(frames, requests, [], "1d"))
+    totals = period_totals(frames, "1d")
     totals = totals.assign(since=[iso(time) for time in totals["period_start"].dt.to_pydatetime()])
     return json_rows(totals[["since", *INTEGERS, "is_whole"]].astype(dict.fromkeys(INTEGERS, "int64")))
 

@@ -120,12 +120,28 @@ def estimate(strata: Iterable[Stratum | tuple[int, Sequence[int]]]) -> Estimate:
     at_least, requests = sum(each.total for each in parts), sum(each.requests for each in parts)
     coverage = sum(each.known for each in parts) / requests if requests else None
     parts = _join_thin(parts)
-    if any(each.is_thin for each in parts):
+    total = _total(parts)
+    if total is None:
         return Estimate(at_least, None, None, None, coverage, f"fewer than {LEAST_KNOWN} known costs")
-    total = sum((Fraction(each.requests * each.total, each.known) for each in parts if each.known), start=Fraction(0))
     half = Fraction(Z95 * math.sqrt(sum((_variance(each) for each in parts), start=Fraction(0))))
     low, high = max(at_least, math.floor(total - half)), math.ceil(total + half)
-    return Estimate(at_least, math.floor(total + Fraction(1, 2)), low, high, coverage)
+    return Estimate(at_least, _rounded(total), low, high, coverage)
+
+
+def estimated_total(strata: Iterable[Stratum]) -> int | None:
+    """Return the estimate alone, or None if too few costs are known. It needs no squares."""
+    total = _total(_join_thin(list(strata)))
+    return None if total is None else _rounded(total)
+
+
+def _total(parts: Sequence[Stratum]) -> Fraction | None:
+    if any(each.is_thin for each in parts):
+        return None
+    return sum((Fraction(each.requests * each.total, each.known) for each in parts if each.known), start=Fraction(0))
+
+
+def _rounded(total: Fraction) -> int:
+    return math.floor(total + Fraction(1, 2))
 
 
 def _join_thin(parts: Sequence[Stratum]) -> list[Stratum]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -43,6 +42,21 @@ class Percentile:
     high: int | None
     count: int
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of a percentile and of the ends of its interval, from 1.
+
+    Attributes
+    ----------
+    value, low, high : int or None
+        None if the count cannot support them.
+    """
+
+    value: int | None
+    low: int | None
+    high: int | None
 
 
 def nearest_rank(count: int, percent: Percent) -> int:
@@ -147,22 +161,24 @@ def percentile(
     >>> lf.statistics.percentile([5, 3, 8], 50, min_count=3)
     Percentile(value=5, low=None, high=None, count=3, reason='too few')
     """
-    return _of_sorted(np.sort(np.asarray(values)), _share(percent), design_effect, min_count)
+    ordered = np.sort(np.asarray(values))
+    ranks = supported_ranks(len(ordered), percent, design_effect=design_effect, min_count=min_count)
+    value, low, high = (None if each is None else int(ordered[each - 1]) for each in (ranks.value, ranks.low, ranks.high))
+    return Percentile(value, low, high, len(ordered), TOO_FEW if low is None else "")
 
 
-def _of_sorted(
-    ordered: npt.NDArray[np.generic], share: Fraction, design_effect: float = 1.0, min_count: int | None = None
-) -> Percentile:
-    """Return a percentile of values in ascending order."""
-    count = len(ordered)
-    value = int(ordered[_nearest(count, share) - 1]) if count else None
+def supported_ranks(count: int, percent: Percent, *, design_effect: float = 1.0, min_count: int | None = None) -> Ranks:
+    """Return the ranks of a percentile and its 95 % interval that the count supports."""
+    return _supported(count, _share(percent), design_effect, min_count)
+
+
+@lru_cache(maxsize=65_536)
+def _supported(count: int, share: Fraction, design_effect: float, min_count: int | None) -> Ranks:
     low, high = _interval(count, share, CONFIDENCE, design_effect)
-    if low is None or high is None:
-        has_value = min_count is not None and count >= min_count
-        return Percentile(value if has_value else None, None, None, count, TOO_FEW)
-    if min_count is not None and count < min_count:
-        return Percentile(None, None, None, count, TOO_FEW)
-    return Percentile(value, int(ordered[low - 1]), int(ordered[high - 1]), count)
+    has_interval, is_enough = low is not None and high is not None, min_count is None or count >= min_count
+    if not count or not is_enough or (min_count is None and not has_interval):
+        return Ranks(None, None, None)
+    return Ranks(_nearest(count, share), low, high) if has_interval else Ranks(_nearest(count, share), None, None)
 
 
 def least_count(percent: Percent) -> float:
@@ -296,16 +312,3 @@ def ecdf_band(count: int) -> float:
     if count < 1:
         raise UsageError(f"count= must be at least 1, got {count!r}.")
     return min(1.0, math.sqrt(math.log(40) / (2 * count)))
-
-
-# -- percentiles of many groups -------------------------------------------------------------------------------------------
-
-
-def group_percentiles(
-    values: Integers, codes: Integers, groups: int, percents: Sequence[Percent], min_count: int | None = None
-) -> list[list[Percentile]]:
-    """Return the percentiles of each group, one list per percent."""
-    ordered = values[np.lexsort((values, codes))]
-    ends = np.cumsum(np.bincount(codes, minlength=groups))
-    parts = np.split(ordered, ends[:-1]) if groups else []
-    return [[_of_sorted(part, share, min_count=min_count) for part in parts] for share in map(_share, percents)]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -107,6 +108,13 @@ class StoreSnapshot:
             return ds.UnionDataset(spec.schema, datasets)
         return datasets[0] if datasets else ds.dataset(spec.empty_arrow())
 
+    def paths(self, table: str, window: Window | None) -> list[str] | None:
+        """Return the files of one table for a window, or None if one of them has another schema."""
+        near = [segment for segment in self._with_rows(table) if window is None or _may_overlap(segment, window)]
+        if any(self._mapping(table_spec(table), segment) for segment in near):
+            return None
+        return [f"{self.location}/{segment.files[table].path}" for segment in near]
+
     def iter_scans(self, table: str, window: Window | None) -> list[ScanPart]:
         """Return the rows of one table by runs of segments.
 
@@ -176,6 +184,10 @@ class StoreSnapshot:
 
     def coverage(self) -> pd.DataFrame:
         """Return one row per segment, as the table `coverage`."""
+        return self._coverage.copy(deep=False)
+
+    @cached_property
+    def _coverage(self) -> pd.DataFrame:
         return COVERAGE.from_rows([_coverage_row(segment) for segment in self.segments])
 
     def file_digests(self) -> dict[str, str]:

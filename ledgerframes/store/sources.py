@@ -55,6 +55,11 @@ class MemoryFrameSource:
         rows = [self.scan(table).to_table(columns=EVENT) for table in EVENT_TABLES if table in self.tables]
         return later_events(rows)
 
+    def paths(self, table: str, window: Window | None) -> list[str] | None:
+        """Return the files of one table, or None if it is in memory."""
+        rows = self.tables.get(table)
+        return list(rows.files) if isinstance(rows, ds.FileSystemDataset) else None
+
     def iter_scans(self, table: str, window: Window | None) -> Sequence[ScanPart]:
         """Return the rows in one part, whose record times are unknown."""
         return [ScanPart(self.scan(table), is_inside=False, may_have_second_verdicts=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pandas as pd
@@ -9,7 +10,9 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis._groupings import PARTICIPANT
 from ledgerframes.analysis.cost import _control
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.windows import Window
 
@@ -142,12 +145,10 @@ def test_envelopes_need_not_add_up_and_the_reason_is_named(build, event):
 
 
 def test_totals_that_must_add_up_and_do_not_are_an_error(sample, monkeypatch):
-    def without_first_group(frames, by=None, every=None):
-        result = cost.spend(frames, by=by, every=every)
-        return result.iloc[1:] if by == "participant" else result
-
-    monkeypatch.setattr(_control, "spend", without_first_group)
-    with pytest.raises(IntegrityError, match="participants are 3000, the total is 10000") as failed:
+    without_first = replace(REQUESTS, query="SELECT * FROM requests WHERE update_id <> 'a'", name="others", relations=(REQUESTS,))
+    participant = replace(PARTICIPANT, rows=without_first)
+    monkeypatch.setattr(_control, "GROUPS", replace(_control.GROUPS, by=_control.GROUPS.by | {"participant": participant}))
+    with pytest.raises(IntegrityError, match="participants are 4845, the total is 10000") as failed:
         cost.control(sample)
     assert list(failed.value.failures) == ["participant"]
 
@@ -168,10 +169,13 @@ def test_sums_are_exact_up_to_the_largest_integer(build, event):
     assert cost.spend(build(rows), by="result")["total_traffic_cost"].tolist() == [MAX]
 
 
-@pytest.mark.parametrize("figure", [cost.spend, cost.wasted, cost.control])
-def test_sums_that_would_wrap_are_refused_by_name(build, event, figure):
+@pytest.mark.parametrize(
+    ("figure", "column_name"),
+    [(cost.spend, "total_traffic_cost"), (cost.wasted, "useful_traffic_cost"), (cost.control, "total_traffic_cost")],
+)
+def test_sums_that_would_wrap_are_refused_by_name(build, event, figure, column_name):
     frames = build([event("a", 1, 2**62), event("b", 1, 2**62)])
-    with pytest.raises(UsageError, match="total_traffic_cost"):
+    with pytest.raises(UsageError, match=f"{column_name} exceeds 64 bits"):
         figure(frames)
 
 

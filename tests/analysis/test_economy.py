@@ -28,7 +28,7 @@ from trees_by_hand import (
 
 import ledgerframes as lf
 from ledgerframes import analysis, testing
-from ledgerframes.analysis.economy._nodes import units
+from ledgerframes.analysis._amounts import units
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.sandbox import Sandbox
@@ -236,6 +236,38 @@ def test_issue_counts_neither_parts_of_coupons_nor_dry_runs() -> None:
     )  # fmt: skip
     row = one(frames)
     assert (row["issued_app"], row["issued_validator"], row["expired"]) == (10, 2, 0)
+
+
+def test_a_node_of_another_package_in_between_changes_no_parent() -> None:
+    def app(node: dict[str, Any]) -> dict[str, Any]:
+        return exercise("App:App", "app", "App_Run", node, package="app")
+
+    template = "Splice.Coin.RewardAccountingV2:ProcessRewardsV2"
+    batch = exercise(template, "p", "ProcessRewardsV2_ProcessBatch", app(coupon("k", APP, "3.0")), consuming=True)
+    merged = create("Splice.DecentralizedSynchronizer:MemberTraffic", "m", dso=DSO, totalPurchased="1", coinSpent="2.0")
+    merge = rules_choice("CoinRules_MergeMemberTrafficContracts", app(merged))
+    claim = rules_choice("CoinRules_ClaimExpiredRewards", app(archive(coupon("k", APP, "3.0"))))
+    row = one(frames_of([network_rules()], [batch], [merge], [claim]))
+    assert (row["issued_app"], row["expired"], row["burned_traffic"]) == (3, 3, 0)
+
+
+def test_a_summary_in_another_branch_is_no_repetition() -> None:
+    """Only a node above repeats a summary, whatever the depth and the order of the others."""
+    transfer = rules_choice("CoinRules_Transfer", coin("c", APP, "1.0"), result=summary(App="1.0"))
+    deep = exercise("App:App", "app", "App_Run", exercise("App:App", "app", "App_Run", transfer, package="app"), package="app")
+    row = one(frames_of([network_rules()], [rules_choice("CoinRules_Transfer", result=summary(App="2.0")), deep]))
+    assert (row["minted_app"], row["net"]) == (3, 1)
+
+
+def test_an_amount_that_is_a_number_keeps_its_digits() -> None:
+    """The services send texts. A number of JSON would become a float on its way."""
+    payload = '{"dso":"x","owner":"a, \\"b\\":1.5","amount":{"initialAmount": 1234567890123456789.0123456789}}'
+    made = {**create("Splice.Coin:Coin", "c"), "payload": payload}
+    assert one(frames_of([network_rules()], [made]))["net"] == amount("1234567890123456789.0123456789")
+    rounded = {**made, "payload": payload.replace("6789}}", "67891}}")}
+    row = one(frames_of([network_rules()], [rounded]))
+    assert pd.isna(row["net"])
+    assert row["coverage"] == 0
 
 
 def test_older_coupons_are_worth_what_their_round_issues() -> None:

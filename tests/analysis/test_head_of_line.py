@@ -113,6 +113,13 @@ def test_shifts_outside_the_window_do_not_count(build, event):
     assert pd.isna(verdict.head_of_line(late)["expected_victims"].iloc[0])
 
 
+def test_no_request_waits_for_itself(build, event):
+    """Its own interval of two hours, an hour earlier, has the request in it."""
+    quiet = [event(f"quiet-{number}", number / 60, 100, seconds=1.0) for number in range(30)]
+    (row,) = verdict.head_of_line(build([event("culprit", TEN, 100, "REJECTED", seconds=7200.0), *quiet])).to_dict("records")
+    assert (row["victims"], row["expected_victims"]) == (0, 0.0)
+
+
 def test_an_accepted_slow_request_is_no_culprit(build, event):
     frames = build([event("slow", TEN, 100, seconds=40.0), event("next", TEN + SECOND, 100, seconds=9.0)])
     assert verdict.head_of_line(frames).empty

@@ -3,62 +3,74 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
-from ledgerframes.analysis._groups import Groups, single_group
-from ledgerframes.analysis.verdict import _latency_classes as latency
+from ledgerframes.analysis import verdict
+from ledgerframes.analysis.verdict import _latency_classes as classes
+from ledgerframes.engine import DEFAULT_SETTINGS, Query, run
+from ledgerframes.engine.requests import DECISIONS
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "statistics_vectors.json").read_text())["cases"]
 CLASS_CASES = [case for case in VECTORS if case["function"] == "outcome_class"]
 START = pd.Timestamp("2026-11-08", tz="UTC")
 SECOND = 1_000_000
 
+Requests = list[tuple[str | None, int | None]]
+Figures = Callable[..., pd.DataFrame]
 
-def rows_of(requests: list[tuple[str | None, int | None]]) -> pd.DataFrame:
-    """Rows with a verdict result and a latency in microseconds."""
-    results = [None if result is None else f"VERDICT_RESULT_{result}" for result, _ in requests]
-    times = [pd.NaT if number is None else START + pd.Timedelta(number, "us") for _, number in requests]
-    return pd.DataFrame(
-        {
-            "verdict_result": pd.Categorical(
-                results, categories=[f"VERDICT_RESULT_{each}" for each in ("ACCEPTED", "REJECTED", "UNSPECIFIED")]
-            ),
-            "record_time": pd.Series([START] * len(requests), dtype="datetime64[us, UTC]"),
-            "finalization_time": pd.Series(times, dtype="datetime64[us, UTC]"),
+
+@pytest.fixture
+def figures(build, event) -> Figures:
+    """The latency figures of requests with a result and a latency in microseconds, by the hours of `codes`."""
+
+    def figures_of(requests: Requests, codes: list[int] | None = None, min_requests: int | None = None) -> pd.DataFrame:
+        events = [
+            event(f"e{number}", (codes or [0] * len(requests))[number], result=result, seconds=(latency or 0) / SECOND)
+            for number, (result, latency) in enumerate(requests)
+        ]
+        return verdict.latency(build(events), by=codes and "hour", min_requests=min_requests)
+
+    return figures_of
+
+
+class OneVerdict:
+    """Tables whose only row has a result and a latency, which can be missing here."""
+
+    engine = DEFAULT_SETTINGS
+
+    def __init__(self, result: str, latency: int | None) -> None:
+        end = None if latency is None else START + pd.Timedelta(latency, "us")
+        times = {
+            name: pa.array([time], pa.timestamp("us", "UTC"))
+            for name, time in (("record_time", START), ("finalization_time", end))
         }
-    )
+        self.rows = pa.table({**times, "verdict_result": [result]})
 
-
-def figures(
-    requests: list[tuple[str | None, int | None]],
-    codes: list[int] | None = None,
-    groups: int = 1,
-    min_requests: int | None = None,
-) -> pd.DataFrame:
-    rows = rows_of(requests)
-    grouped = (
-        single_group(len(rows)) if codes is None else Groups(pd.DataFrame(index=range(groups)), np.array(codes, dtype=np.int64))
-    )
-    return pd.DataFrame(latency.latency_values(rows, grouped, min_requests))
+    def scan(self, table: str) -> ds.Dataset:
+        return ds.dataset(self.rows)
 
 
 @pytest.mark.parametrize("case", CLASS_CASES, ids=lambda case: case["id"])
 def test_vector(case: dict[str, Any]) -> None:
     inputs = case["input"]
+    tables = OneVerdict(inputs["verdict_result"], inputs["latency_us"])
+    assert run(tables, Query("SELECT outcome FROM decisions", (DECISIONS,)))["outcome"].tolist() == [case["expected"]]
     numbers = pd.Series([inputs["latency_us"]], dtype="Int64")
-    assert latency.outcome_classes(pd.Series([inputs["verdict_result"]]), numbers).tolist() == [case["expected"]]
+    assert classes.outcome_classes(pd.Series([inputs["verdict_result"]]), numbers).tolist() == [case["expected"]]
 
 
 def test_there_are_vectors() -> None:
     assert len(CLASS_CASES) == 8
 
 
-MIXED: list[tuple[str | None, int | None]] = [
+MIXED: Requests = [
     ("ACCEPTED", 700_000),
     ("ACCEPTED", 6 * SECOND),
     ("ACCEPTED", 31 * SECOND),
@@ -66,15 +78,14 @@ MIXED: list[tuple[str | None, int | None]] = [
     ("REJECTED", 30 * SECOND),
     ("UNSPECIFIED", 5),
     ("ACCEPTED", -5),
-    ("REJECTED", None),
     (None, None),
 ]
 
 
-def test_each_request_counts_once() -> None:
+def test_each_request_counts_once(figures: Figures) -> None:
     row = figures(MIXED).iloc[0]
-    counts = ("accepted", "rejected", "timeouts", "unspecified", "impossible", "latency_missing")
-    assert [row[name] for name in counts] == [3, 1, 1, 1, 1, 1]
+    counts = ("accepted", "rejected", "timeouts", "unspecified", "impossible")
+    assert [row[name] for name in counts] == [3, 1, 1, 1, 1]
     assert row["requests"] == sum(row[name] for name in counts) + 1  # one has no verdict
     assert (row["accepted_after_limit"], row["slow_accepted"]) == (1, 2)
     assert row["timeout_rate"] == 0.2
@@ -83,14 +94,15 @@ def test_each_request_counts_once() -> None:
     assert row["rejected_max"] == pd.Timedelta(200, "ms")
 
 
-def test_a_verdict_before_its_request_is_in_no_percentile() -> None:
+def test_a_verdict_before_its_request_is_in_no_percentile(figures: Figures) -> None:
     requests = [("ACCEPTED", number * SECOND) for number in range(1, 42)]
     early = [("ACCEPTED", -SECOND)] * 20
     assert figures(requests + early).iloc[0]["p50"] == figures(requests).iloc[0]["p50"] == pd.Timedelta(21, "s")
 
 
-def test_percentiles_have_intervals_and_reasons() -> None:
+def test_percentiles_have_intervals_and_reasons(figures: Figures) -> None:
     requests = [("ACCEPTED", number * SECOND // 100) for number in range(1, 41)] + [("REJECTED", 9)] * 6
+    requests += [("REJECTED", 30 * SECOND)]  # which is in no percentile
     row = figures(requests).iloc[0]
     assert row["p50"] == pd.Timedelta(200, "ms")
     assert (row["p50_low"], row["p50_high"]) == (pd.Timedelta(140, "ms"), pd.Timedelta(270, "ms"))
@@ -101,7 +113,7 @@ def test_percentiles_have_intervals_and_reasons() -> None:
     assert row["reason"] == ", ".join(f"too few {each}" for each in reasons) + " (min_requests= shows them)"
 
 
-def test_percentiles_of_few_requests_have_a_mark_and_no_interval() -> None:
+def test_percentiles_of_few_requests_have_a_mark_and_no_interval(figures: Figures) -> None:
     requests = [("ACCEPTED", SECOND * number) for number in range(1, 21)]
     row = figures(requests, min_requests=20).iloc[0]
     assert [row[name] / pd.Timedelta(1, "s") for name in ("p50", "p90", "p95", "p99")] == [10, 18, 19, 20]
@@ -113,10 +125,10 @@ def test_percentiles_of_few_requests_have_a_mark_and_no_interval() -> None:
     assert "too few accepted requests for p50, p90, p95, p99" in fewer["reason"]
 
 
-def test_groups_and_the_order_of_rows() -> None:
+def test_groups_and_the_order_of_rows(figures: Figures) -> None:
     requests = [("ACCEPTED", number) for number in (5, 3, 9, 1, 7, 2, 8)]
     codes = [0, 0, 0, 0, 0, 0, 2]
-    found, turned = figures(requests, codes, 3), figures(requests[::-1], codes[::-1], 3)
+    found, turned = figures(requests, codes).head(3), figures(requests[::-1], codes[::-1]).head(3)
     pd.testing.assert_frame_equal(found, turned)
     assert found["requests"].tolist() == [6, 0, 1]
     assert found["p50"].isna().tolist() == [False, True, True]
@@ -124,7 +136,7 @@ def test_groups_and_the_order_of_rows() -> None:
     assert found["timeout_rate"].isna().tolist() == [False, True, False]
 
 
-def test_a_doubtful_limit_names_no_timeouts() -> None:
+def test_a_doubtful_limit_names_no_timeouts(figures: Figures) -> None:
     requests = [("REJECTED", 25 * SECOND)] * 2 + [("REJECTED", 30 * SECOND), ("ACCEPTED", SECOND)]
     row = figures(requests).iloc[0]
     assert pd.isna(row["timeouts"])
@@ -134,8 +146,7 @@ def test_a_doubtful_limit_names_no_timeouts() -> None:
     assert figures(requests[1:]).iloc[0]["timeouts"] == 1
 
 
-def test_no_rows() -> None:
+def test_no_rows(figures: Figures) -> None:
     found = figures([])
     assert found["requests"].tolist() == [0]
     assert found["max"].isna().all()
-    assert figures([], [], 0).empty

@@ -6,14 +6,10 @@ import gc
 import weakref
 from typing import Any
 
-import pandas as pd
-import pytest
-from network_world import World, usual_world
+from network_world import usual_world
 
 import ledgerframes as lf
-from ledgerframes import testing
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis.economy import _nodes
 from ledgerframes.frames import Frames
 
 
@@ -44,24 +40,3 @@ def test_a_change_of_a_state_changes_no_other_figure() -> None:
     rights = lf.state.featured(frames)
     rights.loc[:, "party"] = "nobody"
     assert set(lf.state.featured(frames)["party"]) == {"A", "B"}
-
-
-def test_trees_of_the_last_frames_are_kept_unless_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    frames, others = usual_world().frames(), World().rules().frames()
-    trees = _nodes.read_trees(frames)
-    assert _nodes.read_trees(frames) is trees
-    _nodes.read_trees(others)
-    assert _nodes.read_trees(frames) is not trees
-    monkeypatch.setattr(_nodes, "MAX_KEPT_NODES", 0)
-    assert _nodes.read_trees(others) is not _nodes.read_trees(others)
-
-
-def test_trees_over_a_dataframe_are_read_again(active_contracts: pd.DataFrame) -> None:
-    frames = usual_world().frames()
-    with_base = _nodes.read_trees(frames, active_contracts)
-    assert _nodes.read_trees(frames, active_contracts) is not with_base, "the caller can have changed it"
-
-
-@pytest.fixture
-def active_contracts() -> pd.DataFrame:
-    return testing.table("active_contracts").sample(1)

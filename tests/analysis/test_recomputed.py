@@ -9,7 +9,8 @@ import pytest
 from ledgerframes.analysis import FIGURES
 
 TESTS = Path(__file__).parents[1]
-SQL, LOOPS, COMPARISONS = (f"analysis/test_{name}.py" for name in ("costs_by_sql", "economy_by_loops", "comparisons_by_loops"))
+COSTS, LOOPS, COMPARISONS = (f"analysis/test_{name}_by_loops.py" for name in ("costs", "economy", "comparisons"))
+VERDICTS = "analysis/test_verdicts_by_loops.py"
 HISTORY, SENTENCES, REPORTS = "analysis/test_reconcile_history.py", "report/test_sentences.py", "report/test_weekly.py"
 WEEK = f"{REPORTS}::test_a_second_run_shows_the_change_and_its_cause"
 ACTIVITY, OPERATIONS = (f"{REPORTS}::test_the_report_on_{name}_runs_on_frozen_data" for name in ("activity", "operations"))
@@ -28,27 +29,27 @@ RECOMPUTED = {
     "activity.reconcile": ACTIVITY,
     "activity.reconcile_summary": ACTIVITY,
     "activity.what_if": ACTIVITY,
-    "cost.anatomy": f"{SQL}::test_anatomy",
+    "cost.anatomy": f"{COSTS}::test_anatomy",
     "cost.budget": OPERATIONS,
     "cost.compare": WEEK,
-    "cost.concentration": f"{SQL}::test_concentration",
+    "cost.concentration": f"{COSTS}::test_concentration",
     "cost.control": "analysis/test_analysis_properties.py::test_control_totals_add_up",
-    "cost.estimate": f"{SQL}::test_estimate",
+    "cost.estimate": f"{COSTS}::test_estimate",
     "cost.journal": f"{COMPARISONS}::test_journal",
-    "cost.overhead": f"{SQL}::test_overhead",
+    "cost.overhead": f"{COSTS}::test_overhead",
     "cost.problems": OPERATIONS,
     "cost.runway": VECTORS,
     "cost.runway_summary": VECTORS,
-    "cost.spend": f"{SQL}::test_spend",
+    "cost.spend": f"{COSTS}::test_spend",
     "cost.statement": "analysis/test_statement.py::test_lines_of_any_size_add_up",
-    "cost.wasted": f"{SQL}::test_wasted",
+    "cost.wasted": f"{COSTS}::test_wasted",
     "verdict.head_of_line": OPERATIONS,
     "verdict.head_of_line_victims": "analysis/test_head_of_line.py::test_random_requests_agree_with_loops",
-    "verdict.latency": f"{SQL}::test_latency",
-    "verdict.outcomes": f"{SQL}::test_outcomes",
-    "verdict.quorums": f"{SQL}::test_quorums",
-    "verdict.rejections": f"{SQL}::test_rejections",
-    "verdict.waited_for": f"{SQL}::test_waited_for",
+    "verdict.latency": f"{VERDICTS}::test_latency",
+    "verdict.outcomes": f"{VERDICTS}::test_outcomes",
+    "verdict.quorums": f"{VERDICTS}::test_quorums",
+    "verdict.rejections": f"{VERDICTS}::test_rejections",
+    "verdict.waited_for": f"{VERDICTS}::test_waited_for",
     "economy.burn_mint": f"{LOOPS}::test_burn_and_mint",
     "economy.leaderboard": f"{LOOPS}::test_leaderboard",
     "economy.names": f"{LOOPS}::test_names",

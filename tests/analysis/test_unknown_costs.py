@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from ledgerframes.analysis import cost, reconcile
-from ledgerframes.analysis._requests import requests
 from ledgerframes.report.headline import measure_headline
 
 VIEW = [(["alice"], [(1, ["alice"])])]
@@ -78,7 +77,7 @@ def test_no_cause_wasted_more_if_the_cost_of_one_is_unknown(build, event):
 
 def test_the_waste_of_a_run_is_missing_if_no_rejected_cost_is_known(build, event):
     frames = build([event("a", 1, 100), event("b", 1, None, "REJECTED")])
-    headline = measure_headline(requests(frames, ["verdict_result"]))
+    headline = measure_headline(frames)
     assert (headline["total_traffic_cost"], headline["wasted_traffic_cost"], headline["wasted_share"]) == (100, None, None)
-    headline = measure_headline(requests(build([event("a", 1, 100)]), ["verdict_result"]))
+    headline = measure_headline(build([event("a", 1, 100)]))
     assert (headline["wasted_traffic_cost"], headline["wasted_share"]) == (0, 0.0)

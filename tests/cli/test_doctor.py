@@ -17,7 +17,7 @@ from ledgerframes import doctor
 from ledgerframes.api.response import Response
 from ledgerframes.api.versions import TRIED
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
+from ledgerframes.settings import EngineSettings, Limits, SandboxShape, Settings, load_settings
 
 Run = Callable[..., Any]
 
@@ -39,8 +39,8 @@ def test_each_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPat
     missing = {"duckdb", "matplotlib", "flask", "distributed", "nh3", "jupyterlab"}
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None if module in missing else module)
     (check,) = (check for check in doctor.check_software() if check.subject == "extras")
-    assert check.message == "Not installed: dask, lab, plot, report, sandbox, sql."
-    assert check.next_step == "Install them with: pip install 'ledgerframes[dask,lab,plot,report,sandbox,sql]'."
+    assert check.message == "Not installed: dask, lab, plot, report, sandbox."
+    assert check.next_step == "Install them with: pip install 'ledgerframes[dask,lab,plot,report,sandbox]'."
 
 
 def test_the_doctor_leaves_no_files(run: Run, tmp_path: Path) -> None:
@@ -79,8 +79,9 @@ def test_a_profile_of_the_environment_has_that_origin(run: Run, tmp_path: Path, 
 
 def test_every_setting_is_shown() -> None:
     shown = {row.name for row in doctor.settings_in_use(load_settings(), {})}
-    fields = {*Settings.model_fields, *Limits.model_fields, *SandboxShape.model_fields}
-    assert shown == fields - {"limits", "sandbox"}
+    groups = (Limits, SandboxShape, EngineSettings)
+    fields = {*Settings.model_fields, *(field for group in groups for field in group.model_fields)}
+    assert shown == fields - {"limits", "sandbox", "engine"}
 
 
 # -- store --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
@@ -17,6 +16,7 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
 from ledgerframes.report.coverage import Coverage, Requirements, measure_coverage
+from ledgerframes.report.headline import measure_headline
 from ledgerframes.settings import Settings
 from ledgerframes.windows import Window
 
@@ -40,7 +40,7 @@ def stored(root: Path, *parts: tuple[int, Window, bool], migrations: Sequence[Mi
 
 def measured(net: Network, window: Window) -> Coverage:
     frames = load_events(net, since=window.since, until=window.until)
-    return measure_coverage(net, frames, window, requests(frames))
+    return measure_coverage(net, frames, window, measure_headline(frames))
 
 
 def test_final_and_provisional_shares(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_pause_between_two_migrations_is_covered(tmp_path: Path) -> None:
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
     frames = load_events(net, since=DAY, until=NOW)
-    coverage = measure_coverage(net, frames, Window(DAY, NOW), requests(frames))
+    coverage = measure_coverage(net, frames, Window(DAY, NOW), measure_headline(frames))
     assert coverage.rows == sum(len(frames.read(table)) for table in frames.tables)
     assert coverage.requests_with_cost == len(frames.traffic)
     assert coverage.provisional_rows == 0

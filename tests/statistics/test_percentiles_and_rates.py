@@ -66,12 +66,19 @@ def test_an_unknown_percentile_is_refused(percent: percentiles.Percent) -> None:
         st.percentile([1, 2, 3], percent)
 
 
-def test_percentiles_of_groups_are_those_of_each_group() -> None:
-    values, codes = np.array([5, 1, 9, 3, 7, 2, 8, 4]), np.array([0, 2, 0, 2, 0, 0, 0, 0])
-    medians, maxima = percentiles.group_percentiles(values, codes, 3, [50, 90])
-    assert medians == [st.Percentile(5, 2, 9, 6), st.Percentile(None, None, None, 0, "too few"), st.percentile([1, 3], 50)]
-    assert [each.reason for each in maxima] == ["too few"] * 3
-    assert percentiles.group_percentiles(values[:0], codes[:0], 0, [50]) == [[]]
+@pytest.mark.parametrize(
+    ("count", "min_count", "ranks"),
+    [
+        (6, None, (3, 1, 6)),
+        (5, None, (None, None, None)),
+        (5, 5, (3, None, None)),
+        (6, 6, (3, 1, 6)),
+        (6, 7, (None, None, None)),
+        (0, 1, (None, None, None)),
+    ],
+)
+def test_ranks_that_a_count_supports(count: int, min_count: int | None, ranks: tuple[int | None, ...]) -> None:
+    assert percentiles.supported_ranks(count, 50, min_count=min_count) == percentiles.Ranks(*ranks)
 
 
 def test_a_long_empirical_distribution_keeps_its_last_steps() -> None:

@@ -17,6 +17,7 @@ import ledgerframes as lf
 from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
 from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID, STORED_TABLES
+from ledgerframes.engine.views import RELATIONS
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store import Store, StoreSnapshot
@@ -392,8 +393,9 @@ def test_a_range_that_makes_no_sense(net: lf.Network) -> None:
 
 
 def test_tables_are_listed(net: lf.Network) -> None:
-    assert set(lf.sql(net, "show tables")["name"]) == set(STORED_TABLES)
-    assert set(lf.sql(net, "show all tables")["name"]) == set(STORED_TABLES)
+    assert set(lf.sql(net, "show tables")["name"]) == {*STORED_TABLES, *RELATIONS}
+    assert set(lf.sql(net, "show all tables")["name"]) == {*STORED_TABLES, *RELATIONS}
+    assert "is_known" in lf.sql(net, "describe requests")["column_name"].tolist()
     assert {"traffic", "ledger_events", "active_contracts"} <= set(lf.sql(net, "show all tables")["name"])
     assert "total_traffic_cost" in lf.sql(net, "describe traffic")["column_name"].tolist()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._requests import read_where
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -37,6 +38,15 @@ ANATOMY = declare.Figure(
 )
 SEPARATOR = ", "
 MIN_PREFIX = 6  # of an id, which begins with the same four characters as all others
+
+IDS = Relation(
+    "ids",
+    "One row per verdict and update.",
+    """
+    SELECT update_id FROM verdicts UNION ALL SELECT update_id FROM updates
+    """,
+    tables=("verdicts", "updates"),
+)
 
 
 @ANATOMY.document
@@ -137,10 +147,19 @@ def _unknown_update_error(frames: Frames, update_id: str) -> UsageError:
 
 def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
     """Return the ids next to an id in alphabetical order that begin like it."""
-    ids = sorted({each for name in ("verdicts", "updates") for each in frames.read(name, ["update_id"])["update_id"]})
-    index = bisect_left(ids, update_id)
-    around = ids[max(0, index - 1) : index + 1]
-    return [each for each in around if each[:MIN_PREFIX] == update_id[:MIN_PREFIX]]
+    (around,) = run(frames, _nearest_query(update_id)).itertuples(index=False)
+    return [each for each in around if not pd.isna(each) and each[:MIN_PREFIX] == update_id[:MIN_PREFIX]]
+
+
+def _nearest_query(update_id: str) -> Query:
+    """Return the query of the last id before an id, and of the first from it on."""
+    select = """
+    SELECT
+        max(update_id) FILTER (update_id < wanted.id) AS before,
+        min(update_id) FILTER (update_id >= wanted.id) AS after
+    FROM ids, wanted
+    """
+    return Query(dedent(select).strip(), (IDS,), {"wanted": pa.table({"id": pa.array([update_id], pa.string())})})
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------

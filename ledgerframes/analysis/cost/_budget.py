@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import as_integers
-from ledgerframes.analysis._requests import requests
+from ledgerframes.analysis._grouped import Call
+from ledgerframes.analysis._groups import as_integers, ratio
+from ledgerframes.analysis._measures import COST, IS_KNOWN, Count, Expression, Largest, Measure, Percentile
+from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import percentile
 
-STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
+STATISTICS: dict[str, Measure] = {
+    "median": Percentile(COST, 50),
+    "p90": Percentile(COST, 90),
+    "p95": Percentile(COST, 95),
+    "p99": Percentile(COST, 99),
+    "max": Largest(COST),
+}
+COUNTS: dict[str, Measure] = {"requests": Count(), "requests_with_cost": Count(where=IS_KNOWN)}
+MEASURES: dict[str, Measure] = {
+    **COUNTS,
+    "value": STATISTICS["max"],
+    "worst_update_id": Expression("arg_min(update_id, (-cost, record_time, update_id)) FILTER (is_known)"),
+}
+
+
+def _queries(frames: Frames, statistic: str, **_: object) -> list[Query]:
+    return [_kinds_query(frames, statistic)]
+
+
 BUDGET = declare.Figure(
     "cost.budget",
     rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
@@ -31,7 +50,9 @@ BUDGET = declare.Figure(
         declare.flag("is_within", "Whether the value is at most the budget. Missing with the value."),
         declare.text("worst_update_id", "Request with the highest cost, the first of several. Missing without any."),
     ),
+    queries=_queries,
 )
+KINDS = replace(BUDGET, by={"kind": declare.Grouping((grouping.TEMPLATE_NAME, grouping.CHOICE), rows=grouping.TEMPLATE.rows)})
 
 
 @BUDGET.document
@@ -64,23 +85,28 @@ def budget(
     """
     BUDGET.check(frames)
     _check(frames, budgets, network, statistic)
-    rows = requests(frames)
-    rows = grouping.with_keys(frames, rows, ["template_name", "choice"]).sort_values(["record_time", "update_id"])
-    kinds = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
-    measured = [_row(rows, template, choice, STATISTICS[statistic]) for template, choice, _ in kinds]
-    limits = as_integers([limit for *_, limit in kinds], "budget")
-    values = as_integers([each["value"] for each in measured], "value")
-    columns: dict[str, Any] = {
-        "template_name": [template for template, _, _ in kinds],
-        "choice": pd.Series([choice or None for _, choice, _ in kinds], dtype="str"),
-        **{name: [each[name] for each in measured] for name in ("requests", "requests_with_cost", "coverage")},
+    limits = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
+    costs = run(frames, _kinds_query(frames, statistic))
+    names = pd.MultiIndex.from_arrays([costs["template_name"], costs["choice"].fillna("")])
+    kinds = pd.MultiIndex.from_tuples([(template, choice) for template, choice, _ in limits], names=names.names)
+    measured = costs.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)
+    measured = measured.fillna(dict.fromkeys(COUNTS, 0))
+    highest = as_integers([limit for *_, limit in limits], "budget")
+    values: dict[str, Any] = {
+        **measured,
+        "template_name": [template for template, _, _ in limits],
+        "choice": pd.Series([choice or None for _, choice, _ in limits], dtype="str"),
         "statistic": statistic,
-        "value": values,
-        "budget": limits,
-        "is_within": values <= limits,
-        "worst_update_id": pd.Series([each["worst_update_id"] for each in measured], dtype="str"),
+        "budget": highest,
+        "is_within": measured["value"] <= highest,
+        "coverage": ratio(measured["requests_with_cost"], measured["requests"]),
     }
-    return BUDGET.build(frames, columns)
+    return BUDGET.build(frames, values)
+
+
+def _kinds_query(frames: Frames, statistic: str) -> Query:
+    """Return the query of the costs of all kinds."""
+    return Call(KINDS, frames, "kind").parts_query([], MEASURES | {"value": STATISTICS[statistic]})
 
 
 def assert_budget(
@@ -136,18 +162,3 @@ def kind_of(name: str) -> tuple[str, str]:
     if ":" not in template.strip(":") or (has_choice and not choice):
         raise UsageError(f"budgets= must have names like 'Module:Entity/Choice', got {name!r}.")
     return template, choice
-
-
-def _row(rows: pd.DataFrame, template: str, choice: str, percent: int) -> dict[str, Any]:
-    is_choice = rows["choice"] == choice if choice else rows["choice"].isna()
-    kind = rows[(rows["template_name"] == template) & is_choice]
-    costs = kind["total_traffic_cost"].dropna().astype("int64")
-    worst = kind["update_id"][costs.index][costs == costs.max()]
-    highest = int(costs.max()) if len(costs) else None
-    return {
-        "requests": len(kind),
-        "requests_with_cost": len(costs),
-        "value": percentile(costs, percent).value if percent < 100 else highest,
-        "worst_update_id": worst.iloc[0] if len(worst) else None,
-        "coverage": len(costs) / len(kind) if len(kind) else np.nan,
-    }

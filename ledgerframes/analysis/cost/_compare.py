@@ -11,12 +11,14 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
+from ledgerframes.analysis._measures import COST, Count
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis._requests import requests, root_templates
 from ledgerframes.analysis.cost._compare_totals import compare_totals
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
+from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
@@ -25,11 +27,10 @@ from ledgerframes.statistics.differences import LEAST_COUNT
 
 JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
-COST = "total_traffic_cost"
 SIDES = ("before", "after")
 NOTHING = np.zeros(0, dtype=np.int64)
 PERCENTILES = tuple((name, percent, side) for name, percent in (("median", 50), ("p95", 95)) for side in SIDES)
-Pair = tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]  # keys of a row of the result, and the requests before and after
+Pair = tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]  # keys of a row of the result, and the costs before and after
 VERSION_KEYS = (
     declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
     declare.text("package_id_after", "Package of the requests after. Missing if the kind is gone."),
@@ -141,11 +142,13 @@ def compare(
     COMPARE.check(after, by)
     _check(before, after, min_requests)
     kinds = grouping.TEMPLATE.key_names
-    sides = [_rows(frames, kinds) for frames in (before, after)]
+    sides = [run(frames, _costs_query(frames)) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
-    values |= compare_totals(values.pop("totals"), (before, after), sides)
+    spans = [Call(COMPARE, frames).bounds for frames in (before, after)]
+    known_shares = [float(_costs(side).notna().mean()) for side in sides]
+    values |= compare_totals(values.pop("totals"), (before, after), spans, known_shares)
     if by == "version":  # a request is in several rows, so the changes do not add up
         values["contribution"] = np.nan
     values["era"] = _eras_between(before, after, eras)
@@ -173,10 +176,15 @@ def _eras_between(before: Frames, after: Frames, eras: pd.DataFrame | None) -> s
     return ", ".join(names.astype("str")) or None
 
 
-def _rows(frames: Frames, kinds: Sequence[str]) -> pd.DataFrame:
-    """Return the requests of one side, with the columns that name their kind."""
-    rows = grouping.with_keys(frames, requests(frames), kinds)
-    return rows.join(root_templates(frames, rows["update_id"], ["package_id"]))
+def _costs_query(frames: Frames) -> Query:
+    """Return the query of the costs that occur in each kind and package, with their number."""
+    call = Call(COMPARE, frames, "template")
+    return call.parts_query(["package_id", COST], {"requests": Count()})
+
+
+def _costs(rows: pd.DataFrame) -> pd.Series:
+    """Return the cost of each request, in the order of the costs."""
+    return rows[COST].repeat(rows["requests"].tolist()).reset_index(drop=True)
 
 
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
@@ -202,10 +210,14 @@ def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
     return by_package or [(None, rows)]
 
 
+def _known_count(rows: pd.DataFrame) -> int:
+    return int(rows["requests"][rows[COST].notna()].sum())
+
+
 def _columns(pairs: Sequence[Pair], min_requests: int | None) -> dict[str, Any]:
     """Return the columns that need no price and no window, and the totals of both sides."""
     least = max(LEAST_COUNT, min_requests or 0)
-    judged = [min(before[COST].count(), after[COST].count()) >= least for _, before, after in pairs]
+    judged = [min(_known_count(before), _known_count(after)) >= least for _, before, after in pairs]
     rows = [_row(*pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
     table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes", "totals"], dtype="object")
@@ -229,7 +241,8 @@ def _row(
 ) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
     sides = {"before": before, "after": after}
-    costs = {side: rows[COST].dropna().astype("int64") for side, rows in sides.items()}
+    costs_of_all = {side: _costs(rows) for side, rows in sides.items()}
+    costs = {side: each.dropna().astype("int64") for side, each in costs_of_all.items()}
     first, second = (costs[side].to_numpy() if is_judged else NOTHING for side in SIDES)
     difference, strict = (
         difference_of_percentiles(first, second, 50, confidence=1 - LEVEL / number) for number in (1, judged_count)
@@ -238,12 +251,12 @@ def _row(
         f"{name}_{side}": percentile(costs[side], percent, min_count=min_requests).value for name, percent, side in PERCENTILES
     }
     median_before = percentiles["median_before"]
-    both = pd.concat([before[COST], after[COST]], ignore_index=True)
+    both = pd.concat(list(costs_of_all.values()), ignore_index=True)
     return {
         **keys,
         **{f"package_ids_{side}": _package_ids(rows) for side, rows in sides.items()},
         **{f"requests_{side}": len(each) for side, each in costs.items()},
-        **{f"coverage_{side}": rows[COST].notna().mean() for side, rows in sides.items()},
+        **{f"coverage_{side}": each.notna().mean() for side, each in costs_of_all.items()},
         **percentiles,
         **{name: getattr(difference, name) for name in ("difference", "low", "high")},
         "low_all": strict.low,

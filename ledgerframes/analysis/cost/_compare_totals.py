@@ -8,10 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._groupings import bounds_of
 from ledgerframes.analysis._groups import as_integers
 from ledgerframes.frames import Frames
 from ledgerframes.representation import describe_length
@@ -23,7 +21,10 @@ DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
 
 def compare_totals(
-    totals: Sequence[tuple[int, int]], frames: Sequence[Frames], requests: Sequence[pd.DataFrame]
+    totals: Sequence[tuple[int, int]],
+    frames: Sequence[Frames],
+    spans: Sequence[tuple[int, int]],
+    known_shares: Sequence[float],
 ) -> dict[str, Any]:
     """Return the changes of total costs, and whether the two windows compare.
 
@@ -31,12 +32,15 @@ def compare_totals(
     ----------
     totals : sequence of (int, int)
         Known cost before and after, for each row.
-    frames, requests : sequence of Frames, sequence of DataFrame
+    frames : sequence of Frames
         Those before and after.
+    spans : sequence of (int, int)
+        Times of their first and last requests, or of their windows [microseconds since 1970].
+    known_shares : sequence of float
+        Share of their requests with a known cost.
     """
-    lengths = [_window_length(*side) for side in zip(frames, requests, strict=True)]
+    lengths = [_window_length(*side) for side in zip(frames, spans, strict=True)]
     final = [period_share(side) for side in frames]  # a window that begins before the history has less than its length
-    known_shares = [float(rows["total_traffic_cost"].notna().mean()) for rows in requests]
     obstacles = (
         *unequal_lengths(lengths[0], lengths[1]),
         *unequal_shares("final", final[0], final[1]),
@@ -56,11 +60,11 @@ def compare_totals(
     }
 
 
-def _window_length(frames: Frames, requests: pd.DataFrame) -> timedelta | None:
+def _window_length(frames: Frames, span: tuple[int, int]) -> timedelta | None:
     """Return the length of the window, None without one. That of all history begins with it."""
     if frames.window is None:
         return None
-    since, until = bounds_of(frames, requests["record_time"])
+    since, until = span
     return timedelta(microseconds=until - since)
 
 

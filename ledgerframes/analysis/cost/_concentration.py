@@ -9,8 +9,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Integers, as_integers, group_by, known
-from ledgerframes.analysis._requests import is_first_of_request
+from ledgerframes.analysis._grouped import Call, measure, options_of
+from ledgerframes.analysis._groups import as_integers
+from ledgerframes.analysis._measures import BYTES, COST, Count, Expression
+from ledgerframes.engine import Query, run
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
@@ -18,14 +20,26 @@ from ledgerframes.statistics import concentration as concentration_of
 TOP_COUNTS = (1, 3, 10)
 UNKNOWN = "without a cost, or if all others are unknown"
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
+# Requests that belong to exactly one member that is known.
+HAS_MEMBER = {
+    "participant": "submitting_participant_uid IS NOT NULL",
+    "party": "is_single_party",
+    "template": "kind = 'transaction' AND template_name IS NOT NULL",
+}
+
+
+def _queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
+    return [_requests_call(frames, every).query, _members_query(_members_call(frames, by, every))]
+
+
 CONCENTRATION = declare.Figure(
     "cost.concentration",
     distinct=(),
     rows="One row per period, or one for the window; sorted by time.",
-    by=dict.fromkeys(KEYS, declare.Grouping()),
+    by={member: declare.Grouping(rows=keys.rows) for member, keys in KEYS.items()},
     columns=(
         declare.choice("member", KEYS),
-        declare.count("requests", "Confirmation requests."),
+        declare.count("requests", "Confirmation requests.", measure=Count()),
         declare.count("members", "Members with a known cost.", "members"),
         declare.count("unknown_members", "Members without a known cost, which all measures leave out.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
@@ -38,6 +52,8 @@ CONCENTRATION = declare.Figure(
         *(declare.count(f"top_{number}_members", f"Members in top_{number}, ties included.", "members") for number in TOP_COUNTS),
     ),
     has_periods=True,
+    others=BYTES,
+    queries=_queries,
 )
 
 
@@ -63,45 +79,46 @@ def concentration(
     """
     CONCENTRATION.check(frames, by)
     member = by or "participant"
-    keys = KEYS[member].key_names
-    rows, groups = grouping.requests_by(frames, keys, None)
-    costs = rows["total_traffic_cost"]
-    periods = grouping.group_rows(frames, rows, (), every)
-    is_member = _has_member(rows, member)
-    members = _costs_of_members(costs[is_member], periods, periods.codes[is_member], groups.codes[is_member])
+    requests = measure(_requests_call(frames, every))
+    members = _costs_of_members(_members_call(frames, by, every), len(requests))
     measures = [_measures(period_costs) for period_costs in members]
-    is_request, is_known = is_first_of_request(rows), known(costs)
-    requests = Groups(periods.keys, periods.codes[is_request])
     values: dict[str, Any] = {
-        **periods.keys,
+        **requests.keys,
+        **requests.values,
         "member": member,
-        "requests": requests.count(),
         **{name: [each[name] for each in measures] for name in _measures([])},
-        "coverage": requests.coverage(is_known[is_request]),
-        "coverage_bytes": requests.coverage_bytes(costs[is_request].reset_index(drop=True), is_known[is_request]),
     }
     values["total_traffic_cost"] = as_integers(values["total_traffic_cost"], "total_traffic_cost")
     return CONCENTRATION.build(frames, values, by, every=every)
 
 
-def _has_member(rows: pd.DataFrame, member: str) -> Flags:
-    """Return which requests belong to exactly one member that is known."""
-    if member == "participant":
-        return known(rows["submitting_participant_uid"])
-    if member == "party":
-        return rows["is_single_party"].to_numpy(dtype=bool) & known(rows["party"])
-    return (rows["kind"] == "transaction").to_numpy(dtype=bool) & known(rows["template_name"])
+def _requests_call(frames: Frames, every: str | None) -> Call:
+    return Call(CONCENTRATION, frames, None, every, options_of(frames))
 
 
-def _costs_of_members(
-    costs: pd.Series, periods: Groups, period_codes: Integers, member_codes: Integers
-) -> list[list[int | None]]:
+def _members_call(frames: Frames, by: str | None, every: str | None) -> Call:
+    return Call(CONCENTRATION, frames, by or "participant", every)
+
+
+def _members_query(call: Call) -> Query:
+    """Return the query of the cost of each member of each period."""
+    assert call.by is not None
+    measures = {
+        "requests": Count(where=HAS_MEMBER[call.by]),
+        COST: Expression(f"sum({COST}) FILTER (WHERE {HAS_MEMBER[call.by]})"),
+    }
+    return call.parts_query(KEYS[call.by].key_names, measures)
+
+
+def _costs_of_members(call: Call, period_count: int) -> list[list[int | None]]:
     """Return the cost of each member of each period in no order, None if it is unknown."""
-    names = pd.DataFrame({"period": period_codes, "member": member_codes})
-    members = group_by(names, ["period", "member"])
-    totals = members.total(costs.reset_index(drop=True)) if len(names) else pd.Series(dtype="Int64")
-    by_period = totals.astype("object").where(totals.notna(), None).groupby(members.keys["period"]).agg(list)
-    return [list(by_period.get(period, [])) for period in range(len(periods))]
+    rows = run(call.frames, _members_query(call))
+    costs: list[list[int | None]] = [[] for _ in range(period_count)]
+    rows = rows[rows["requests"] > 0]
+    periods = rows["period"] if call.every else pd.Series(0, rows.index)
+    for period, cost in zip(periods.tolist(), rows[COST].tolist(), strict=True):
+        costs[period].append(None if pd.isna(cost) else cost)
+    return costs
 
 
 def _measures(members: list[int | None]) -> dict[str, float | int | None]:

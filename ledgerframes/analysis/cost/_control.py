@@ -2,33 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import as_integers, exact_sum
-from ledgerframes.analysis.cost._overhead import overhead
-from ledgerframes.analysis.cost._spend import spend
-from ledgerframes.analysis.cost._wasted import wasted
+from ledgerframes.analysis._grouped import Call, measure
+from ledgerframes.analysis._groups import as_integers
+from ledgerframes.analysis._measures import BYTES, COST, Count, Measure, Total
+from ledgerframes.analysis.cost._overhead import OVERHEAD
+from ledgerframes.analysis.cost._spend import SPEND
+from ledgerframes.analysis.cost._wasted import WASTED_AND_USEFUL
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS
 from ledgerframes.errors import IntegrityError
 from ledgerframes.frames import Frames
 
-CONTROLS = ("participant", "template", "period", "party", "envelopes", "wasted")
+PARTS = {
+    "participant": "participants",
+    "template": "kinds and templates",
+    "period": "days",
+    "party": "requests of one party, of several once, and of none",
+    "envelopes": "envelopes with views and without",
+    "wasted": "wasted and useful cost",
+}
+
+
+def _queries(frames: Frames) -> list[Query]:
+    return [Call(CONTROL, frames).query, _sums_query(frames)]
+
+
 CONTROL = declare.Figure(
     "cost.control",
     rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
-        declare.choice("control", CONTROLS),
+        declare.choice("control", PARTS),
         declare.text("parts", "Parts that add up."),
         declare.cost("sum_of_parts", "Sum of the parts."),
-        declare.cost("total_traffic_cost", "Cost of all requests."),
+        declare.cost("total_traffic_cost", "Cost of all requests.", measure=Total(COST)),
         declare.cost("difference", "Total less the sum of the parts."),
         declare.text("reason", "Reason for a difference. Missing without one."),
     ),
     unit="requests",
+    joins=(ENVELOPES_OF_KINDS,),
+    queries=_queries,
+    others={
+        **BYTES,
+        **WASTED_AND_USEFUL,
+        "requests_with_envelopes": Count(where=OVERHEAD.known),
+        "with_views": OVERHEAD.others["with_views"],
+        "without_views": OVERHEAD.others["without_views"],
+    },
 )
-COST = "total_traffic_cost"
+# Groups of ``cost.spend``, without what only its other columns need.
+GROUPS = replace(SPEND, joins=())
+SUMS = """
+SELECT
+    (SELECT sum(total_traffic_cost) FROM costs_of_participants) AS participant,
+    (SELECT sum(total_traffic_cost) FROM costs_of_templates) AS template,
+    (SELECT sum(total_traffic_cost) FROM costs_of_days) AS period,
+    -- A shared request counts in full for each of its parties.
+    (SELECT sum(part) FROM (
+        SELECT unnest([
+            single_party_traffic_cost,
+            shared_traffic_cost,
+            CASE WHEN party IS NULL THEN total_traffic_cost END
+        ]) AS part
+        FROM costs_of_parties
+    )) AS party
+"""
 
 
 @CONTROL.document
@@ -50,42 +93,57 @@ def control(frames: Frames) -> pd.DataFrame:
     True
     """
     CONTROL.check(frames)
-    whole, kinds = spend(frames), overhead(frames).set_index("kind")
-    total, parts = exact_sum(whole[COST]), _parts(frames, kinds)
-    sums = {name: exact_sum(pd.concat(columns)) for name, (_, *columns) in parts.items()}
-    reasons = dict.fromkeys(name for name, part in sums.items() if part != total)
+    whole = measure(Call(CONTROL, frames)).overall
+    total, parts = _integer(whole[COST]), _sums_of_parts(frames, whole)
+    reasons = dict.fromkeys(name for name, part in parts.items() if part != total)
     if "envelopes" in reasons:
-        has_fewer = kinds["coverage"].iloc[0] < whole["coverage"].iloc[0]
+        has_fewer = whole["requests_with_envelopes"] < whole["known_rows"]
         reasons["envelopes"] = "some requests have no envelopes" if has_fewer else "some totals are not the sum of envelopes"
-    failures = {name: f"{parts[name][0]} are {sums[name]}, the total is {total}" for name, why in reasons.items() if why is None}
+    failures = {name: f"{PARTS[name]} are {parts[name]}, the total is {total}" for name, why in reasons.items() if why is None}
     if failures:
         raise IntegrityError(
             f"Costs do not add up: {', '.join(failures.values())}. Report this as a defect of ledgerframes.", failures=failures
         )
-    sum_of_parts = as_integers(list(sums.values()), "traffic_cost")
+    sum_of_parts = as_integers(list(parts.values()), "traffic_cost")
     totals = as_integers([total] * len(parts), COST)
     values = {
-        "control": list(parts),
-        "parts": [text for text, *_ in parts.values()],
+        "control": list(PARTS),
+        "parts": list(PARTS.values()),
         "sum_of_parts": sum_of_parts,
         "total_traffic_cost": totals,
         "difference": totals - sum_of_parts,
         "reason": pd.Series([reasons.get(name) for name in parts], dtype="str"),
-        **whole[["coverage", "coverage_bytes"]].iloc[0],
+        **whole[["coverage", "coverage_bytes"]],
     }
     return CONTROL.build(frames, values)
 
 
-def _parts(frames: Frames, kinds: pd.DataFrame) -> dict[str, Any]:
-    """Return what each control total adds up, in words and as columns."""
-    parties, waste = spend(frames, by="party"), wasted(frames, every=None, accept_survivorship=True)
-    of_none = parties.loc[parties["party"].isna(), COST]
-    by_number = (parties["single_party_traffic_cost"], parties["shared_traffic_cost"], of_none)
-    return {
-        "participant": ("participants", spend(frames, by="participant")[COST]),
-        "template": ("kinds and templates", spend(frames, by="template")[COST]),
-        "period": ("days", spend(frames, every="1d")[COST]),
-        "party": ("requests of one party, of several once, and of none", *by_number),
-        "envelopes": ("envelopes with views and without", kinds.loc[["with views", "without views"], "traffic_cost"]),
-        "wasted": ("wasted and useful cost", waste["wasted_traffic_cost"], waste["useful_traffic_cost"]),
+def _sums_query(frames: Frames) -> Query:
+    """Return the query of the sums over all groups of ``cost.spend``, for several groupings."""
+    cost: dict[str, Measure] = {COST: Total(COST)}
+    by_party = {column.name: column.measure for column in SPEND.grouping("party").extra if column.measure is not None}
+    queries = {
+        "costs_of_participants": Call(GROUPS, frames, "participant").parts_query([], cost),
+        "costs_of_templates": Call(GROUPS, frames, "template").parts_query([], cost),
+        "costs_of_days": Call(GROUPS, frames, every="1d").parts_query([], cost),
+        "costs_of_parties": Call(GROUPS, frames, "party").parts_query([], cost | by_party),
     }
+    groups = (Relation(name, "One row per group.", each.select, relations=each.relations) for name, each in queries.items())
+    return Query(SUMS, tuple(groups))
+
+
+def _sums_of_parts(frames: Frames, whole: pd.Series) -> dict[str, int | None]:
+    """Return what each control total adds up to."""
+    (groups,) = run(frames, _sums_query(frames)).to_dict("records")
+    sums = {**groups, "envelopes": _sum(whole, "with_views", "without_views"), "wasted": _sum(whole, *WASTED_AND_USEFUL)}
+    return {name: _integer(sums[name]) for name in PARTS}
+
+
+def _sum(whole: pd.Series, *names: str) -> int | None:
+    """Return the sum of the measures that are not missing, None without any."""
+    known = [int(whole[name]) for name in names if not pd.isna(whole[name])]
+    return sum(known) if known else None
+
+
+def _integer(number: Any) -> int | None:
+    return None if pd.isna(number) else int(number)

@@ -2,42 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from textwrap import dedent
+from typing import Literal
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import Groups, group_by, is_true, known
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
+from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
+from ledgerframes.analysis._measures import Count, Percentile, Total
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.estimates import LEDGER_COSTS, REQUEST_COSTS, outcomes
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.percentiles import least_count, nearest_rank
 
-PERCENTS = (50, 95)
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
-MATCHED, REJECTED, NO_ACTUAL, NO_ESTIMATE = range(len(OUTCOMES))
+RATIO = "CASE WHEN request_bytes > 0 THEN cost::DOUBLE / request_bytes::DOUBLE END"
+OUTCOME_NUMBER = declare.integer("outcome_number", "Position of the outcome among all.")
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
+
+
+def _queries(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests: int | None) -> list[Query]:
+    return [_call(actual, estimates, by, min_requests).query]
+
+
 ESTIMATE = declare.Figure(
     "cost.estimate",
     rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},
     columns=(
         declare.label("outcome", "matched, rejected, no actual, or no estimate."),
-        declare.count("requests", "Requests of this outcome."),
-        declare.cost("estimated", "Sum of the estimates of the requests. Missing without one.", "Estimated traffic cost"),
-        declare.cost("actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost"),
-        declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
-        declare.rate("ratio_p50", f"Median of actual over estimated cost. {needs(50)}", "", "Actual over estimate"),
-        declare.rate("ratio_p95", f"95th percentile of actual over estimated cost. {needs(95)}"),
+        declare.count("requests", "Requests of this outcome.", measure=Count()),
+        declare.cost(
+            "estimated",
+            "Sum of the estimates of the requests. Missing without one.",
+            "Estimated traffic cost",
+            measure=Total("request_bytes"),
+        ),
+        declare.cost(
+            "actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost", measure=Total("cost")
+        ),
+        declare.cost(
+            "difference",
+            "Actual less estimated cost, of requests with both. Missing without one.",
+            "Difference",
+            measure=Total("cost - request_bytes"),
+        ),
+        declare.rate(
+            "ratio_p50",
+            f"Median of actual over estimated cost. {needs(50)}",
+            "",
+            "Actual over estimate",
+            measure=Percentile(RATIO, 50),
+        ),
+        declare.rate("ratio_p95", f"95th percentile of actual over estimated cost. {needs(95)}", measure=Percentile(RATIO, 95)),
         FEW_REQUESTS,
-        declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10 %."),
+        declare.count(
+            "over_10_percent",
+            "Requests whose actual cost exceeds the estimate by more than 10 %.",
+            measure=Count(where="10::HUGEINT * cost > 11::HUGEINT * request_bytes"),
+        ),
     ),
     condition="with a known estimate and a known cost",
+    queries=_queries,
+    known="cost IS NOT NULL AND request_bytes IS NOT NULL",
 )
 
 
@@ -73,43 +106,38 @@ def estimate(
     >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True
     """
-    keys = ESTIMATE.check(actual, by).key_names
+    ESTIMATE.check(actual, by)
     require_min_requests(min_requests)
-    costs = _actual(actual)
-    key = _check(estimates, costs)
-    combined = _join(costs, estimates, key)
-    rows = grouping.with_keys(actual, combined, keys)
-    groups = group_by(rows, [*keys, "outcome"])
-    both = rows.assign(difference=rows["cost"] - rows["estimated"])
-    is_over = is_true(10 * rows["cost"] > 11 * rows["estimated"])
-    values: dict[str, Any] = {
-        **groups.keys,
-        "requests": groups.count(),
-        "estimated": groups.total(rows["estimated"]),
-        "actual": groups.total(rows["cost"].rename("actual")),
-        "difference": groups.total(both["difference"]),
-        **_ratios(rows, groups, min_requests),
-        "over_10_percent": groups.count(is_over),
-        "coverage": groups.coverage(known(both["difference"])),
+    call = _call(actual, estimates, by, min_requests)
+    grouped = measure(call)
+    numbers = grouped.keys["outcome_number"].to_numpy("int64")
+    values = {
+        **grouped.keys,
+        **grouped.values,
+        "outcome": pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True),
+        "few_requests_for": few_requests(grouped, call),
     }
     return ESTIMATE.build(actual, values, by)
 
 
-def _actual(frames: Frames) -> pd.DataFrame:
-    """Return one row per request, with its actual cost and the command of an own participant."""
-    if "ledger_updates" in frames.tables and frames.count_rows("ledger_updates"):
-        paid = frames.read("ledger_updates", ["update_id", "command_id", "paid_traffic_cost"])
-        costs = not_negative(paid["paid_traffic_cost"])
-        return paid.assign(cost=costs, is_rejected=False)
-    rows = requests(frames, ["verdict_result"])
-    return rows.assign(cost=rows["total_traffic_cost"], is_rejected=is_rejected(rows))
+def _call(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests: int | None) -> Call:
+    """Return the call for requests and estimates by outcome."""
+    is_ledger = "ledger_updates" in actual.tables and bool(actual.count_rows("ledger_updates"))
+    key = _check(estimates, ["update_id", "command_id"] if is_ledger else ["update_id"])
+    costs = LEDGER_COSTS if is_ledger else REQUEST_COSTS
+    tables = {"estimates": _table(estimates, key)}
+    if is_ledger:
+        _require_one_update(actual, key, tables)
+    rows = outcomes(costs, key, has_kinds=by == "template")
+    figure = replace(ESTIMATE, by={"outcome": declare.Grouping((*ESTIMATE.grouping(by).keys, OUTCOME_NUMBER), rows=rows)})
+    return Call(figure, actual, "outcome", options=options_of(actual, min_requests), tables=tables)
 
 
-def _check(estimates: object, costs: pd.DataFrame) -> str:
+def _check(estimates: object, names: Sequence[str]) -> str:
     """Return the column that links estimates to requests."""
     advice = "estimates= must be a DataFrame with update_id or command_id, and request_bytes"
     estimates = require_columns(estimates, ["request_bytes"], advice)
-    key = next((name for name in ("update_id", "command_id") if name in estimates and name in costs), None)
+    key = next((name for name in ("update_id", "command_id") if name in estimates and name in names), None)
     if key is None:
         raise UsageError(f"{advice}. Frames of history events have update_id only.")
     numbers = estimates["request_bytes"]
@@ -118,50 +146,36 @@ def _check(estimates: object, costs: pd.DataFrame) -> str:
     repeated = estimates[key][estimates[key].duplicated() & estimates[key].notna()]
     if len(repeated):
         raise UsageError(f"estimates= must name each request once, got {key} {repeated.iloc[0]!r} twice.")
-    shared = costs[key][costs[key].duplicated() & costs[key].isin(estimates[key].dropna())]
-    if len(shared):
-        raise UsageError(f"estimates= must name each request once, but {key} {shared.iloc[0]!r} has several. Use update_id.")
     return key
 
 
-def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Return all requests and all estimates, each once."""
-    indexes = positions(costs[key], estimates[key].astype("str"))
-    indexes[costs[key].isna()] = -1
-    rows = costs[["update_id", "cost", "is_rejected"]].assign(
-        estimated=take_or_missing(estimates["request_bytes"], indexes).to_numpy()
+def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
+    """Return the estimates as the query reads them.
+
+    The text by which they are linked is ``id``.
+    """
+    ids = pa.array(estimates[key].astype("str"), pa.string())
+    update_ids = ids if key == "update_id" else pa.nulls(len(estimates), pa.string())
+    sizes = pa.array(estimates["request_bytes"].astype("Int64"), pa.int64())
+    return pa.table({"id": ids, "estimated_update_id": update_ids, "request_bytes": sizes})
+
+
+def _require_one_update(frames: Frames, key: str, tables: Mapping[str, pa.Table]) -> None:
+    """Raise a UsageError if several updates have one estimate."""
+    repeated = run(frames, _repeated_query(key, tables))["id"].iloc[0]
+    if not pd.isna(repeated):
+        raise UsageError(f"estimates= must name each request once, but {key} {repeated!r} has several. Use update_id.")
+
+
+def _repeated_query(key: str, tables: Mapping[str, pa.Table]) -> Query:
+    """Return the query of the first id with an estimate that repeats."""
+    select = f"""
+    SELECT arg_min(id, (participant_id, "offset")) AS id
+    FROM (
+        SELECT {key} AS id, participant_id, "offset",
+            row_number() OVER (PARTITION BY {key} ORDER BY participant_id, "offset") AS number
+        FROM ledger_costs
     )
-    rest = estimates[~np.isin(np.arange(len(estimates)), indexes)]
-    alone = pd.DataFrame(
-        {
-            "update_id": rest["update_id"].to_numpy() if key == "update_id" else None,
-            "cost": pd.NA,
-            "is_rejected": False,
-            "estimated": rest["request_bytes"].to_numpy(),
-        }
-    )
-    dtypes = {"update_id": "str", "cost": "Int64", "is_rejected": "bool", "estimated": "Int64"}
-    combined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
-    has_cost, has_estimate = known(combined["cost"]), known(combined["estimated"])
-    is_refused = combined["is_rejected"].to_numpy(dtype=bool)
-    numbers = np.select([~has_estimate, is_refused, has_cost], [NO_ESTIMATE, REJECTED, MATCHED], NO_ACTUAL)
-    return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
-
-
-def _ratios(rows: pd.DataFrame, groups: Groups, min_requests: int | None) -> dict[str, Any]:
-    """Return percentiles of the ratio by nearest rank, which are ratios that occurred."""
-    above, below = (rows[name].to_numpy(dtype="float64", na_value=np.nan) for name in ("cost", "estimated"))
-    ratios = np.divide(above, below, out=np.full(len(rows), np.nan), where=below > 0)
-    ordered = pd.Series(ratios).groupby(groups.codes).agg(lambda values: sorted(values.dropna()))
-    counts = np.array([len(each) for each in ordered], dtype=np.int64)
-    names = {f"ratio_p{percent}": percent for percent in PERCENTS}
-    return {
-        **{name: [_percentile(each, percent, min_requests) for each in ordered] for name, percent in names.items()},
-        "few_requests_for": few_requests([(name, counts, percent) for name, percent in names.items()], min_requests),
-    }
-
-
-def _percentile(ordered: Sequence[float], percent: int, min_requests: int | None) -> float:
-    """Return a percentile of ratios in ascending order, missing with too few of them."""
-    least = least_count(percent) if min_requests is None else min_requests
-    return ordered[nearest_rank(len(ordered), percent) - 1] if len(ordered) >= least else np.nan
+    WHERE number = 2 AND id IN (SELECT id FROM estimates)
+    """
+    return Query(dedent(select).strip(), (LEDGER_COSTS,), tables)

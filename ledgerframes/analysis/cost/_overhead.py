@@ -9,20 +9,31 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, is_true, known, ratio
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
+from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis._measures import COST, Expression, Percentile, Total
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.engine import Query
+from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS, REQUESTS_BY_REQUEST_KIND, SAME_CONFIRMERS
 from ledgerframes.frames import Frames
 
 KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
+IS_COVERED = "is_known AND has_envelopes"
+OF_COVERED = f"FILTER (WHERE {IS_COVERED})"
+
+
+def _queries(frames: Frames, by: str | None, every: str | None, min_requests: int | None) -> list[Query]:
+    return [_call(frames, by, every, min_requests).query]
+
+
 OVERHEAD = declare.Figure(
     "cost.overhead",
     distinct=("kind",),
     rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",
     by={
         "participant": grouping.PARTICIPANT,
-        "template": declare.Grouping((REQUEST_KIND, *grouping.TEMPLATE.keys[1:])),
+        "template": declare.Grouping((REQUEST_KIND, *grouping.TEMPLATE.keys[1:]), rows=REQUESTS_BY_REQUEST_KIND),
         "view_count": grouping.VIEWS,
     },
     columns=(
@@ -32,17 +43,39 @@ OVERHEAD = declare.Figure(
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
         declare.share("Share of the total cost of the requests."),
-        declare.integer("confirmers_per_view", f"Median number of parties that can confirm an envelope. {needs(50)}", "parties"),
+        declare.integer(
+            "confirmers_per_view",
+            f"Median number of parties that can confirm an envelope. {needs(50)}",
+            "parties",
+            measure=Percentile("CASE WHEN is_known THEN confirmers END", 50),
+        ),
         declare.integer(
             "same_confirmers_envelopes",
             "Envelopes with the confirmers of a larger one of their request. Missing without views.",
             "envelopes",
+            measure=Expression(f"sum(coalesce(same_confirmers_envelopes, 0)) {OF_COVERED}"),
         ),
-        declare.cost("same_confirmers_cost", "Cost of these envelopes. Missing without views."),
+        declare.cost(
+            "same_confirmers_cost",
+            "Cost of these envelopes. Missing without views.",
+            measure=Expression(f"sum(coalesce(same_confirmers_cost, 0)) {OF_COVERED}"),
+        ),
         FEW_REQUESTS,
     ),
     has_periods=True,
     condition="with a known cost and with envelopes",
+    joins=(ENVELOPES_OF_KINDS, SAME_CONFIRMERS),
+    known=IS_COVERED,
+    queries=_queries,
+    others={
+        "envelopes_with_views": Expression(f"sum(envelopes_with_views) {OF_COVERED}"),
+        "envelopes_without_views": Expression(f"sum(envelopes_without_views) {OF_COVERED}"),
+        "with_views": Expression(f"sum(cost_with_views) {OF_COVERED}"),
+        "without_views": Expression(f"sum(cost_without_views) {OF_COVERED}"),
+        "traffic_cost": Expression(f"sum(cost_with_views + cost_without_views) {OF_COVERED}"),
+        "unassigned": Expression(f"sum({COST} - coalesce(cost_with_views + cost_without_views, 0))"),
+        COST: Total(COST),
+    },
 )
 
 
@@ -66,70 +99,42 @@ def overhead(
     >>> lf.cost.overhead(day)["kind"].tolist()
     ['with views', 'without views', 'unassigned']
     """
-    keys = ["kind" if name == REQUEST_KIND.name else name for name in OVERHEAD.check(frames, by).key_names]
+    OVERHEAD.check(frames, by)
     require_min_requests(min_requests)
-    rows, groups = grouping.requests_by(frames, keys, every)
-    groups = Groups(groups.keys.rename(columns={"kind": REQUEST_KIND.name}), groups.codes)
-    facts = _facts_of_requests(frames, rows)
-    has_envelopes = facts["envelopes_with_views"] + facts["envelopes_without_views"] > 0
-    is_covered = known(rows["total_traffic_cost"]) & is_true(has_envelopes)
-    facts.loc[~is_covered] = pd.NA
-    assigned = facts["assigned"]
-    unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
-    totals = groups.total(rows["total_traffic_cost"])
-    (confirmers,) = groups.percentiles(facts["confirmers"], [50], min_requests)
-    marked = [("confirmers_per_view", groups.count(known(facts["confirmers"])), 50)]
-    with_views: dict[str, Any] = {
-        "envelopes": groups.total(facts["envelopes_with_views"]),
-        "traffic_cost": groups.total(facts["with_views"]),
-        "confirmers_per_view": confirmers,
-        "few_requests_for": few_requests(marked, min_requests),
-        **{name: groups.total(facts[name]) for name in ("same_confirmers_envelopes", "same_confirmers_cost")},
-    }
-    without_views = {
-        "envelopes": groups.total(facts["envelopes_without_views"]),
-        "traffic_cost": groups.total(facts["without_views"]),
-    }
-    parts = zip(KINDS, (with_views, without_views, {"traffic_cost": groups.total(unassigned)}), strict=True)
-    tables = [pd.DataFrame(columns).assign(kind=kind) for kind, columns in parts]
-    kinds = pd.concat(tables).rename_axis("group").sort_values("group", kind="stable").reset_index()
+    call = _call(frames, by, every, min_requests)
+    grouped = measure(call)
+    measured, totals = grouped.values, grouped.values[COST]
+    kinds = _by_kind(measured.assign(few_requests_for=few_requests(grouped, call)))
     of_rows = kinds["group"].to_numpy()
-    coverage_bytes = ratio(groups.total(assigned).fillna(0).mask(totals.isna()), totals).clip(max=1)
+    coverage_bytes = ratio(measured["traffic_cost"].fillna(0).mask(totals.isna()), totals).clip(max=1)
     values = {
-        **groups.keys.take(of_rows).reset_index(drop=True),
+        **grouped.keys.take(of_rows).reset_index(drop=True),
         **kinds.fillna({"envelopes": 0}),
         "share": ratio(kinds["traffic_cost"], totals.take(of_rows)),
-        "coverage": groups.coverage(is_covered)[of_rows],
+        "coverage": measured["coverage"].to_numpy()[of_rows],
         "coverage_bytes": coverage_bytes[of_rows],
     }
     return OVERHEAD.build(frames, values, by, every=every)
 
 
-def _facts_of_requests(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return counts and sums of the envelopes of each request."""
-    envelopes = request_envelopes(frames, rows)
-    envelopes = envelopes.join(confirmer_sets(frames, rows, envelopes))
-    requests = Groups(pd.DataFrame(index=range(len(rows))), envelopes["request"].to_numpy("int64"))
-    costs, is_without = envelopes["traffic_cost"].astype("Int64"), has_no_views(envelopes)
-    is_repeated = _has_confirmers_of_larger(envelopes)
-    confirmers = envelopes["confirmers"].groupby(requests.codes).max().reindex(range(len(rows)))
-    return pd.DataFrame(
+def _call(frames: Frames, by: str | None, every: str | None, min_requests: int | None) -> Call:
+    return Call(OVERHEAD, frames, by, every, options_of(frames, min_requests))
+
+
+def _by_kind(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per group and kind of envelopes.
+
+    The position of the group is ``group``.
+    """
+    of_views = ("confirmers_per_view", "same_confirmers_envelopes", "same_confirmers_cost", "few_requests_for")
+    parts: tuple[dict[str, Any], ...] = (
         {
-            "envelopes_with_views": requests.count(~is_without),
-            "envelopes_without_views": requests.count(is_without),
-            "assigned": requests.total(costs).fillna(0),
-            "with_views": requests.total(costs.where(~is_without)).fillna(0),
-            "without_views": requests.total(costs.where(is_without)).fillna(0),
-            "confirmers": confirmers.astype("Int64"),
-            "same_confirmers_envelopes": requests.count(is_repeated),
-            "same_confirmers_cost": requests.total(costs.where(is_repeated)).fillna(0),
-        }
-    ).astype("Int64")
-
-
-def _has_confirmers_of_larger(envelopes: pd.DataFrame) -> Flags:
-    """Return which envelopes are not the largest with their confirmers in their request."""
-    has_confirmers = envelopes["confirmer_set"].notna()
-    largest_first = envelopes[has_confirmers].sort_values("traffic_cost", ascending=False, kind="stable")
-    is_repeated = largest_first.duplicated(["request", "confirmer_set"])
-    return is_true(is_repeated.reindex(envelopes.index, fill_value=False))
+            "envelopes": measured["envelopes_with_views"],
+            "traffic_cost": measured["with_views"],
+            **{name: measured[name] for name in of_views},
+        },
+        {"envelopes": measured["envelopes_without_views"], "traffic_cost": measured["without_views"]},
+        {"traffic_cost": measured["unassigned"]},
+    )
+    tables = [pd.DataFrame(columns).assign(kind=kind) for kind, columns in zip(KINDS, parts, strict=True)]
+    return pd.concat(tables).rename_axis("group").sort_values("group", kind="stable").reset_index()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import Flags, is_true, ratio
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 
 NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"
+
+
+def _queries(frames: Frames) -> list[Query]:
+    return [_problems_query(_problems_of(frames))]
+
+
 PROBLEMS = declare.Figure(
     "cost.problems",
     rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
@@ -24,6 +30,7 @@ PROBLEMS = declare.Figure(
     ),
     condition="with a value that figures can use",
     unit="rows of the table",
+    queries=_queries,
 )
 COLUMNS = {
     ("traffic", "total_traffic_cost"): NEGATIVE,
@@ -46,21 +53,36 @@ def problems(frames: Frames) -> pd.DataFrame:
     True
     """
     PROBLEMS.check(frames)
-    rows = pd.DataFrame(list(_problems(frames)), columns=["table", "column", "problem", "rows", "first_update_id", "total"])
-    counts = rows["total"].to_numpy("int64")
-    coverage = ratio(counts - rows["rows"].to_numpy("int64"), counts)
-    return PROBLEMS.build(frames, {**rows, "coverage": coverage})
+    problems_of = _problems_of(frames)
+    if problems_of:
+        table = run(frames, _problems_query(problems_of)).set_index(["table", "column"]).loc[list(problems_of)].reset_index()
+    else:
+        table = pd.DataFrame(columns=["table", "column", "rows", "rows_with_problem", "first_update_id"])
+    counts, total = (table[name].to_numpy("int64") for name in ("rows_with_problem", "rows"))
+    values = {**table, "problem": list(problems_of.values()), "rows": counts, "coverage": ratio(total - counts, total)}
+    return PROBLEMS.build(frames, values)
 
 
-def _problems(frames: Frames) -> Iterator[tuple[str, str, str, int, str | None, int]]:
-    for (table, column), problem in COLUMNS.items():
-        if table in frames.tables:
-            rows = frames.read(table, ["update_id", "record_time", column])
-            is_wrong = _is_wrong(rows, column, problem)
-            first = rows["update_id"].to_numpy()[np.argmax(is_wrong)] if is_wrong.any() else None
-            yield table, column, problem, int(is_wrong.sum()), first, len(rows)
+def _problems_of(frames: Frames) -> dict[tuple[str, str], str]:
+    """Return the problem of each column that the frames have."""
+    return {key: problem for key, problem in COLUMNS.items() if key[0] in frames.tables}
 
 
-def _is_wrong(rows: pd.DataFrame, column: str, problem: str) -> Flags:
-    limit = rows["record_time"] if problem == BEFORE_RECORD_TIME else 0
-    return is_true(rows[column] < limit)
+def _problems_query(problems_of: Mapping[tuple[str, str], str]) -> Query:
+    """Return the query of the values of each column with a problem."""
+    relations = [_problem_relation(*key, problem) for key, problem in problems_of.items()]
+    return Query("\nUNION ALL\n".join(f"FROM {each.name}" for each in relations), tuple(relations))
+
+
+def _problem_relation(table: str, column: str, problem: str) -> Relation:
+    limit = "record_time" if problem == BEFORE_RECORD_TIME else "0"
+    query = f"""
+    SELECT
+        '{table}' AS table,
+        '{column}' AS column,
+        count(*) AS rows,
+        count(*) FILTER ({column} < {limit}) AS rows_with_problem,
+        arg_min(update_id, (migration_id, record_time, update_id)) FILTER ({column} < {limit}) AS first_update_id
+    FROM {table}
+    """
+    return Relation(f"{table}_{problem.replace(' ', '_')}", "One row: the values with a problem.", query, tables=(table,))

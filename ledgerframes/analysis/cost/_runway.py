@@ -5,27 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import (
-    MICROSECONDS_PER_HOUR,
-    ORIGIN,
-    Flags,
-    as_integers,
-    is_true,
-    known,
-    microseconds,
-    period_length,
-    single_group,
-)
-from ledgerframes.analysis._requests import requests
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length, ratio
 from ledgerframes.conditions import near_matches
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
@@ -37,10 +30,16 @@ from ledgerframes.windows import Time, instant
 HOUR = timedelta(hours=1)
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
-SUBMITTER = "submitting_participant_uid"
+WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 NO_END = "Missing if not within a year, or without a band."
+
+
+def _queries(frames: Frames, participant: str, balance: TrafficBalance, **_: object) -> list[Query]:
+    return [_hours_query(participant, *_span(balance))]
+
+
 RUNWAY = declare.Figure(
     "cost.runway",
     rows="One row per hour; sorted by time.",
@@ -51,6 +50,7 @@ RUNWAY = declare.Figure(
         declare.cost("balance_high", "Balance if burn is low. Missing if a week of the history has no burn.", "Traffic balance"),
     ),
     unit="requests of the history",
+    queries=_queries,
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
@@ -69,6 +69,27 @@ SUMMARY = declare.Figure(
         declare.rate("factor", "Factor between mean and high burn. Missing without a band."),
     ),
     unit="requests of the history",
+    queries=_queries,
+)
+
+
+SUBMITTERS = Relation(
+    "submitters",
+    "One row per participant that submits.",
+    """
+    SELECT DISTINCT submitting_participant_uid FROM verdicts WHERE submitting_participant_uid IS NOT NULL
+    """,
+    tables=("verdicts",),
+)
+REQUESTS_WITHIN = Relation(
+    "requests_within",
+    "One row per request of the weeks before the balance.",
+    """
+    SELECT requests.*, coalesce(submitting_participant_uid = span.participant, false) AS is_own
+    FROM requests, span
+    WHERE epoch_us(record_time) >= span.since AND epoch_us(record_time) < span.until
+    """,
+    relations=(REQUESTS,),
 )
 
 
@@ -283,48 +304,97 @@ def _history(
             "Load a window with since=.",
             missing=("rejected requests",),
         )
-    rows = _rows(frames, participant)
-    step = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
-    end = (extents.microseconds(balance.at) - ORIGIN) // step * step + ORIGIN
-    times, covered = microseconds(rows["record_time"]), covered_time(frames)
+    _require_submitter(frames, participant)
+    first, end = _span(balance)
+    hours = run(frames, _hours_query(participant, first, end))
+    covered = covered_time(frames)
     weeks: list[list[int]] = []
-    used = np.zeros(len(rows), dtype=bool)
-    is_own, is_named, has_cost = rows["is_own"].to_numpy(bool), *(known(rows[name]) for name in (SUBMITTER, "total_traffic_cost"))
-    for start in range(end - step, end - (MAX_WEEKS + 1) * step, -step):
-        is_inside = (times >= start) & (times < start + step)
-        is_burn = is_inside & is_own
-        is_partial = covered.is_partial(np.array([start]), np.array([start + step]))[0]
-        if is_partial or not (_are_known(is_named[is_inside]) and _are_known(has_cost[is_burn])):
+    for start in range(end - WEEK, end - (MAX_WEEKS + 1) * WEEK, -WEEK):
+        week = hours[hours["start"].between(start, start + WEEK - 1)]
+        is_partial = covered.is_partial(np.array([start]), np.array([start + WEEK]))[0]
+        if is_partial or not (_are_known(week["named"], week["requests"]) and _are_known(week["own_with_cost"], week["own"])):
             break
-        hours = (times[is_burn] - start) // MICROSECONDS_PER_HOUR
-        week = [0] * HOURS_PER_WEEK
-        for hour, cost in zip(hours.tolist(), rows["total_traffic_cost"][is_burn].fillna(0).tolist(), strict=True):
-            week[hour] += cost
-        weeks.insert(0, week)
-        used |= is_burn
+        weeks.insert(0, _burn(week, start))
     if len(weeks) < MIN_WEEKS:
         raise CoverageError(
             f"A runway needs {MIN_WEEKS} whole weeks before {balance.at:%Y-%m-%d %H:%M}, and these frames hold {len(weeks)}. "
             "Load a longer window.",
             missing=(f"{MIN_WEEKS - len(weeks)} weeks",),
         )
-    costs = rows["total_traffic_cost"][used].reset_index(drop=True)
-    group, is_known = single_group(len(costs)), known(costs)
-    shares = {"coverage": group.coverage(is_known), "coverage_bytes": group.coverage_bytes(costs, is_known)}
-    return weeks, {name: float(share[0]) for name, share in shares.items()}
+    return weeks, _coverage(run(frames, _costs_query(participant, end - len(weeks) * WEEK, end)))
 
 
-def _are_known(flags: Flags) -> bool:
+def _span(balance: TrafficBalance) -> tuple[int, int]:
+    """Return the start and end of the most weeks before a balance, in microseconds since 1970."""
+    end = (extents.microseconds(balance.at) - ORIGIN) // WEEK * WEEK + ORIGIN
+    return end - MAX_WEEKS * WEEK, end
+
+
+def _coverage(costs: pd.DataFrame) -> dict[str, float]:
+    """Return the coverage of the participant's requests."""
+    (count, known, cost), median = costs.iloc[0, :3].tolist(), costs["median"].to_numpy("float64", na_value=np.nan)
+    of_bytes = ratio([float(cost)], float(cost) + (count - known) * median)
+    return {
+        "coverage": float(ratio([known], [count])[0]),
+        "coverage_bytes": float(of_bytes[0]) if count > known or not count else 1.0,
+    }
+
+
+def _burn(week: pd.DataFrame, start: int) -> list[int]:
+    """Return the cost of each hour of a week, 0 without one."""
+    burn = [0] * HOURS_PER_WEEK
+    for time, cost in zip(week["start"].tolist(), week["total_traffic_cost"].fillna(0).tolist(), strict=True):
+        burn[(time - start) // MICROSECONDS_PER_HOUR] = cost
+    return burn
+
+
+def _are_known(known: pd.Series, requests: pd.Series) -> bool:
     """Return whether enough requests have a fact, or there are none."""
-    return len(flags) == 0 or bool(flags.mean() >= MIN_COVERAGE)
+    count = int(requests.sum())
+    return count == 0 or int(known.sum()) / count >= MIN_COVERAGE
 
 
-def _rows(frames: Frames, participant: str) -> pd.DataFrame:
-    """Return all requests, and which of them the participant submitted."""
-    rows = requests(frames, [SUBMITTER])
-    participants = rows[SUBMITTER]
-    if not (participants == participant).any():
-        near = near_matches(str(participant), participants.dropna().unique())
+# -- queries --------------------------------------------------------------------------------------------------------------
+
+
+def _hours_query(participant: str, since: int, until: int) -> Query:
+    """Return the query of the requests and costs of each hour."""
+    select = """
+    SELECT
+        epoch_us(date_trunc('hour', record_time)) AS start,
+        count(*) AS requests,
+        count(submitting_participant_uid) AS named,
+        count(*) FILTER (is_own) AS own,
+        count(*) FILTER (is_own AND is_known) AS own_with_cost,
+        sum(total_traffic_cost) FILTER (is_own) AS total_traffic_cost
+    FROM requests_within
+    GROUP BY ALL
+    """
+    return Query(dedent(select).strip(), (REQUESTS_WITHIN,), _parameters(participant, since, until))
+
+
+def _costs_query(participant: str, since: int, until: int) -> Query:
+    """Return the query of the costs of the participant's requests, for their coverage."""
+    select = """
+    SELECT
+        count(*) AS requests,
+        count(total_traffic_cost) AS requests_with_cost,
+        coalesce(sum(total_traffic_cost), 0) AS total_traffic_cost,
+        quantile_disc(total_traffic_cost, 0.50) AS median
+    FROM requests_within
+    WHERE is_own
+    """
+    return Query(dedent(select).strip(), (REQUESTS_WITHIN,), _parameters(participant, since, until))
+
+
+def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]:
+    return {"span": pa.table({"participant": pa.array([participant], pa.string()), "since": [since], "until": [until]})}
+
+
+def _require_submitter(frames: Frames, participant: str) -> None:
+    """Raise a UsageError unless the participant submits requests."""
+    submitters = run(frames, Query("FROM submitters", (SUBMITTERS,)))["submitting_participant_uid"]
+    if not (submitters == participant).any():
+        near = near_matches(str(participant), submitters)
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
         raise UsageError(f"Unknown participant {participant!r}. {step}")
-    return rows.assign(is_own=is_true(participants == participant))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from ledgerframes import decimals
+from ledgerframes import decimals, extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._groups import Groups, Integers, known
-from ledgerframes.analysis._requests import not_negative, per_party, positions, requests, take_or_missing
-from ledgerframes.analysis.labels import groups_by_id
-from ledgerframes.analysis.state._traffic_prices import prices_at, require_prices_of_rounds
+from ledgerframes.analysis._grouped import Call, groups_of, measure
+from ledgerframes.analysis._measures import BYTES, COST, Count, Expression, Measure, Total
+from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import (
@@ -32,18 +34,43 @@ from ledgerframes.money import (
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import largest_remainder
 
-SPLITS = ("equal", "first", "whole")
-COSTS = ("total_traffic_cost", "paid")
+SPLITS: dict[str, Callable[[Relation], Relation]] = {"equal": equal_parts, "first": first_parts, "whole": lambda parts: parts}
+NOUNS = {"party": "parties", "label": "labels"}  # that can share a request
+PAID_TYPES = {"participant_id": pa.string(), "number": pa.int64(), "update_id": pa.string(), "paid": pa.int64()}
 MIN_COVERAGE = 0.99
 PRICE_STEP = "Pass the prices of the rounds, each with its as_of=, or accept_price=True."
+
+
+def _queries(
+    frames: Frames,
+    by: str | None,
+    every: str | None,
+    price: TrafficPrice | Sequence[TrafficPrice],
+    split: str | None,
+    ledger: Frames | None,
+    labels: pd.DataFrame | None,
+    **_: object,
+) -> list[Query]:
+    call = _call(frames, by, every, require_traffic_prices(price), split, ledger, labels)
+    return [call.query, call.parts_query(["price_number"], PRICED), call.parts_query([], DIGESTED)]
+
+
 STATEMENT = declare.Figure(
     "cost.statement",
     rows="One row per period and line, periods without requests included; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(
-        declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
-        declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
-        declare.cost("bytes_paid", "Cost that own participants paid, divided like the bytes. Missing without ledger=."),
+        declare.count(
+            "requests", "Requests with a part in this line. A shared request can be in several lines.", measure=Count()
+        ),
+        declare.cost(
+            "bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost", measure=Total(COST)
+        ),
+        declare.cost(
+            "bytes_paid",
+            "Cost that own participants paid, divided like the bytes. Missing without ledger=.",
+            measure=Total("paid"),
+        ),
         declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
         declare.amount(
             "currency", "Rounded amount. The lines of a period add up to their total, half to even.", "currency", "Amount"
@@ -59,7 +86,12 @@ STATEMENT = declare.Figure(
         declare.text("source_ids_sha256", "SHA-256 of the sorted update ids of the line, each with a line feed."),
     ),
     has_periods=True,
+    others=BYTES,
+    queries=_queries,
 )
+BILLED = {None: BILLED_REQUESTS, "participant": BILLED_REQUESTS, "party": BILLED_BY_PARTY, "label": BILLED_BY_LABEL}
+PRICED: dict[str, Measure] = {"bytes": Total(COST)}
+DIGESTED: dict[str, Measure] = {"digest": Expression("sha256(string_agg(update_id || chr(10), '' ORDER BY update_id))")}
 
 
 @STATEMENT.document
@@ -129,34 +161,25 @@ def statement(
     if not accept_price:
         require_prices_of_rounds(frames, prices, PRICE_STEP)
     unit = _rounding_unit(rounding)
-    rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
-    _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
-    rows["paid"] = _paid(frames, rows["update_id"], ledger)
-    if by == "party":
-        rows = _split(per_party(rows), "party", split)
-    elif by == "label":
-        rows = _split(_per_label(per_party(rows), groups_by_id(labels)), "label", split)
-    groups = grouping.group_rows(frames, rows, keys, every)
-    costs = rows["total_traffic_cost"]
-    total = groups.total(costs).rename("bytes")
-    exact, line_prices = _exact_amounts(groups, costs, prices, prices_at(prices, rows["record_time"]))
-    rounded = _rounded_lines(exact, groups.keys.get("period_start", 0), unit)
-    coin = rate.coins(rounded) if rate else amounts([None] * len(groups))
+    _require_coverage(frames, every, min_coverage)
+    call = _call(frames, by, every, prices, split, ledger, labels)
+    if split is None and by in NOUNS:
+        _require_no_shared_requests(call, NOUNS[by])
+    lines = measure(call)
+    exact, line_prices = _exact_amounts(call, len(lines), prices)
+    rounded = _rounded_lines(exact, lines.keys.get("period_start", 0), unit)
+    coin = rate.coins(rounded) if rate else amounts([None] * len(lines))
     values: dict[str, Any] = {
-        **groups.keys,
-        "requests": groups.count(),
-        "bytes": total,
-        "bytes_paid": groups.total(rows["paid"]),
+        **lines.keys,
+        **lines.values,
         "currency_exact": exact,
         "currency": rounded,
         "rounding_difference": decimals.subtract(rounded, exact, name="rounding_difference"),
         "coin": coin,
-        "market_value": market.value(coin) if market else amounts([None] * len(groups)),
+        "market_value": market.value(coin) if market else amounts([None] * len(lines)),
         "price": line_prices,
-        **_constant_columns(prices[0].currency, rate, len(groups)),
-        "source_ids_sha256": _digests(rows["update_id"], groups),
-        "coverage": groups.coverage(known(costs)),
-        "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
+        **_constant_columns(prices[0].currency, rate, len(lines)),
+        "source_ids_sha256": _digests(call, len(lines)),
     }
     result = STATEMENT.build(frames, values, by, every=every)
     return result.sort_values([*(["period_start"] if every else []), *keys], ignore_index=True) if keys else result
@@ -180,9 +203,10 @@ def _rounding_unit(rounding: str) -> Decimal:
     return Decimal(rounding)
 
 
-def _require_coverage(periods: Groups, rows: pd.DataFrame, min_coverage: float) -> None:
+def _require_coverage(frames: Frames, every: str | None, min_coverage: float) -> None:
     """Raise a CoverageError for periods with too few known costs."""
-    coverage = periods.coverage(known(rows["total_traffic_cost"]))
+    periods = measure(Call(replace(STATEMENT, columns=(), others={}), frames, every=every))
+    coverage = periods.values["coverage"].to_numpy("float64", na_value=np.nan)
     (positions_below,) = np.nonzero(coverage < min_coverage)
     if not len(positions_below):
         return
@@ -196,45 +220,64 @@ def _require_coverage(periods: Groups, rows: pd.DataFrame, min_coverage: float) 
     )
 
 
-def _per_label(parties: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
-    """Return one row per request and label by name, one for all parties without a label."""
-    rows = parties.assign(label=parties["party"].astype("str").map(group_of).astype("str"))
-    return rows.sort_values(["request", "label"], kind="stable").drop_duplicates(["request", "label"], ignore_index=True)
+def _call(
+    frames: Frames,
+    by: str | None,
+    every: str | None,
+    prices: Sequence[TrafficPrice],
+    split: str | None,
+    ledger: Frames | None,
+    labels: pd.DataFrame | None,
+) -> Call:
+    """Return the call for the lines of a bill.
+
+    They are requests, or parts of them by party or label.
+    """
+    rows = BILLED[by]
+    if by in NOUNS and split in SPLITS:
+        rows = SPLITS[split](rows)
+    lines = replace(STATEMENT, by={"line": replace(STATEMENT.grouping(by), rows=rows)})
+    starts = pa.array([[extents.microseconds(each.as_of) for each in prices[1:] if each.as_of]], pa.list_(pa.int64()))
+    tables = {"price_starts": pa.table({"starts": starts}), "paid_updates": _paid_updates(frames, ledger)}
+    return Call(lines, frames, "line", every, labels=labels, tables=tables)
 
 
-def _split(rows: pd.DataFrame, key: str, split: str | None) -> pd.DataFrame:
-    """Return each request once per party or label, with its part of the costs."""
-    is_shared = rows["request"].duplicated(keep=False)
-    if is_shared.any() and split is None:
-        number, noun = rows.loc[is_shared, "request"].nunique(), {"party": "parties", "label": "labels"}[key]
-        raise UsageError(f"Several {noun} share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
-    if split == "whole" or not is_shared.any():
-        return rows
-    # The parties or labels of a request are in the order of their names.
-    rank, count = rows.groupby("request").cumcount(), rows.groupby("request")["request"].transform("size")
-    if split == "first":
-        return rows[rank == 0].reset_index(drop=True)
-    return rows.assign(**{name: rows[name] // count + (rank < rows[name] % count).astype("Int64") for name in COSTS})
-
-
-def _paid(frames: Frames, update_ids: pd.Series, ledger: Frames | None) -> pd.Series:
-    """Return the cost that a participant paid for each update, missing for updates of others."""
+def _paid_updates(frames: Frames, ledger: Frames | None) -> pa.Table:
+    """Return the costs that own participants paid, none without a ledger."""
+    names = ["participant_id", "offset", "update_id", "paid_traffic_cost"]
     if ledger is None:
-        return pd.Series(pd.NA, index=update_ids.index, dtype="Int64")
+        return pa.table({name: pa.array([], kind) for name, kind in PAID_TYPES.items()})
     STATEMENT.check(ledger)
     declare.require_one_network(STATEMENT.name, frames, ledger)
-    paid = ledger.read("ledger_updates", ["update_id", "paid_traffic_cost"])
-    return take_or_missing(not_negative(paid["paid_traffic_cost"]), positions(update_ids, paid["update_id"]))
+    with ledger._scanning("ledger_updates") as rows:
+        return rows.to_table(columns=names).rename_columns(list(PAID_TYPES))
 
 
-def _exact_amounts(
-    groups: Groups, costs: pd.Series, prices: Sequence[TrafficPrice], numbers: Integers
-) -> tuple[pd.Series, pd.Series]:
+def _require_no_shared_requests(call: Call, noun: str) -> None:
+    """Raise a UsageError if several parties or labels share requests."""
+    select = f"SELECT count(DISTINCT update_id) AS shared\nFROM {call.grouping.rows.name}\nWHERE part_count > 1"
+    number = int(run(call.frames, Query(select, (call.grouping.rows,), call.parameters))["shared"].iloc[0])
+    if number:
+        raise UsageError(f"Several {noun} share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
+
+
+def _digests(call: Call, line_count: int) -> pd.Series:
+    """Return the digest of the update ids of each line, missing for a line without any."""
+    rows = run(call.frames, call.parts_query([], DIGESTED))
+    return rows["digest"].set_axis(groups_of(call, rows).codes).reindex(range(line_count))
+
+
+def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) -> tuple[pd.Series, pd.Series]:
     """Return the exact amount of each line, with each part at its own price.
 
     The second column is the price of the lines that have only one.
     """
-    parts = [price.of_bytes(groups.total(costs.where(numbers == number))) for number, price in enumerate(prices)]
+    rows = run(call.frames, call.parts_query(["price_number"], PRICED))
+    rows = rows.set_index(pd.Index(groups_of(call, rows).codes))
+    parts = [
+        price.of_bytes(rows["bytes"][rows["price_number"] == number].reindex(range(line_count)))
+        for number, price in enumerate(prices)
+    ]
     exact: list[Decimal | None] = []
     line_prices: list[Decimal | None] = []
     for line in zip(*parts, strict=True):
@@ -265,11 +308,3 @@ def _constant_columns(currency: str, rate: NetworkRate | None, count: int) -> di
         "rate_as_of": rate.as_of if rate else None,
         "rate_source": rate.source if rate and rate.source else None,
     }
-
-
-def _digests(update_ids: pd.Series, groups: Groups) -> pd.Series:
-    """Return the digest of each group's ids, missing for a group without any."""
-    ids = pd.Series(update_ids.to_numpy()).sort_values()
-    texts = (ids + "\n").groupby(groups.codes[ids.index]).agg("".join)
-    digests = {int(str(code)): hashlib.sha256(text.encode()).hexdigest() for code, text in texts.items()}
-    return pd.Series([digests.get(code) for code in range(len(groups))], dtype="str")

@@ -8,34 +8,61 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Groups, known, ratio
-from ledgerframes.analysis._requests import is_rejected, require_rejections
-from ledgerframes.analysis._usual_range import period_totals, totals_of_groups, waste_limits
-from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS, reject_kinds
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
+from ledgerframes.analysis._measures import BYTES, COST, IS_REJECTED, Count, Measure, PartTotal, Ratio
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, REJECT_KINDS, SUSPECT_FROM
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
+IS_TIMEOUT = f"({IS_REJECTED} AND latency >= {LIMIT})"
+IS_CONTENTION = f"({IS_REJECTED} AND latency >= 0 AND latency < {LIMIT})"
+WASTED_AND_USEFUL: dict[str, Measure] = {
+    "wasted_traffic_cost": PartTotal(COST, where=IS_REJECTED),
+    "useful_traffic_cost": PartTotal(COST, where=f"({IS_REJECTED}) IS NOT TRUE"),
+}
 WASTED = declare.Figure(
     "cost.wasted",
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
-        declare.count("requests", "Confirmation requests."),
-        declare.count("rejected", "Rejected requests."),
-        declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
-        declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
+        declare.count("requests", "Confirmation requests.", measure=Count()),
+        declare.count("rejected", "Rejected requests.", measure=Count(where=IS_REJECTED)),
+        declare.cost(
+            "wasted_traffic_cost",
+            "Cost of the rejected requests. 0 with known costs but no rejected request.",
+            measure=WASTED_AND_USEFUL["wasted_traffic_cost"],
+        ),
+        declare.cost(
+            "useful_traffic_cost",
+            "Cost of the other requests. 0 with known costs but no other request.",
+            measure=WASTED_AND_USEFUL["useful_traffic_cost"],
+        ),
         declare.label(
             "top_cause",
             "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if neither is known to.",
         ),
-        declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
+        declare.share(
+            "Wasted part of wasted and useful cost.",
+            title="Share of the cost that was wasted",
+            ratio=Ratio("groups.wasted_traffic_cost", "(groups.wasted_traffic_cost + groups.useful_traffic_cost)"),
+        ),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
         declare.share("Upper end of the usual range. Missing without one.", "upper"),
         declare.flag("is_above", "Whether the share is above its usual range. Missing without one."),
         declare.text("reason", "Reason why there is no usual range. Missing if there is one."),
     ),
     has_periods=True,
+    others={
+        **BYTES,
+        **MEASURES,
+        "contention_cost": PartTotal(COST, where=IS_CONTENTION),
+        "timeout_cost": PartTotal(COST, where=IS_TIMEOUT),
+        "timeouts": Count(where=f"is_first AND {IS_TIMEOUT}"),
+        "suspects": Count(where=f"is_first AND {IS_CONTENTION} AND latency >= {SUSPECT_FROM}"),
+    },
 )
 NO_PERIODS = "only days and hours have a usual range"
 LIMITS = ["center", "upper", "is_above", "reason"]
@@ -78,53 +105,43 @@ def wasted(
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)
     """
-    keys = WASTED.check(frames, by).key_names
+    WASTED.check(frames, by)
     require_rejections(frames, accept_survivorship, "the waste")
     if isinstance(history, Frames):
         declare.require_one_network("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "finalization_time"])
-    costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
-    wasted_cost, useful_cost = groups.masked_total(costs, rejected), groups.masked_total(costs, ~rejected)
-    wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)
+    call = Call(WASTED, frames, by, every, options_of(frames))
+    grouped = measure(call)
     values = {
-        **groups.keys,
-        **grouping.covered_hours(frames, keys, every),
-        "requests": groups.count(),
-        "rejected": groups.count(rejected),
-        "wasted_traffic_cost": wasted_cost,
-        "useful_traffic_cost": useful_cost,
-        "top_cause": _top_causes(rows, groups),
-        "share": wasted_share,
-        **_usual_range(frames, rows, groups, keys, every, history),
-        "coverage": groups.coverage(known(costs)),
-        "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
+        **grouped.keys,
+        **grouped.values,
+        **covered_hours(call),
+        "top_cause": _top_causes(grouped),
+        **_usual_range(frames, grouped, by, every, history),
     }
     return WASTED.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)
 
 
-def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
-    """Return the kind of rejections of each group that wasted more bytes."""
-    kinds, costs = reject_kinds(rows), rows["total_traffic_cost"]
-    contention, timeout = (groups.masked_total(costs, kinds == code) for code in range(len(REJECT_KINDS)))
-    codes = (timeout > contention).astype("Int64").mask(timeout == contention).fillna(-1).to_numpy("int64")
-    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))
+def _top_causes(grouped: Grouped) -> pd.Series:
+    """Return the kind of rejections of each group that wasted more bytes.
+
+    If more rejections lie just below the limit than from it on, the limit may be another one, so that latency tells nothing.
+    """
+    contention, timeout = grouped.values["contention_cost"], grouped.values["timeout_cost"]
+    is_doubtful = grouped.overall["suspects"] > grouped.overall["timeouts"]
+    codes = (timeout > contention).astype("Int64").mask((timeout == contention) | is_doubtful)
+    return pd.Series(pd.Categorical.from_codes(codes.fillna(-1).to_numpy("int64"), pd.Index(REJECT_KINDS)))
 
 
 def _usual_range(
-    frames: Frames,
-    rows: pd.DataFrame,
-    groups: Groups,
-    keys: list[str],
-    every: str | None,
-    history: Frames | pd.DataFrame | None,
+    frames: Frames, grouped: Grouped, by: str | None, every: str | None, history: Frames | pd.DataFrame | None
 ) -> dict[str, Any]:
     """Return the columns of the usual range, with a reason where there is none."""
-    if every not in PERIODS_PER_WEEK or keys == ["hour"]:
-        limits = without_limits(len(groups), NO_PERIODS).to_frame()
+    if every not in PERIODS_PER_WEEK or by == "hour":
+        limits = without_limits(len(grouped), NO_PERIODS).to_frame()
     else:
-        report = totals_of_groups(frames, rows, groups)
-        past = period_totals(history, every, keys) if isinstance(history, Frames) else history
-        limits = waste_limits(report, past, every, keys)
+        report = totals_of_groups(frames, grouped)
+        past = period_totals(history, every, by) if isinstance(history, Frames) else history
+        limits = waste_limits(report, past, every, WASTED.grouping(by).key_names)
     limits["reason"] = limits["reason"].replace("", pd.NA)
     return {name: limits[name] for name in LIMITS}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
+from ledgerframes.analysis._amounts import SCALE, amounts, from_scaled, scaled, sum_if_known
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Rates, from_microseconds, ratio
-from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, totals
-from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
+from ledgerframes.analysis._groups import Rates, as_integers, from_microseconds, ratio
+from ledgerframes.analysis.economy._network import Network, Rounds, read_network, require_all_updates
+from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
 from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 
 ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
+MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")
+BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
 UNKNOWN = "Missing if unknown, or in uncovered time."
 
 
@@ -64,6 +69,7 @@ ROUNDS = declare.Figure(
     unit=UNIT,
     has_periods=True,
     has_rounds=True,
+    queries=lambda frames, every, base: _queries_of_rounds(read_network(frames, base), every),
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
@@ -80,6 +86,7 @@ BURN_MINT = declare.Figure(
     condition=CONDITION,
     unit=UNIT,
     has_periods=True,
+    queries=lambda frames, every, base: [_sums_query(read_network(frames, base), FLOWS, every)],
 )
 
 
@@ -95,13 +102,12 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     """
     ROUNDS.check(frames)
     require_all_updates(frames, ROUNDS.name)
-    trees = read_trees(frames, base)
-    rounds = Rounds(trees)
-    flows = [*flows_of(trees, rounds), *issued_flows(trees, rounds)]
+    network = read_network(frames, base)
+    rounds = network.rounds
     if every == "round":
-        values, numbers = _by_round(frames, flows, rounds)
+        values, numbers = _by_round(network)
     else:
-        values = _by_period(frames, flows, every)
+        values = _by_period(network, FLOWS_AND_COUPONS, every)
         numbers = [None] * len(values["coverage"])
     opened = [rounds.opened[number].payload.get("opensAt") if number in rounds.opened else None for number in numbers]
     values["opened_at"] = pd.to_datetime(pd.Series(opened, dtype="object"), utc=True, format="ISO8601").dt.as_unit("us")
@@ -121,8 +127,7 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     """
     BURN_MINT.check(frames)
     require_all_updates(frames, BURN_MINT.name)
-    trees = read_trees(frames, base)
-    values = _by_period(frames, list(flows_of(trees, Rounds(trees))), every)
+    values = _by_period(read_network(frames, base), FLOWS, every)
     values["ratio"] = decimals.divide(values["burned"], values["minted"])
     values["traffic_part"] = decimals.divide(values["burned_traffic"], values["burned"])
     return BURN_MINT.build(frames, values, every=every)
@@ -131,18 +136,71 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
-def _by_round(frames: Frames, flows: list[Flow], rounds: Rounds) -> tuple[dict[str, Any], list[int | None]]:
+@dataclass(frozen=True)
+class Sums:
+    """Sums of the flows of each row of a result, by kind, None if an amount is unknown."""
+
+    units: Mapping[tuple[Any, str], int | None]
+    flows: Mapping[Any, int]
+    known: Mapping[Any, int]
+
+    @classmethod
+    def of(cls, parts: pd.DataFrame, rows: Sequence[Any]) -> Sums:
+        """Add up parts of flows, each with the row that it is in."""
+        units: dict[tuple[Any, str], int | None] = {}
+        flows, known = Counter[Any](), Counter[Any]()
+        columns = (parts["kind"], scaled(parts["amount"]), parts["flows"].tolist(), parts["known"].tolist())
+        for row, kind, amount, flow_count, known_count in zip(rows, *columns, strict=True):
+            before = units.get((row, kind), 0)
+            units[row, kind] = None if before is None or known_count < flow_count else before + (amount or 0)
+            flows[row] += flow_count
+            known[row] += known_count
+        return cls(units, flows, known)
+
+
+def _queries_of_rounds(network: Network, every: str | None) -> list[Query]:
+    return [_sums_by_round_query(network) if every == "round" else _sums_query(network, FLOWS_AND_COUPONS, every)]
+
+
+def _sums_query(network: Network, flows: Relation, every: str | None) -> Query:
+    """Return the query of the sums of flows by kind, and within periods."""
+    select = f"""
+SELECT
+    kind,
+    {period_of(every)} AS period,
+    min(record_time) AS record_time,
+    sum(amount) AS amount,
+    count(*) AS flows,
+    count(amount) AS known
+FROM {flows.name}
+GROUP BY kind, period"""
+    return network.query(select, flows)
+
+
+def _sums_by_round_query(network: Network) -> Query:
+    """Return the query of the sums of flows by kind and round."""
+    return network.query("FROM sums_by_round", SUMS_BY_ROUND)
+
+
+def _by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
     """Return the sums and the number of each round, None for flows before the first known one."""
-    of_flows = [flow.round_number for flow in flows]
-    numbers = sorted({number for number in of_flows if number is not None} | set(rounds.opened))
-    rows: list[int | None] = [*numbers, *([None] if None in of_flows else [])]
+    frames, rounds = network.frames, network.rounds
+    parts = run(frames, _sums_by_round_query(network))
+    of_parts = [None if pd.isna(number) else int(number) for number in parts["round_number"]]
+    numbers = sorted({number for number in of_parts if number is not None} | set(rounds.opened))
+    rows: list[int | None] = [*numbers, *([None] if None in of_parts else [])]
     keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
     keys["coverage_time"] = _covered_shares(frames, rows, rounds)
     assert frames.window is not None
     since = microseconds(frames.window.since)
-    is_whole = [number in rounds.ended and number in rounds.opened and rounds.opened[number].time >= since for number in rows]
+    is_whole = [number in rounds.ended and _is_opened_since(rounds, number, since) for number in rows]
     keys["is_partial"] = pd.array(~np.array(is_whole, dtype=bool) | (keys["coverage_time"] < 1), "boolean")
-    return _sums(keys, rows, flows, of_flows), rows
+    return _columns(keys, rows, Sums.of(parts, of_parts)), rows
+
+
+def _is_opened_since(rounds: Rounds, number: int | None, since: int) -> bool:
+    opened = rounds.opened.get(number)
+    return opened is not None and opened.time is not None and opened.time >= since
 
 
 def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> Rates:
@@ -155,37 +213,45 @@ def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Round
     return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
 
 
-def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> dict[str, Any]:
-    times = from_microseconds([flow.time for flow in flows])
-    groups = group_rows(frames, pd.DataFrame({"record_time": times}), [], every)
-    return _sums(groups.keys, range(len(groups)), flows, groups.codes.tolist())
+def _by_period(network: Network, flows: Relation, every: str | None) -> dict[str, Any]:
+    parts = run(network.frames, _sums_query(network, flows, every))
+    groups = group_rows(network.frames, parts, [], every)
+    return _columns(groups.keys, range(len(groups)), Sums.of(parts, groups.codes.tolist()))
 
 
-def _sums(keys: pd.DataFrame, names: Iterable[int | None], flows: list[Flow], rows: list[Any]) -> dict[str, Any]:
-    """Return the sums of the flows of each row, by kind, and their control total.
+def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
+    """Return the sums of all flows by kind, and the share of known amounts.
+
+    A sum is None if an amount is unknown.
+    """
+    parts = run(network.frames, _sums_query(network, FLOWS, None))
+    sums = Sums.of(parts, [0] * len(parts))
+    return {kind: number for (_, kind), number in sums.units.items()}, ratio([sums.known[0]], [sums.flows[0]])
+
+
+def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums) -> dict[str, Any]:
+    """Return the sums of each row by kind, and their control total.
 
     Without a flow, they are 0 in covered time, and missing in other time.
     """
-    sums, counts, names = totals(flows, rows), Counter(rows), list(names)
-    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(names)
-    has_facts = [row in counts or share != 0 for row, share in zip(names, covered, strict=True)]
-    known = Counter(row for flow, row in zip(flows, rows, strict=True) if flow.units is not None)
-    parts: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
-    parts |= {"minted": tuple(MINTED), "burned": (*BURNED, "fees")}
+    rows = list(rows)
+    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(rows)
+    has_facts = [row in sums.flows or share != 0 for row, share in zip(rows, covered, strict=True)]
+    kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
+    kinds |= {"traffic_bought": ("traffic_bought",), "minted": MINTED, "burned": (*BURNED, "fees")}
     units = {
         name: [
-            sum_if_known(sums[row].get(kind, 0) for kind in kinds) if is_known else None
-            for row, is_known in zip(names, has_facts, strict=True)
+            sum_if_known(sums.units.get((row, kind), 0) for kind in parts) if is_known else None
+            for row, is_known in zip(rows, has_facts, strict=True)
         ]
-        for name, kinds in parts.items()
+        for name, parts in kinds.items()
     }
     rest = zip(units["net"], units["minted"], units["burned"], strict=True)
     units["unexplained"] = [None if None in row else row[0] - row[1] + row[2] for row in rest]  # type: ignore[operator]
+    traffic = [None if number is None else number // SCALE for number in units.pop("traffic_bought")]
     return {
         **keys,
         **{name: from_scaled(values) for name, values in units.items()},
-        "traffic_bought": pd.Series([sums[row].get("traffic_bought", 0) for row in names], dtype="Int64").where(
-            np.array(has_facts, dtype=bool)
-        ),
-        "coverage": ratio([known[row] for row in names], [counts[row] for row in names]),
+        "traffic_bought": as_integers(traffic, "traffic_bought"),
+        "coverage": ratio([sums.known[row] for row in rows], [sums.flows[row] for row in rows]),
     }

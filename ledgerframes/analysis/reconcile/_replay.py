@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import from_scaled, sum_if_known
+from ledgerframes.analysis._amounts import from_scaled, scaled, sum_if_known
 from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
 from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
-from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
-from ledgerframes.analysis.economy._nodes import Node, Trees, own_contracts, read_trees
+from ledgerframes.analysis.economy._network import Network, contracts_of, read_network
+from ledgerframes.analysis.economy._rounds import BURNED, MINTED, sums_of_all
 from ledgerframes.analysis.reconcile._row_differences import compare_tables
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.amounts import amount_of
+from ledgerframes.engine.flows import COINS_OF_SNAPSHOT
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant
@@ -158,12 +163,11 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     require_before(since, end)
     require_final_history(frames, Window(since, end))
     part = frames.between(since, end)
-    trees = read_trees(part, opening)
-    flows = list(flows_of(trees, Rounds(trees)))
-    sums = totals(flows, [0] * len(flows)).get(0, {})
+    network = read_network(part, opening)
+    sums, known_share = sums_of_all(network)
     minted, burned, fees = (sum_if_known(sums.get(kind, 0) for kind in kinds) for kinds in (MINTED, BURNED, ("fees",)))
-    before, after = _coins(opening, trees), _coins(closing, trees)
-    end_sum, start = sum_if_known(_amounts(after)), sum_if_known(_amounts(before))
+    before, after = _coins(opening, network), _coins(closing, network)
+    end_sum, start = _total(after), _total(before)
     expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
     amounts = {
         "opening": start,
@@ -173,20 +177,34 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
         "closing_expected": expected,
         "closing_found": end_sum,
         "unexplained": None if end_sum is None or expected is None else end_sum - expected,
-        "locked": sum_if_known(_amounts([node for node in after if node.template == LOCKED])),
-        "owned_by_dso": sum_if_known(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
+        "locked": _total(after[after["is_locked"]]),
+        "owned_by_dso": _total(after[after["is_of_dso"]]),
     }
-    coverage = ratio([sum(flow.units is not None for flow in flows)], [len(flows)])
-    return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": coverage})
+    return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": known_share})
 
 
-def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:
-    contracts = [] if snapshot is None else own_contracts(snapshot, trees)
-    return [node for node in contracts if node.template in (COIN, LOCKED)]
+def _coins(snapshot: pd.DataFrame | None, network: Network) -> pd.DataFrame:
+    """Return the sums of coins of a snapshot, of locked ones and by owner."""
+    return run(network.frames, _coins_query(replace(network, older=contracts_of(snapshot))))
 
 
-def _amounts(coins: list[Node]) -> list[int | None]:
-    return [coin_of(coin)[1] for coin in coins]
+def _coins_query(network: Network) -> Query:
+    select = f"""
+SELECT is_locked, is_of_dso, sum(amount) AS amount, count(*) AS coins, count(amount) AS known
+FROM (
+    SELECT
+        template = 'Splice.Coin:LockedCoin' AS is_locked,
+        coalesce(owner = dso, false) AS is_of_dso,
+        {amount_of("text")} AS amount
+    FROM coins_of_snapshot, network
+)
+GROUP BY ALL"""
+    return network.query(select, COINS_OF_SNAPSHOT)
+
+
+def _total(coins: pd.DataFrame) -> int | None:
+    """Return the exact sum of coins, None if an amount is unknown."""
+    return sum(filter(None, scaled(coins["amount"]))) if (coins["coins"] == coins["known"]).all() else None
 
 
 def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import (
-    MICROSECONDS_PER_HOUR,
-    Flags,
-    Integers,
-    Rates,
-    as_integers,
-    durations,
-    is_true,
-    known,
-    microseconds,
-    period_length,
-    ratio,
-    sort_largest_first,
-)
-from ledgerframes.analysis._requests import ACCEPTED, encode_items, has_result, is_rejected, requests, with_requests
-from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, SUSPECT_FROM, timeouts_of, with_latency
+from ledgerframes.analysis._grouped import Call
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, durations, period_length, ratio, sort_largest_first
+from ledgerframes.analysis._measures import IS_REJECTED
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
+from ledgerframes.engine import Query, delays, run
+from ledgerframes.engine.requests import DECISIONS, REQUESTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
-MIN_BASELINE = 30
-UNKNOWN_BASELINE = np.iinfo(np.int64).max
-SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
+Tables = Mapping[str, pa.Table]
+
+SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in range(-5, 6)]
 IN_DOUBT = "Missing where the limit may be another one."
 HEAD = (
     declare.text("update_id", "Id of the request that timed out."),
     declare.time("record_time", "Sequencing time."),
     *grouping.PARTICIPANT.keys,
 )
+
+
+def queries_of_culprits(frames: Frames, min_delay: str) -> list[Query]:
+    """Return the queries of the requests that timed out."""
+    return [REQUEST_COUNTS, culprits_query(_tables(frames, min_delay, SHIFTS))]
+
+
+def queries_of_victims(frames: Frames, min_delay: str) -> list[Query]:
+    """Return the queries of the requests that waited."""
+    return [REQUEST_COUNTS, victims_query(_tables(frames, min_delay, [0]))]
+
+
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
     rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
@@ -57,6 +59,7 @@ CULPRITS = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries_of_culprits,
 )
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
@@ -73,6 +76,25 @@ VICTIMS = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries_of_victims,
+)
+
+REQUEST_COUNTS = Query(
+    f"""\
+SELECT
+    count(*) AS requests,
+    count(*) FILTER (WHERE has_verdict) AS verdicts,
+    {LIMIT_COUNTS}
+FROM requests""",
+    (REQUESTS,),
+)
+POSSIBLE_CULPRITS = Query(
+    f"""\
+SELECT update_id, record_time, submitting_participant_uid, latency
+FROM decisions
+WHERE {IS_REJECTED} AND latency >= 20_000_000
+ORDER BY record_time, update_id""",
+    (DECISIONS,),
 )
 
 
@@ -106,8 +128,10 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     True
     """
     CULPRITS.check(frames)
-    search = _search(frames, min_delay)
-    columns = search.possible_culprits() if search.is_limit_doubtful else search.culprits()
+    tables = _tables(frames, min_delay, SHIFTS)
+    search = run(frames, REQUEST_COUNTS).iloc[0]
+    columns = _possible_culprits(frames) if is_limit_doubtful(search) else _culprits(frames, tables)
+    columns["coverage"] = _coverage(search)
     return sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
 
 
@@ -125,122 +149,80 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     True
     """
     VICTIMS.check(frames)
-    search = _search(frames, min_delay)
-    pairs = search.victims(0)
-    victims = search.rows.iloc[pairs["row"]].reset_index(drop=True)
-    values: dict[str, Any] = {
-        "culprit_id": search.rows["update_id"][search.is_culprit].iloc[pairs["culprit"]].reset_index(drop=True),
-        **victims[["update_id", "record_time", "submitting_participant_uid"]],
-        "latency": durations(victims["latency"]),
-        "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
-        "added": durations(as_integers(pairs["added"].tolist(), "added")),
-        "coverage": search.coverage,
-    }
+    tables = _tables(frames, min_delay, [0])
+    search = run(frames, REQUEST_COUNTS).iloc[0]
+    rows = run(frames, victims_query(tables))
+    rows = rows.head(0) if is_limit_doubtful(search) else rows
+    values = {**rows, **{name: durations(rows[name]) for name in ("latency", "baseline", "added")}, "coverage": _coverage(search)}
     return sort_largest_first(VICTIMS.build(frames, values), "added", "record_time", "update_id")
 
 
-@dataclass(frozen=True)
-class Search:
-    """Requests with a verdict in the order of time, some of which timed out."""
-
-    rows: pd.DataFrame
-    starts: Integers
-    latencies: Integers
-    is_culprit: Flags  # none where the limit is doubtful
-    is_limit_doubtful: bool
-    baselines: Integers
-    parties: pd.DataFrame
-    min_delay: int
-    coverage: float
-    since: int
-    until: int
-
-    def culprits(self) -> dict[str, Any]:
-        """Return the columns of the requests that timed out."""
-        culprits, victims, expected = self.rows[self.is_culprit], self.victims(0), self.expected_victims()
-        counts = np.bincount(victims["culprit"], minlength=len(culprits))
-        added = np.zeros(len(culprits), dtype=np.int64)
-        np.add.at(added, victims["culprit"].to_numpy(), victims["added"].to_numpy())
-        return {
-            **self._head(culprits),
-            "victims": counts,
-            "expected_victims": expected,
-            "excess": counts - expected,
-            "added": durations(as_integers(added.tolist(), "added")),
-            "parties_in_common": self._parties_in_common(victims, len(culprits)),
-            "reason": [None] * len(culprits),
-        }
-
-    def possible_culprits(self) -> dict[str, Any]:
-        """Return the columns of the requests of which it is unknown whether they timed out."""
-        possible = self.rows[is_rejected(self.rows) & is_true(self.rows["latency"] >= SUSPECT_FROM)]
-        unknown = dict.fromkeys(("victims", "expected_victims", "excess", "added", "parties_in_common"), [None] * len(possible))
-        return {**self._head(possible), **unknown, "reason": [DOUBTFUL_LIMIT] * len(possible)}
-
-    def _head(self, rows: pd.DataFrame) -> dict[str, Any]:
-        rows = rows.reset_index(drop=True)
-        return {
-            **rows[["update_id", "record_time", "submitting_participant_uid"]],
-            "latency": durations(rows["latency"]),
-            "coverage": np.full(len(rows), self.coverage),
-        }
-
-    def victims(self, shift: int) -> pd.DataFrame:
-        """Return victim and culprit of each delay, with all intervals moved by some microseconds."""
-        own = np.flatnonzero(self.is_culprit)
-        opens = self.starts[own] + shift
-        closes = opens + self.latencies[own]
-        first, last = np.searchsorted(self.starts, opens, side="right"), np.searchsorted(self.starts, closes, side="left")
-        counts = np.maximum(last - first, 0)
-        culprit = np.repeat(np.arange(len(own)), counts)
-        row = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
-        added = np.minimum(self.latencies[row] - self.baselines[row], closes[culprit] - self.starts[row])
-        is_late = (added >= self.min_delay) & (row != own[culprit])
-        pairs = pd.DataFrame({"culprit": culprit, "row": row, "added": added, "other": own[culprit]})[is_late]
-        pairs = pairs[self._are_linked(pairs)]
-        overlap = np.minimum(self.latencies[pairs["row"]], closes[pairs["culprit"]] - self.starts[pairs["row"]])
-        pairs = pairs.assign(overlap=overlap).sort_values(["row", "overlap", "culprit"], ascending=[True, False, True])
-        victims: pd.DataFrame = pairs.drop_duplicates("row").reset_index(drop=True)
-        return victims
-
-    def expected_victims(self) -> Rates:
-        """Return the mean number of victims of each interval at other hours of the window."""
-        opens = self.starts[self.is_culprit]
-        closes = opens + self.latencies[self.is_culprit]
-        hits, trials = np.zeros((2, len(opens)), dtype=np.int64)
-        for shift in SHIFTS:
-            is_inside = (opens + shift >= self.since) & (closes + shift <= self.until)
-            hits += np.where(is_inside, np.bincount(self.victims(shift)["culprit"], minlength=len(opens)), 0)
-            trials += is_inside
-        return ratio(hits, trials)
-
-    def _are_linked(self, pairs: pd.DataFrame) -> Flags:
-        """Return which pairs have the same participant or a confirming party in common."""
-        names = self.rows["submitting_participant_uid"].to_numpy(object)
-        is_same: Flags = (names[pairs["row"]] == names[pairs["other"]]) & known(self.rows["submitting_participant_uid"])[
-            pairs["row"]
-        ]
-        common = self._common_parties(pairs)
-        is_linked: Flags = is_same | pairs.index.isin(common["pair"])
-        return is_linked
-
-    def _common_parties(self, pairs: pd.DataFrame) -> pd.DataFrame:
-        """Return one row per pair and confirming party of both."""
-        numbered = pd.DataFrame({"pair": pairs.index, "row": pairs["row"].to_numpy(), "other": pairs["other"].to_numpy()})
-        of_victim = numbered.merge(self.parties, on="row")
-        of_culprit = self.parties.rename(columns={"row": "other"})
-        common: pd.DataFrame = of_victim.merge(of_culprit, on=["other", "party"])[["pair", "party"]]
-        return common
-
-    def _parties_in_common(self, victims: pd.DataFrame, count: int) -> Integers:
-        """Return the number of different parties that each culprit shares with its victims."""
-        common = self._common_parties(victims)
-        culprit = victims["culprit"].to_numpy()[common["pair"].to_numpy(dtype=np.int64)]
-        pairs = pd.DataFrame({"culprit": culprit, "party": common["party"]}).drop_duplicates()
-        return np.bincount(pairs["culprit"].to_numpy(dtype=np.int64), minlength=count).astype(np.int64)
+def culprits_query(tables: Tables) -> Query:
+    """Return a query of the victims of each timeout, with its interval moved by each shift."""
+    select = """\
+SELECT
+    update_id,
+    record_time,
+    submitting_participant_uid,
+    latency,
+    opens,
+    closes,
+    shift,
+    coalesce(victims, 0) AS victims,
+    coalesce(added, 0) AS added,
+    coalesce(parties_in_common, 0) AS parties_in_common
+FROM timeouts
+LEFT JOIN (
+    SELECT
+        number,
+        shift,
+        count(*) AS victims,
+        sum(added) AS added,
+        len(list_distinct(flatten(list(parties_in_common)))) AS parties_in_common
+    FROM victims
+    GROUP BY ALL
+) USING (number, shift)
+ORDER BY number, shift"""
+    return Query(select, (delays.TIMEOUTS, delays.VICTIMS), tables)
 
 
-def _search(frames: Frames, min_delay: str) -> Search:
+def victims_query(tables: Tables) -> Query:
+    """Return a query of the requests that waited for one that timed out."""
+    select = """\
+SELECT culprit_id, update_id, record_time, submitting_participant_uid, latency, baseline, added
+FROM victims
+JOIN late_requests USING (update_id)
+ORDER BY record_time, update_id"""
+    return Query(select, (delays.VICTIMS,), tables)
+
+
+def _culprits(frames: Frames, tables: Tables) -> dict[str, Any]:
+    """Return the columns of the requests that timed out."""
+    rows = run(frames, culprits_query(tables))
+    at_its_time = rows[rows["shift"] == 0].reset_index(drop=True)
+    since, until = Call(CULPRITS, frames).bounds
+    inside = rows[(rows["shift"] != 0) & (rows["opens"] >= since) & (rows["closes"] <= until)]
+    others = inside.groupby("update_id")["victims"].agg(["sum", "size"]).reindex(at_its_time["update_id"], fill_value=0)
+    expected = ratio(others["sum"], others["size"])
+    return {
+        **at_its_time,
+        "latency": durations(at_its_time["latency"]),
+        "added": durations(at_its_time["added"]),
+        "expected_victims": expected,
+        "excess": at_its_time["victims"].to_numpy("int64") - expected,
+        "reason": None,
+    }
+
+
+def _possible_culprits(frames: Frames) -> dict[str, Any]:
+    """Return the columns of the requests of which it is unknown whether they timed out."""
+    rows = run(frames, POSSIBLE_CULPRITS)
+    unknown = dict.fromkeys(("victims", "expected_victims", "excess", "added", "parties_in_common"), [None] * len(rows))
+    return {**rows, "latency": durations(rows["latency"]), **unknown, "reason": DOUBTFUL_LIMIT}
+
+
+def _tables(frames: Frames, min_delay: str, shifts: Sequence[int]) -> Tables:
+    """Return the small tables of a query, if the frames have all requests of a window."""
     if frames.population != "all" or frames.is_filtered:
         raise CoverageError(
             "Cannot compute delays of requests because these frames do not hold all requests of a window. "
@@ -248,45 +230,8 @@ def _search(frames: Frames, min_delay: str) -> Search:
             missing=("requests of the window",),
         )
     least = period_length(min_delay, "min_delay") * 1_000_000
-    rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid"])
-    coverage = float(known(rows["finalization_time"]).mean()) if len(rows) else float("nan")
-    rows = with_latency(rows).sort_values(["record_time", "update_id"], ignore_index=True)
-    starts, latencies = microseconds(rows["record_time"]), rows["latency"].to_numpy("int64")
-    timeouts = timeouts_of(rows)
-    is_culprit = np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts
-    baselines = _baselines(frames, rows, starts, latencies, is_culprit)
-    rows = rows.astype({"latency": "Int64"})
-    since, until = grouping.bounds_of(frames, rows["record_time"])
-    parties = _parties(frames, rows)
-    return Search(rows, starts, latencies, is_culprit, timeouts is None, baselines, parties, least, coverage, since, until)
+    return {"shifts": pa.table({"shift": pa.array(shifts, pa.int64())}), "delays": pa.table({"least_delay": pa.array([least])})}
 
 
-def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: Integers, is_culprit: Flags) -> Integers:
-    """Return the median latency of comparable requests for each request.
-
-    Without any, it is so long that no request counts as a victim.
-    """
-    opens = starts[is_culprit]
-    latest = np.concatenate([[np.iinfo(np.int64).min], np.maximum.accumulate(opens + latencies[is_culprit])])
-    is_outside = latest[np.searchsorted(opens, starts, side="left")] <= starts
-    is_used = has_result(rows, ACCEPTED) & is_outside & ~is_culprit
-    sizes = grouping.with_keys(frames, rows, ["size"])["size"].cat.codes.to_numpy()
-    overall = _median(latencies[is_used])
-    baselines = np.full(len(rows), overall)
-    for size in np.unique(sizes):
-        part = latencies[is_used & (sizes == size)]
-        if len(part) >= MIN_BASELINE:
-            baselines[sizes == size] = _median(part)
-    return baselines
-
-
-def _median(values: Integers) -> int:
-    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else UNKNOWN_BASELINE
-
-
-def _parties(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the different confirming parties of each request, as numbers."""
-    quorums = with_requests(frames.read("quorums", ["update_id", "parties"]), rows)
-    owners, codes, _ = encode_items(quorums["parties"])
-    row = quorums["request"].to_numpy("int64")[owners]
-    return pd.DataFrame({"row": row, "party": codes}).drop_duplicates(ignore_index=True)
+def _coverage(search: pd.Series) -> float:
+    return float(ratio([search["verdicts"]], [search["requests"]])[0])

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import known
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
+from ledgerframes.analysis._groups import durations, ratio
+from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
-from ledgerframes.analysis._requests import missing_if_committed, not_negative
-from ledgerframes.analysis.verdict._latency_classes import PERCENTS, latencies, latency_values
+from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import wilson
+
+IS_ACCEPTED_WITH_LATENCY = "outcome IN ('accepted', 'accepted after the limit')"
 
 
-def _duration(name: str, description: str) -> declare.ResultColumn:
-    return declare.duration(name, description, "Latency")
+def _duration(name: str, description: str, largest: Measure | None = None) -> declare.ResultColumn:
+    return declare.duration(name, description, "Latency", measure=largest)
 
 
-def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, ...]:
+def _percentile_columns(prefix: str, noun: str, where: str) -> tuple[declare.ResultColumn, ...]:
     columns = []
     for name, percent in PERCENTS.items():
         columns += [
@@ -27,7 +32,8 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
             _duration(f"{prefix}{name}_low", f"Lower end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
             _duration(f"{prefix}{name}_high", f"Upper end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
         ]
-    return (*columns, _duration(f"{prefix}max", f"Highest latency of the {noun}. Missing without any."))
+    highest = _duration(f"{prefix}max", f"Highest latency of the {noun}. Missing without any.", Largest("latency", where))
+    return (*columns, highest)
 
 
 LATENCY = declare.Figure(
@@ -48,35 +54,53 @@ LATENCY = declare.Figure(
         "era": grouping.ERA,
     },
     columns=(
-        declare.count("requests", "Confirmation requests."),
-        declare.count("accepted", "Accepted requests with a latency."),
+        declare.count("requests", "Confirmation requests.", measure=Count()),
+        declare.count("accepted", "Accepted requests with a latency.", measure=Count(where=IS_ACCEPTED_WITH_LATENCY)),
         declare.integer(
-            "rejected", "Requests rejected before the limit of 29.9 s. Missing for committed updates.", "requests", "Rejected"
+            "rejected",
+            "Requests rejected before the limit of 29.9 s. Missing for committed updates.",
+            "requests",
+            "Rejected",
+            measure=UnlessCommitted(Count(where=IS_REJECTED_IN_TIME)),
         ),
         declare.integer(
             "timeouts",
             "Requests rejected from 29.9 s on. Missing for committed updates, and where the limit may be another one.",
             "requests",
             "Timeouts",
+            measure=UnlessCommitted(Count(where=IS_TIMEOUT)),
         ),
         declare.share(
             "Timeouts as a share of all accepted or rejected requests. Missing without any.", "timeout_rate", "Timeout rate"
         ),
         declare.share("Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_low"),
         declare.share("Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_high"),
-        declare.count("accepted_after_limit", "Accepted requests with a latency of 29.9 s or more."),
-        declare.count("slow_accepted", "Accepted requests with a latency of 5 s or more."),
-        declare.count("unspecified", "Requests with a verdict that is neither."),
-        declare.count("impossible", "Requests with a verdict from before their record time, in no percentile."),
-        *_percentile_columns("", "accepted requests"),
-        *_percentile_columns("rejected_", "requests rejected before the limit"),
+        declare.count(
+            "accepted_after_limit",
+            "Accepted requests with a latency of 29.9 s or more.",
+            measure=Count(where="outcome = 'accepted after the limit'"),
+        ),
+        declare.count(
+            "slow_accepted",
+            "Accepted requests with a latency of 5 s or more.",
+            measure=Count(where=f"{IS_ACCEPTED_WITH_LATENCY} AND latency >= 5_000_000"),
+        ),
+        declare.count("unspecified", "Requests with a verdict that is neither.", measure=Count(where="outcome = 'unspecified'")),
+        declare.count(
+            "impossible",
+            "Requests with a verdict from before their record time, in no percentile.",
+            measure=Count(where="outcome = 'impossible: before its record time'"),
+        ),
+        *_percentile_columns("", "accepted requests", IS_ACCEPTED_WITH_LATENCY),
+        *_percentile_columns("rejected_", "requests rejected before the limit", IS_REJECTED_IN_TIME),
         FEW_REQUESTS,
         declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
     condition="with a known verdict",
+    known="latency >= 0",
+    others=LIMIT_EVIDENCE,
 )
-OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_high")
 
 
 @LATENCY.document
@@ -103,17 +127,29 @@ def latency(
     >>> bool(hours.loc[hours["p95"].notna(), "few_requests_for"].str.contains("p95").all())
     True
     """
-    keys = LATENCY.check(frames, by).key_names
+    LATENCY.check(frames, by)
     require_min_requests(min_requests)
-    needed = ["verdict_result", "finalization_time"]
-    rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False, eras=eras)
-    computed = latency_values(rows, groups, min_requests)
+    call = Call(LATENCY, frames, by, every, options_of(frames, min_requests), eras=eras)
+    grouped = measure(call)
+    percentiles = percentile_values(call, grouped)
+    doubt = DOUBTFUL_LIMIT if is_limit_doubtful(grouped.overall) else ""
     values = {
-        **groups.keys,
-        **grouping.covered_hours(frames, keys, every),
-        **computed,
-        **{name: missing_if_committed(frames, computed[name]) for name in OF_REJECTED},
-        "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),
-        "coverage": groups.coverage(known(not_negative(latencies(rows)))),
+        **grouped.keys,
+        **covered_hours(call),
+        **grouped.values,
+        **percentiles,
+        **{name: durations(grouped.values[name]) for name in ("max", "rejected_max")},
+        "timeouts": named_timeouts(grouped, "timeouts"),
+        **_timeout_rate(grouped),
+        "reason": pd.Series([reason(doubt, each) for each in percentiles["reasons"]], dtype="str"),
     }
     return LATENCY.build(frames, values, by, every=every)
+
+
+def _timeout_rate(grouped: Grouped) -> dict[str, Any]:
+    """Return the rate of timeouts, missing with their number."""
+    timeouts = named_timeouts(grouped, "timeouts")
+    decided = grouped.values["accepted"] + grouped.values["rejected"] + timeouts
+    hits, trials = (each.fillna(0).to_numpy("int64") for each in (timeouts, decided))
+    low, high = wilson(hits, trials)
+    return {"timeout_rate": ratio(hits, trials), "timeout_low": low, "timeout_high": high}

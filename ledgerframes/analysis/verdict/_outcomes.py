@@ -9,16 +9,12 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio
-from ledgerframes.analysis._requests import (
-    ACCEPTED,
-    UNSPECIFIED,
-    has_result,
-    is_first_of_request,
-    is_rejected,
-    require_rejections,
-)
-from ledgerframes.analysis.verdict._latency_classes import is_limit_doubtful, latencies, outcome_classes, timeout_counts
+from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
+from ledgerframes.analysis._groups import Integers, ratio
+from ledgerframes.analysis._measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, named_timeouts
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
 
@@ -41,17 +37,18 @@ OUTCOMES = declare.Figure(
     },
     misleading={"template": "rejected requests show no template"},
     columns=(
-        declare.count("requests", "Confirmation requests."),
-        declare.count("accepted", "Accepted requests."),
-        declare.count("rejected", "Rejected requests."),
+        declare.count("requests", "Confirmation requests.", measure=Count()),
+        declare.count("accepted", "Accepted requests.", measure=Count(where=IS_ACCEPTED)),
+        declare.count("rejected", "Rejected requests.", measure=Count(where=IS_REJECTED)),
         declare.integer(
             "timeouts",
             "Rejected requests with a latency of 29.9 s or more. Missing where the limit may be another one.",
             "requests",
             "Timeouts",
+            measure=Count(where=IS_TIMEOUT),
         ),
-        declare.count("unspecified", "Requests with a verdict that is neither."),
-        declare.count("no_verdict", "Requests without a verdict."),
+        declare.count("unspecified", "Requests with a verdict that is neither.", measure=Count(where=IS_UNSPECIFIED)),
+        declare.count("no_verdict", "Requests without a verdict.", measure=Count(where="NOT has_verdict")),
         declare.share(
             "Rejected requests as a share of accepted and rejected. Missing without any.", "rejection_rate", "Rejection rate"
         ),
@@ -72,6 +69,24 @@ OUTCOMES = declare.Figure(
     ),
     has_periods=True,
     condition="with a known verdict",
+    known="has_verdict",
+    others=LIMIT_EVIDENCE,
+)
+CLUSTERS = Relation(
+    "clusters",
+    "One row per participant and hour, in the order of their first requests.",
+    f"""
+    SELECT
+        submitting_participant_uid,
+        epoch_us(record_time) // 3_600_000_000 AS hour_number,
+        count(*) FILTER (WHERE {IS_REJECTED}) AS hits,
+        count(*) AS trials
+    FROM verdicts
+    WHERE {IS_REJECTED} OR {IS_ACCEPTED}
+    GROUP BY ALL
+    ORDER BY min({{'migration_id': migration_id, 'record_time': record_time, 'update_id': update_id}})
+    """,
+    tables=("verdicts",),
 )
 
 
@@ -92,62 +107,44 @@ def outcomes(
     >>> len(lf.verdict.outcomes(day, by="hour"))
     24
     """
-    keys = OUTCOMES.check(frames, by).key_names
+    OUTCOMES.check(frames, by)
     require_rejections(frames, accept_survivorship, "rejection rates")
-    needed = ["verdict_result", "finalization_time", "submitting_participant_uid"]
-    rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False)
-    has_verdict = rows["has_verdict"].to_numpy(dtype=bool)
-    is_hit, is_accepted = is_rejected(rows), has_result(rows, ACCEPTED)
-    numbers = latencies(rows)
-    classes = outcome_classes(rows["verdict_result"], numbers)
+    call = Call(OUTCOMES, frames, by, every)
+    grouped = measure(call)
+    counts = grouped.values
     values = {
-        **groups.keys,
-        **grouping.covered_hours(frames, keys, every),
-        "requests": groups.count(),
-        "accepted": groups.count(is_accepted),
-        "rejected": groups.count(is_hit),
-        "timeouts": timeout_counts(groups, classes, is_limit_doubtful(rows, classes, numbers)),
-        "unspecified": groups.count(has_result(rows, UNSPECIFIED)),
-        "no_verdict": groups.count(~has_verdict),
-        **_rates(rows, groups, is_hit, is_hit | is_accepted, has_overlap=by == "party"),
-        "coverage": groups.coverage(has_verdict),
+        **grouped.keys,
+        **covered_hours(call),
+        **counts,
+        "timeouts": named_timeouts(grouped, "timeouts"),
+        **_rates(grouped, cluster_effect(frames), has_overlap=by == "party"),
     }
     return OUTCOMES.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)
 
 
-def _rates(rows: pd.DataFrame, groups: Groups, is_hit: Flags, is_trial: Flags, *, has_overlap: bool) -> dict[str, Any]:
+def _rates(grouped: Grouped, effect: float | None, *, has_overlap: bool) -> dict[str, Any]:
     """Return the rate of each group, and the comparison with all others where there is one."""
-    is_first_trial = is_trial & is_first_of_request(rows)
-    effect = cluster_effect(rows["submitting_participant_uid"], rows["record_time"], is_hit, is_first_trial)
-    values = rate_values(groups, is_hit, is_trial, effect=effect)
+    hits, accepted = (grouped.values[name].to_numpy("int64") for name in ("rejected", "accepted"))
+    values = rate_values(hits, hits + accepted, effect=effect)
     values["dispersion"] = np.nan if effect is None else effect
     values["reason"] = values["reason"].replace("", pd.NA)
-    if has_overlap or len(groups) <= 1:
+    if has_overlap or len(grouped) <= 1:
         values |= dict.fromkeys(COMPARISON)
         values["reason"] = OVERLAPPING if has_overlap else ONE_GROUP
     return values
 
 
-def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
+def cluster_effect(frames: Frames) -> float | None:
     """Return the design effect of clusters of one participant in one hour, None if unknown."""
-    rows = pd.DataFrame(
-        {
-            "participant": pd.factorize(participants, use_na_sentinel=False)[0],
-            "hour": microseconds(times) // MICROSECONDS_PER_HOUR,
-            "hits": is_hit & is_trial,
-            "trials": is_trial,
-        }
-    )
-    clusters = rows.groupby(["participant", "hour"], sort=False)[["hits", "trials"]].sum().reset_index()
-    return design_effect(clusters["participant"], clusters["hits"], clusters["trials"])
+    clusters = run(frames, Query("FROM clusters", (CLUSTERS,)))
+    return design_effect(clusters["submitting_participant_uid"], clusters["hits"], clusters["trials"])
 
 
-def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float | None = None) -> dict[str, Any]:
+def rate_values(hits: Integers, trials: Integers, *, effect: float | None = None) -> dict[str, Any]:
     """Return the rate of each group, and its difference to all others together.
 
     Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
     """
-    hits, trials = groups.count(is_hit & is_trial), groups.count(is_trial)
     scale = effect or 1.0
     low, high = wilson(hits, trials, design_effect=scale)
     rest = (hits.sum() - hits, trials.sum() - trials)

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import ratio, sort_largest_first
-from ledgerframes.analysis._requests import join_sorted, list_lengths, positions, requests, take_or_missing
+from ledgerframes.analysis._grouped import Call, measure
+from ledgerframes.analysis._groups import sort_largest_first
+from ledgerframes.analysis._measures import Count, Ratio, TotalCount
+from ledgerframes.analysis.verdict._share import share_with_verdict
+from ledgerframes.engine import Query
+from ledgerframes.engine.quorums import PARTY_SETS, PARTY_SETS_BY_PARTICIPANT, PARTY_SETS_BY_TEMPLATE
 from ledgerframes.frames import Frames
+
+PARTIES = (
+    declare.text("parties", "Parties that can confirm, in alphabetical order, separated by commas."),
+    declare.integer("threshold", "Confirmations needed.", "confirmations"),
+    declare.integer("party_count", "Number of parties that can confirm.", "parties"),
+)
+COUNTS = (
+    declare.count("quorums", "Quorums of these parties with this threshold.", "quorums", measure=TotalCount("quorums")),
+    declare.count("views", "Views with such a quorum.", "views", measure=TotalCount("views")),
+    declare.count("requests", "Confirmation requests with such a quorum.", measure=Count()),
+    declare.share("Share of all quorums.", ratio=Ratio("groups.quorums", "overall.quorums")),
+)
+
+
+def queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
+    """Return the queries of the figure."""
+    return [Call(SETS, frames, by or "all", every).query]
+
 
 QUORUMS = declare.Figure(
     "verdict.quorums",
-    distinct=("parties", "threshold", "party_count"),
+    distinct=tuple(each.name for each in PARTIES),
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
-    columns=(
-        declare.text("parties", "Parties that can confirm, in alphabetical order, separated by commas."),
-        declare.integer("threshold", "Confirmations needed.", "confirmations"),
-        declare.integer("party_count", "Number of parties that can confirm.", "parties"),
-        declare.count("quorums", "Quorums of these parties with this threshold.", "quorums"),
-        declare.count("views", "Views with such a quorum.", "views"),
-        declare.count("requests", "Confirmation requests with such a quorum."),
-        declare.share("Share of all quorums."),
-    ),
+    columns=(*PARTIES, *(replace(each, measure=None, ratio=None) for each in COUNTS)),
+    queries=queries,
     has_periods=True,
     condition="with a known verdict",
     unit="requests of these frames",
+)
+# The figure as it is measured: the parties name a group, too.
+SETS = replace(
+    QUORUMS,
+    by={
+        "all": declare.Grouping(PARTIES, rows=PARTY_SETS),
+        "participant": declare.Grouping((*grouping.PARTICIPANT.keys, *PARTIES), rows=PARTY_SETS_BY_PARTICIPANT),
+        "template": declare.Grouping((*grouping.TEMPLATE.keys, *PARTIES), rows=PARTY_SETS_BY_TEMPLATE),
+    },
+    columns=COUNTS,
+    known="true",
 )
 
 
@@ -43,24 +69,8 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
     >>> bool((groups["threshold"] <= groups["party_count"]).all())
     True
     """
-    by_keys = QUORUMS.check(frames, by).key_names
-    rows = frames.read("quorums", ["update_id", "record_time", "view_id", "threshold", "parties"])
-    rows["party_count"] = list_lengths(rows["parties"])
-    rows["parties"] = join_sorted(rows["parties"])
-    all_requests = requests(frames, [name for name in by_keys if name == "submitting_participant_uid"], cost=False)
-    if by == "participant":
-        indexes = positions(rows["update_id"], all_requests["update_id"])
-        rows["submitting_participant_uid"] = take_or_missing(all_requests["submitting_participant_uid"], indexes)
-    keys = [*by_keys, "parties", "threshold", "party_count"]
-    groups = grouping.group_rows(frames, grouping.with_keys(frames, rows, keys), keys, every)
-    numbers = pd.DataFrame({"group": groups.codes, "request": pd.factorize(rows["update_id"])[0], "view": rows["view_id"]})
-    values = {
-        **groups.keys,
-        "quorums": groups.count(),
-        "views": groups.count((~numbers.duplicated()).to_numpy()),
-        "requests": groups.count((~numbers.duplicated(["group", "request"])).to_numpy()),
-        "share": np.where(groups.count() > 0, ratio(groups.count(), np.full(len(groups), len(rows))), np.nan),
-        "coverage": all_requests["has_verdict"].mean() if len(all_requests) else np.nan,
-    }
+    keys = QUORUMS.check(frames, by).key_names
+    grouped = measure(Call(SETS, frames, by or "all", every))
+    values = {**grouped.keys, **grouped.values, "coverage": share_with_verdict(frames)}
     result = QUORUMS.build(frames, values, by, every=every)
-    return sort_largest_first(result, "quorums", *by_keys, "parties", "threshold", before=["period_start"] if every else [])
+    return sort_largest_first(result, "quorums", *keys, "parties", "threshold", before=["period_start"] if every else [])

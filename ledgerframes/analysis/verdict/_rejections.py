@@ -8,9 +8,19 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import durations, known
-from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
-from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS, latencies, reject_kinds
+from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
+from ledgerframes.analysis.verdict._limit import IS_SUSPECT
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames
+
+
+def queries(frames: Frames, accept_survivorship: bool) -> list[Query]:
+    """Return the queries of the figure."""
+    return [REJECTED_REQUESTS]
+
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
@@ -29,6 +39,38 @@ REJECTIONS = declare.Figure(
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
     ),
     unit="rejected requests",
+    queries=queries,
+)
+
+REJECTED_REQUESTS = Query(
+    "FROM rejected_requests\nORDER BY migration_id, record_time, update_id",
+    (
+        Relation(
+            "rejected_requests",
+            "One row per rejected request, with the kind of rejection that its latency suggests.",
+            f"""
+            SELECT
+                update_id,
+                decisions.migration_id,
+                decisions.record_time,
+                submitting_participant_uid,
+                CASE WHEN latency >= 0 THEN latency END AS latency,
+                CASE
+                    -- More rejections lie just below the limit than from it on.
+                    WHEN count(*) FILTER (WHERE {IS_SUSPECT}) OVER () > count(*) FILTER (WHERE {IS_TIMEOUT}) OVER () THEN NULL
+                    WHEN {IS_REJECTED_IN_TIME} THEN 'contention'
+                    WHEN {IS_TIMEOUT} THEN 'timeout'
+                END AS reject_kind_heuristic,
+                CASE WHEN total_traffic_cost >= 0 THEN total_traffic_cost END AS traffic_cost,
+                view_count
+            FROM decisions
+            LEFT JOIN traffic USING (update_id)
+            WHERE {IS_REJECTED}
+            """,
+            tables=("traffic",),
+            relations=(DECISIONS,),
+        ),
+    ),
 )
 
 
@@ -49,14 +91,11 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     """
     REJECTIONS.check(frames)
     require_rejections(frames, accept_survivorship, "rejections")
-    rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
-    rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
-    costs = rows["total_traffic_cost"]
+    rows = run(frames, REJECTED_REQUESTS)
     values = {
         **rows,
-        "latency": durations(not_negative(latencies(rows))),
-        "reject_kind_heuristic": pd.Categorical.from_codes(reject_kinds(rows), pd.Index(REJECT_KINDS)),
-        "traffic_cost": costs,
-        "coverage": known(costs).mean() if len(rows) else np.nan,
+        "latency": durations(rows["latency"]),
+        "reject_kind_heuristic": pd.Categorical(rows["reject_kind_heuristic"], REJECT_KINDS),
+        "coverage": known(rows["traffic_cost"]).mean() if len(rows) else np.nan,
     }
     return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)

@@ -6,40 +6,33 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import (
-    Flags,
-    Groups,
-    Integers,
-    durations,
-    group_by,
-    ratio,
-    single_group,
-    sort_largest_first,
-)
+from ledgerframes.analysis._groups import Flags, Integers, durations, ratio, sort_largest_first
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis._requests import (
-    PARTICIPANT_PREFIX,
-    UNSPECIFIED,
-    encode_items,
-    has_result,
-    list_lengths,
-    positions,
-    requests,
-    require_rejections,
-)
-from ledgerframes.analysis.verdict._latency_classes import DOUBTFUL_LIMIT, timeouts_of, with_latency
+from ledgerframes.analysis._requests import PARTICIPANT_PREFIX, require_rejections
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
+from ledgerframes.analysis.verdict._share import share_with_verdict
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.quorums import JUDGED_REQUESTS, ROLES_OF_PARTICIPANTS, ROLES_OF_PARTIES
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
+from ledgerframes.statistics.percentiles import least_count
 
-SLOW_PERCENT = 90
 LEVEL = 0.05
 OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm", "differs")
 NOT_REQUIRED = "no request needs it"
 NO_REST = "every request names it"
 TOO_FEW = "too few requests"
+
+
+def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **others: object) -> list[Query]:
+    """Return the queries of the figure."""
+    return [JUDGED, roles_query(_hosting(hosting) if by == "participant" else None)]
+
+
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
     rows=(
@@ -71,6 +64,17 @@ WAITED_FOR = declare.Figure(
     ),
     condition="with a known verdict",
     unit="requests of these frames",
+    queries=queries,
+)
+
+JUDGED = Query(
+    f"""\
+SELECT
+    count(*) AS requests,
+    count(*) FILTER (WHERE is_slow) AS slow,
+    {LIMIT_COUNTS}
+FROM judged_requests""",
+    (JUDGED_REQUESTS,),
 )
 
 
@@ -118,33 +122,20 @@ def waited_for(
     WAITED_FOR.check(frames, by)
     require_min_requests(min_requests)
     require_rejections(frames, accept_survivorship, "requests that timed out")
-    rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
-    coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
-    rows = with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
-    timeouts = timeouts_of(rows)
-    is_slow = _is_slow(rows, np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts)
-    names, roles = _roles(frames, rows)
-    if by == "participant":
-        names, roles = _roles_of_hosts(rows, names, roles, _hosting(hosting))
-    required, dispensable = (
-        Groups(names, roles[roles["is_required"] == flag]["member"].to_numpy("int64")) for flag in (True, False)
-    )
-    needed = roles[roles["is_required"]]
-    hits = required.count(is_slow[needed["row"]])
-    trials = required.count()
-    every = Groups(names, roles["member"].to_numpy("int64"))
-    rest_hits = int(is_slow.sum()) - every.count(is_slow[roles["row"]])
-    rest_trials = len(rows) - every.count()
+    rows = run(frames, roles_query(_hosting(hosting) if by == "participant" else None))
+    names, judged = rows.iloc[:, :1], run(frames, JUDGED).iloc[0]
+    hits, trials, all_hits, all_trials = (rows[name].to_numpy("int64") for name in ("slow", "required", "all_slow", "all"))
+    rest_hits, rest_trials = int(judged["slow"]) - all_hits, int(judged["requests"]) - all_trials
     low, high = wilson(hits, trials)
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     _, p_values = group_against_rest(hits, trials, hits + rest_hits, trials + rest_trials)
     p_holm = holm(p_values)
-    latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
+    least = least_count(50) if min_requests is None else min_requests
     values: dict[str, Any] = {
         "party": pd.NA,
         "participant": pd.NA,
         **names,
-        "named": dispensable.count(),
+        "named": all_trials - trials,
         "required": trials,
         "slow": hits,
         "slow_rate": ratio(hits, trials),
@@ -155,15 +146,33 @@ def waited_for(
         "difference_high": difference_high,
         "p_holm": p_holm,
         "differs": pd.Series(p_holm <= LEVEL, dtype="boolean").mask(np.isnan(p_holm)),
-        "median_latency": durations(required.percentiles(latencies, [50], min_requests)[0]),
+        "median_latency": durations(rows["median_latency"].where(trials >= least)),
         "few_requests_for": few_requests([("median_latency", trials, 50)], min_requests),
         "reason": _reasons(trials, rest_trials, is_judged=~np.isnan(p_holm)),
-        "coverage": coverage,
+        "coverage": share_with_verdict(frames),
     }
-    if timeouts is None:
+    if is_limit_doubtful(judged):
         values |= {**dict.fromkeys(OF_SLOW, [None] * len(names)), "reason": [DOUBTFUL_LIMIT] * len(names)}
     result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
     return sort_largest_first(result, "required", *names, before=["p_holm"])
+
+
+def roles_query(hosting: pa.Table | None) -> Query:
+    """Return a query of the requests that name each party, or participant that hosts one."""
+    name, roles = ("party", ROLES_OF_PARTIES) if hosting is None else ("participant", ROLES_OF_PARTICIPANTS)
+    select = f"""\
+SELECT
+    {name},
+    count(*) AS "all",
+    count(*) FILTER (WHERE is_slow) AS all_slow,
+    count(*) FILTER (WHERE is_required) AS required,
+    count(*) FILTER (WHERE is_required AND is_slow) AS slow,
+    quantile_disc(latency, 0.50) FILTER (WHERE is_required) AS median_latency
+FROM {roles.name}
+JOIN judged_requests USING (update_id)
+GROUP BY ALL
+ORDER BY {name}"""
+    return Query(select, (roles, JUDGED_REQUESTS), {} if hosting is None else {"hosting": hosting})
 
 
 def _reasons(trials: Integers, rest_trials: Integers, *, is_judged: Flags) -> pd.Series:
@@ -172,50 +181,16 @@ def _reasons(trials: Integers, rest_trials: Integers, *, is_judged: Flags) -> pd
     return pd.Series(reasons, dtype="str").replace("", pd.NA)
 
 
-def _is_slow(rows: pd.DataFrame, is_timeout: Flags) -> Flags:
-    """Return which requests timed out, or took longer than 90 % of the others."""
-    latencies = rows["latency"].to_numpy("int64")
-    others = rows["latency"][~is_timeout].astype("Int64")
-    (limit,) = single_group(len(others)).percentiles(others, [SLOW_PERCENT], min_count=1)
-    is_slow: Flags = is_timeout | (latencies > limit.fillna(np.iinfo(np.int64).max).iloc[0])
-    return is_slow
-
-
-def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the parties, and for each request and party whether the request needs it."""
-    quorums = frames.read("quorums", ["update_id", "threshold", "parties"])
-    # A party that a quorum lists twice counts once, as the set of its parties decides.
-    owners, codes, names = encode_items(quorums["parties"])
-    items = pd.DataFrame({"quorum": owners, "member": codes}).drop_duplicates()
-    sizes = np.bincount(items["quorum"], minlength=len(quorums)) if len(items) else list_lengths(quorums["parties"])
-    is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
-    items["row"] = positions(quorums["update_id"], rows["update_id"])[items["quorum"]]
-    items["is_required"] = is_tight[items["quorum"]]
-    roles = items[items["row"] >= 0].groupby(["row", "member"], as_index=False)[["is_required"]].max()
-    parties = pd.DataFrame({"party": pd.array(names, dtype="str")})
-    is_present = np.bincount(roles["member"], minlength=len(parties)) > 0
-    roles["member"] = (np.cumsum(is_present) - 1)[roles["member"]]
-    return parties[is_present].reset_index(drop=True), roles
-
-
-def _hosting(hosting: object) -> pd.DataFrame:
+def _hosting(hosting: object) -> pa.Table:
     """Return which participant hosts each party from when until when."""
     columns = ["party", "participant", "from", "until"]
     rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
     hosting = require_columns(hosting, columns, rule)
-    times = {name: pd.to_datetime(hosting[name], utc=True).dt.as_unit("us") for name in columns[2:]}
-    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix(PARTICIPANT_PREFIX), **times)
-
-
-def _roles_of_hosts(
-    rows: pd.DataFrame, parties: pd.DataFrame, roles: pd.DataFrame, hosting: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the participants, and whether each request needs each of them."""
-    party, time = parties["party"].iloc[roles["member"]].array, rows["record_time"].iloc[roles["row"]].array
-    hosts = roles.assign(party=party, time=time).merge(hosting, on="party")
-    hosts = hosts[(hosts["from"] <= hosts["time"]) & ((hosts["time"] < hosts["until"]) | hosts["until"].isna())]
-    is_only_host = hosts.groupby(["row", "party"])["participant"].transform("nunique") == 1
-    hosts = hosts.assign(is_required=hosts["is_required"] & is_only_host)
-    needs = hosts.groupby(["row", "participant"], as_index=False)[["is_required"]].max()
-    participants = group_by(needs, ["participant"])
-    return participants.keys.astype("str"), needs.assign(member=participants.codes)
+    texts = {"party": hosting["party"], "participant": hosting["participant"].str.removeprefix(PARTICIPANT_PREFIX)}
+    times = {"since": hosting["from"], "until": hosting["until"]}
+    return pa.table(
+        {
+            **{name: pa.array(each, pa.string(), from_pandas=True) for name, each in texts.items()},
+            **{name: pa.array(pd.to_datetime(each, utc=True), pa.timestamp("us", tz="UTC")) for name, each in times.items()},
+        }
+    )

@@ -8,8 +8,9 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._requests import requests
 from ledgerframes.analysis.eras import breaks_between
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import rows_of
@@ -37,7 +38,7 @@ def _problems(frames: Frames) -> Iterator[str]:
     if final < 1:
         yield f"Only {printing.share(final)} of the window is final and in the history."
     yield from _breaks(frames)
-    unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
+    (unknown,) = run(frames, Query("SELECT count(*) AS requests FROM requests WHERE NOT is_known", (REQUESTS,)))["requests"]
     if unknown:
         yield f"The cost of {pluralize(unknown, 'request')} is unknown."
     excluded = frames.problems

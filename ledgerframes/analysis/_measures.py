@@ -1,0 +1,201 @@
+"""Counts, sums and percentiles of figures, as expressions of the engine.
+
+Each measure is an aggregate over the rows of a group. Sums and counts are exact, and percentiles are values that occur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ledgerframes.statistics.percentiles import least_count
+
+COST = "total_traffic_cost"
+IS_KNOWN = "is_known"
+IS_ACCEPTED = "verdict_result = 'VERDICT_RESULT_ACCEPTED'"
+IS_REJECTED = "verdict_result = 'VERDICT_RESULT_REJECTED'"
+IS_UNSPECIFIED = "verdict_result = 'VERDICT_RESULT_UNSPECIFIED'"
+IS_REJECTED_IN_TIME = "outcome = 'rejected'"
+IS_TIMEOUT = "outcome = 'timed out (by latency)'"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the caller of a figure.
+
+    Attributes
+    ----------
+    min_requests : int, optional
+        Least number of values for a percentile (default: as many as it needs to be firm).
+    is_committed : bool
+        Whether the frames cannot hold rejected requests.
+    """
+
+    min_requests: int | None = None
+    is_committed: bool = False
+
+
+class Measure:
+    """One aggregate over the rows of a group."""
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        raise NotImplementedError
+
+    def counts(self, options: Options) -> bool:
+        """Return whether it is a count, which is 0 without rows. Other measures are missing then."""
+        return False
+
+
+@dataclass(frozen=True)
+class Count(Measure):
+    """The number of rows, or of those that meet a condition or have a value in a column."""
+
+    where: str = ""
+    of: str = "*"
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return f"count({self.of}){_filter(self.where)}"
+
+    def counts(self, options: Options) -> bool:
+        """Return whether it is a count."""
+        return True
+
+
+@dataclass(frozen=True)
+class TotalCount(Measure):
+    """The sum of a column of counts, 0 without rows."""
+
+    of: str
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return f"coalesce(sum({self.of}), 0)"
+
+    def counts(self, options: Options) -> bool:
+        """Return whether it is a count."""
+        return True
+
+
+@dataclass(frozen=True)
+class Total(Measure):
+    """The sum of a column, missing without a known value."""
+
+    of: str
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return f"sum({self.of})"
+
+
+@dataclass(frozen=True)
+class PartTotal(Measure):
+    """The sum of a column over the rows that meet a condition.
+
+    Without such a row it is 0, which is a fact, if another row has a known value. With such rows, but without a known value among
+    them, it is missing: what is unknown is not 0.
+    """
+
+    of: str
+    where: str
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        has_no_part = f"count(*){_filter(self.where)} = 0 AND count({self.of}) > 0"
+        return f"CASE\n    WHEN {has_no_part} THEN 0\n    ELSE sum({self.of}){_filter(self.where)}\nEND"
+
+
+@dataclass(frozen=True)
+class Largest(Measure):
+    """The largest value of a column, or of the rows that meet a condition."""
+
+    of: str
+    where: str = ""
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return f"max({self.of}){_filter(self.where)}"
+
+
+@dataclass(frozen=True)
+class Percentile(Measure):
+    """A percentile by nearest rank, missing with too few values."""
+
+    of: str
+    percent: int
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        least = least_count(self.percent) if options.min_requests is None else options.min_requests
+        return f"CASE WHEN count({self.of}) >= {least} THEN quantile_disc({self.of}, {self.percent / 100:.2f}) END"
+
+
+@dataclass(frozen=True)
+class Expression(Measure):
+    """Any other aggregate."""
+
+    sql: str
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return self.sql
+
+
+@dataclass(frozen=True)
+class UnlessCommitted(Measure):
+    """A measure of rejected requests, missing, not 0, if the frames cannot hold any."""
+
+    measure: Measure
+
+    def expression(self, options: Options) -> str:
+        """Return the aggregate in SQL."""
+        return "NULL::BIGINT" if options.is_committed else self.measure.expression(options)
+
+    def counts(self, options: Options) -> bool:
+        """Return whether it is a count."""
+        return not options.is_committed and self.measure.counts(options)
+
+
+@dataclass(frozen=True)
+class Ratio(Measure):
+    """One measure over another, missing where either is missing or the second is 0.
+
+    It is no aggregate of rows. It names measures of ``groups``, which is one row per group, and of ``overall``, which is
+    all rows together.
+    """
+
+    part: str
+    whole: str
+
+    def expression(self, options: Options) -> str:
+        """Return the ratio in SQL."""
+        return f"CASE WHEN {self.whole} > 0 THEN {self.part}::DOUBLE / {self.whole}::DOUBLE END"
+
+
+@dataclass(frozen=True)
+class CoverageOfBytes(Measure):
+    """Known bytes over known and estimated unknown ones.
+
+    A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost. It names measures
+    of its group, as :class:`Ratio` does.
+    """
+
+    def expression(self, options: Options) -> str:
+        """Return the ratio in SQL."""
+        known = "coalesce(groups.known_bytes, 0)::DOUBLE"
+        median = "coalesce(groups.median_bytes, overall.median_bytes)::DOUBLE"
+        unknown = f"(groups.row_count - groups.known_rows)::DOUBLE * {median}"
+        return (
+            "CASE\n"
+            "    WHEN groups.row_count = groups.known_rows THEN CASE WHEN groups.row_count > 0 THEN 1::DOUBLE END\n"
+            f"    WHEN {known} + {unknown} > 0 THEN {known} / ({known} + {unknown})\n"
+            "END"
+        )
+
+
+# Measures that the coverage of bytes needs.
+BYTES: dict[str, Measure] = {"known_bytes": Total(COST), "median_bytes": Expression(f"quantile_disc({COST}, 0.50)")}
+
+
+def _filter(where: str) -> str:
+    return f" FILTER (WHERE {where})" if where else ""

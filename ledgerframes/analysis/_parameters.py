@@ -1,0 +1,47 @@
+"""Small tables that the engine joins with requests, such as labels and eras."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis._coverage import timed_segments
+from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.eras import periods_of_eras
+from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.frames import Frames
+
+TEXT, TIME = pa.string(), pa.timestamp("us", tz="UTC")
+
+
+def parameters_of(
+    frames: Frames, keys: Sequence[str], labels: pd.DataFrame | None, eras: pd.DataFrame | None
+) -> Mapping[str, pa.Table]:
+    """Return the small tables that the rows of a grouping are joined with, by name."""
+    if "label" in keys:
+        return _labels(groups_by_id(labels))
+    if "era" in keys:
+        return {"eras": _table(periods_of_eras(eras), name=TEXT, since=TIME, until=TIME)}
+    if "source" in keys:
+        columns = {"source": TEXT, "migration_id": pa.int64(), "since": TIME, "until": TIME}
+        # Objects of one folder have the same time.
+        segments = timed_segments(frames).drop_duplicates(["migration_id", "since", "until"], keep="last")
+        return {"segments": _table(segments, **columns)}
+    return {}
+
+
+def _labels(groups: pd.Series) -> dict[str, pa.Table]:
+    """Return the label of each party, and of each participant without a prefix."""
+    rows = pd.DataFrame({"id": groups.index.astype("str"), "label": groups.to_numpy()}).dropna(subset=["label"])
+    has_prefix = rows["id"].str.startswith(PARTICIPANT_PREFIX)
+    without = pd.concat([rows[~has_prefix], rows[has_prefix].assign(id=rows["id"].str.removeprefix(PARTICIPANT_PREFIX))])
+    return {
+        "party_labels": _table(rows, id=TEXT, label=TEXT),
+        "participant_labels": _table(without.drop_duplicates("id"), id=TEXT, label=TEXT),
+    }
+
+
+def _table(rows: pd.DataFrame, **columns: pa.DataType) -> pa.Table:
+    return pa.table({name: pa.array(rows[name], kind) for name, kind in columns.items()})

@@ -1,0 +1,185 @@
+"""The SQL of a figure over the Parquet files of frames, for a plain DuckDB shell."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis._figures import ANALYSES, Figure, require_frames
+from ledgerframes.analysis._grouped import Call, options_of
+from ledgerframes.datasets import Table
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.engine.query import Query
+from ledgerframes.engine.relation import Relation
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.row_filters import RowFilter
+from ledgerframes.store.positions import EVENT
+from ledgerframes.windows import iso
+
+MAX_IDS = 10_000  # more make a text that no shell takes
+TYPES = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.int32(): "INTEGER",
+    pa.bool_(): "BOOLEAN",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
+}
+DESCRIPTIONS = {"second_verdicts": "Events whose request has an earlier verdict, which counts."}
+HEAD = """-- lf.{name} over {network}.
+-- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC. With is_overall, a row is that of all rows together.
+SET TimeZone = 'UTC';
+"""
+
+
+def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any) -> str:
+    """Return the SQL of a figure over the Parquet files of frames.
+
+    A plain DuckDB shell runs it without this package, so that anybody can check the figure. It returns the groups that have rows,
+    and computes all columns but those that SQL cannot say, such as intervals and tests.
+
+    Parameters
+    ----------
+    figure : callable
+        An analysis, such as ``lf.cost.spend``.
+    frames : Frames
+        From a store, or saved by :func:`ledgerframes.save_frames`.
+    **arguments
+        The other arguments of the analysis, such as ``by=`` and ``every=``.
+
+    Returns
+    -------
+    str
+        One or more statements, with comments.
+
+    Raises
+    ------
+    UsageError
+        If there is no query of this figure, or the rows of these frames are in no Parquet file of this version.
+
+    Notes
+    -----
+    Source: docs/engines.md#the-query-of-a-figure.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> "read_parquet" in lf.query(lf.cost.spend, frames, by="participant")
+    True
+    """
+    if figure not in ANALYSES:
+        raise UsageError(f"figure= must be an analysis such as lf.cost.spend, got {figure!r}.")
+    declared = ANALYSES[figure]
+    require_frames(frames, declared.name)
+    queries = _queries(declared, figure, frames, arguments)
+    head = HEAD.format(name=declared.name, network=frames.network)
+    return "\n".join([head, *(f"{_statement(frames, each)};\n" for each in queries)])
+
+
+def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Frames, arguments: dict[str, Any]) -> list[Query]:
+    """Return the queries of a call, after the same checks as in the analysis."""
+    bound = inspect.signature(figure).bind(frames, **arguments)
+    bound.apply_defaults()
+    values = bound.arguments
+    if declared.queries is not None:
+        return list(declared.queries(**values))
+    if not any(column.measure for column in declared.columns):
+        raise UsageError(f"lf.{declared.name} has no query yet. Choose from {', '.join(sorted(_names()))}.")
+    declared.check(frames, values.get("by"))
+    options = options_of(frames, values.get("min_requests"))
+    call = Call(declared, frames, values.get("by"), values.get("every"), options, values.get("labels"), values.get("eras"))
+    return [call.query]
+
+
+def _names() -> Iterator[str]:
+    """Yield the figures that have a query."""
+    for figure in ANALYSES.values():
+        if figure.queries is not None or any(column.measure for column in figure.columns):
+            yield figure.name
+
+
+def _statement(frames: Frames, query: Query) -> str:
+    """Return a query whose tables are the files of frames and whose parameters are values."""
+    second_verdicts = _values("second_verdicts", frames._filter.second_verdicts_inside.select(EVENT))
+    files = [_files(frames, table_spec(name), second_verdicts) for name in query.tables]
+    parameters = [_values(name, rows) for name, rows in query.parameters.items()]
+    return Query(query.select, (*files, *parameters, *query.relations)).text
+
+
+def _files(frames: Frames, table: Table, second_verdicts: Relation) -> Relation:
+    """Return a table as its files, limited to the rows of the frames."""
+    paths = frames._source.paths(table.name, frames.window)
+    if paths is None:
+        raise UsageError(
+            f"Table {table.name} of these frames is in memory, or in files of another version. Save the frames with "
+            "lf.save_frames, and open them again."
+        )
+    if not paths:
+        columns = ", ".join(f'NULL::{_type(each.type)} AS "{each.name}"' for each in table.columns)
+        return Relation(table.name, f"Table {table.name}, without rows.", f"SELECT {columns} WHERE false")
+    files = ",\n    ".join(map(_literal, paths))
+    conditions = " AND\n    ".join(_conditions(frames._filter, table))
+    where = f"\nWHERE\n    {conditions}" if conditions else ""
+    needed = (second_verdicts,) if second_verdicts.name in where else ()
+    return Relation(table.name, f"Table {table.name}.", f"FROM read_parquet([\n    {files}\n]){where}", relations=needed)
+
+
+def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
+    """Yield the conditions that limit the rows of a table, as the frames do."""
+    names = table.column_names
+    if rows.window is not None and "record_time" in names:
+        since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (rows.window.since, rows.window.until))
+        yield f"record_time >= {since} AND record_time < {until}"
+    if rows.update_ids is not None and "update_id" in names:
+        if len(rows.update_ids) > MAX_IDS:
+            raise UsageError(f"The frames have {len(rows.update_ids):,} ids. Save them with lf.save_frames, and open them again.")
+        yield f"update_id IN ({', '.join(map(_literal, rows.update_ids.to_pylist())) or 'NULL'})"
+    if rows.offsets is not None:
+        after, through = rows.offsets
+        yield f'"offset" > {after} AND "offset" <= {through}'
+    if set(EVENT) <= set(names) and rows.second_verdicts_inside.num_rows:
+        yield f"({', '.join(EVENT)}) NOT IN (FROM second_verdicts)"
+
+
+def _values(name: str, rows: pa.Table) -> Relation:
+    """Return a small table that the caller passed as values."""
+    columns = ", ".join(f"{field.name}::{_type(field.type)} AS {field.name}" for field in rows.schema)
+    names = ", ".join(rows.column_names)
+    values = ",\n        ".join(_row(row.values()) for row in rows.to_pylist()) or _row([None] * rows.num_columns)
+    where = "" if rows.num_rows else "\nWHERE false"
+    select = f"SELECT {columns}\nFROM (\n    VALUES\n        {values}\n) AS given ({names}){where}"
+    return Relation(name, DESCRIPTIONS.get(name, f"Table {name}, as it was passed."), select)
+
+
+def _row(values: Iterable[object]) -> str:
+    return f"({', '.join(map(_literal, values))})"
+
+
+def _literal(value: object) -> str:
+    """Return a value in SQL. Texts of the ledger are quoted."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        return f"TIMESTAMPTZ '{iso(value)}'"
+    if isinstance(value, bool | int | Decimal):
+        return str(value)
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _type(arrow_type: pa.DataType) -> str:
+    """Return the name of a type in DuckDB."""
+    if pa.types.is_dictionary(arrow_type):
+        return _type(arrow_type.value_type)
+    if pa.types.is_list(arrow_type):
+        return f"{_type(arrow_type.value_type)}[]"
+    if pa.types.is_decimal(arrow_type):
+        return f"DECIMAL({arrow_type.precision}, {arrow_type.scale})"
+    return TYPES[arrow_type]

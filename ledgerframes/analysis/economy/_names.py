@@ -1,0 +1,172 @@
+"""Names that were bought, renewed or expired."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import from_scaled, sum_if_known, units
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import Groups, from_microseconds
+from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.economy._purchases import total_of
+from ledgerframes.engine import Query, Relation
+from ledgerframes.engine.flows import NAME_FEES
+from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES, exercises_above
+from ledgerframes.frames import Frames
+
+NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
+NAMES_CREATED = Relation(
+    "names",
+    "One row per contract of a name.",
+    """
+    SELECT migration_id, record_time, update_id, node_index, depth, create_arguments
+    FROM nodes
+    WHERE choice = '' AND is_signed AND template = 'Splice.Ans:AnsEntry'
+    """,
+    relations=(NODES,),
+)
+RULES_CREATED = Relation(
+    "rules",
+    "One row per contract of the network's rules.",
+    """
+    SELECT update_id, node_index, depth
+    FROM nodes
+    WHERE choice = '' AND is_signed AND template = 'Splice.DsoRules:DsoRules'
+    """,
+    relations=(NODES,),
+)
+BOUGHT, RENEWED, EXPIRED = "bought", "renewed", "expired"
+NAMES = declare.Figure(
+    "economy.names",
+    rows="One row per event or period; sorted by time.",
+    like="economy.purchases",
+    columns=(
+        declare.time("record_time", "Record time of the event. Missing by period."),
+        declare.label("event", "bought, renewed, or expired. Missing by period."),
+        declare.text("name", "The name. Missing by period, or if its contract is unknown."),
+        declare.text("user", "Its owner. Missing by period, or if its contract is unknown."),
+        declare.time("expires_at", "Time until which it is paid. Missing by period, or if unknown."),
+        declare.amount("paid", "Coin burned for it. Missing for an expiry, or if unknown.", "coin"),
+        declare.count("bought", "Names bought.", "names"),
+        declare.count("renewed", "Names renewed.", "names"),
+        declare.count("expired", "Names expired.", "names"),
+        declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames start with the history or base=."),
+    ),
+    has_periods=True,
+    condition="with a known contract",
+    unit="events of this row",
+    queries=lambda frames, every, base: _queries_of_names(read_network(frames, base)),
+)
+
+
+@NAMES.document
+def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the names that were bought, renewed or expired.
+
+    Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
+
+    >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
+    True
+    """
+    NAMES.check(frames)
+    require_all_updates(frames, NAMES.name)
+    network = read_network(frames, base)
+    columns = ["time", "event", "name", "user", "expires_at", "paid"]
+    rows = pd.DataFrame(_name_events(network), columns=columns, dtype="object")
+    times = from_microseconds(rows["time"])
+    groups = Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, times, every)
+    members = groups.split(rows)
+    values: dict[str, Any] = {**groups.keys}
+    for name in ("event", "name", "user", "expires_at"):
+        values[name] = [part[name].iloc[0] if every is None else None for part in members]
+    values["record_time"] = from_microseconds([part["time"].iloc[0] if every is None else None for part in members])
+    values["expires_at"] = pd.Series(pd.to_datetime(values["expires_at"], utc=True, format="ISO8601")).dt.as_unit("us")
+    values["paid"] = from_scaled([total_of(part.loc[part["event"] != EXPIRED, "paid"]) for part in members])
+    for event in (BOUGHT, RENEWED, EXPIRED):
+        values[event] = [int((part["event"] == event).sum()) for part in members]
+    before = network.rows(_older_names_query(network))[0]["names"]
+    active = before + np.cumsum(np.array(values[BOUGHT]) - np.array(values[EXPIRED]))
+    values["active_at_end"] = pd.array(active if _has_earlier_names(network, base) else [None] * len(members), "Int64")
+    values["coverage"] = [float(part["name"].notna().mean()) if len(part) else np.nan for part in members]
+    return NAMES.build(frames, values, every=every)
+
+
+def _queries_of_names(network: Network) -> list[Query]:
+    return [_name_fees_query(network), _names_query(network)]
+
+
+def _older_names_query(network: Network) -> Query:
+    select = """
+SELECT count(*) AS names
+FROM contracts
+WHERE update_id IS NULL AND template = 'Splice.Ans:AnsEntry' AND is_signed"""
+    return network.query(select, CONTRACTS)
+
+
+def _has_earlier_names(network: Network, base: Snapshot | None) -> bool:
+    """Return whether the frames begin with the history, or at the time of a snapshot."""
+    if network.rows(_first_rules_query(network)):
+        return True
+    if base is None or network.frames.window is None:
+        return False
+    return bool(snapshot_rows(base, "base", ())["snapshot_time"].iloc[0] == network.frames.window.since)
+
+
+def _first_rules_query(network: Network) -> Query:
+    """Return the query of the network's rules that no rules before them made."""
+    select = """
+SELECT update_id
+FROM rules
+ANTI JOIN exercises_above_rules USING (update_id, node_index)"""
+    return network.query(select, RULES_CREATED, exercises_above(RULES_CREATED))
+
+
+def _name_events(network: Network) -> list[tuple[Any, ...]]:
+    """Return what happened to names, in the order of the history."""
+    paid: defaultdict[tuple[str, int], list[int | None]] = defaultdict(list)
+    for fee in network.rows(_name_fees_query(network)):
+        paid[fee["update_id"], fee["parent_index"]].append(units(fee["text"]))
+    rows: list[tuple[Any, ...]] = []
+    for row in network.rows(_names_query(network)):
+        above = row["exercises"] or []
+        event = EXPIRED if row["is_expiry"] else _event_of({each["choice"] for each in above if each["is_own"]})
+        if event:
+            payment = next((each for each in above if each["choice"] in NAME_PAYMENTS), None)
+            fees = sum_if_known(paid[row["update_id"], payment["node_index"]]) if payment else None
+            entry = network.members(row["create_arguments"])
+            rows.append((row["time"], event, entry.get("name"), entry.get("user"), entry.get("expiresAt"), fees))
+    return rows
+
+
+def _name_fees_query(network: Network) -> Query:
+    return network.query("SELECT update_id, parent_index, text FROM name_fees", NAME_FEES)
+
+
+def _names_query(network: Network) -> Query:
+    """Return the query of the contracts of names, and of the exercises that expire them."""
+    select = """
+SELECT * EXCLUDE (migration_id, record_time, node_index), epoch_us(record_time) AS time
+FROM (
+    SELECT names.*, exercises, false AS is_expiry
+    FROM names
+    LEFT JOIN exercises_above_names USING (update_id, node_index)
+    UNION ALL BY NAME
+    SELECT migration_id, record_time, update_id, node_index, create_arguments, true AS is_expiry
+    FROM exercises
+    WHERE choice = 'AnsEntry_Expire'
+)
+ORDER BY migration_id, record_time, update_id, node_index"""
+    return network.query(select, NAMES_CREATED, exercises_above(NAMES_CREATED), EXERCISES)
+
+
+def _event_of(choices: set[str]) -> str:
+    """Return what made a contract of a name, by the choices above it."""
+    if "AnsEntry_Renew" in choices:
+        return RENEWED
+    return BOUGHT if "AnsRules_CollectInitialEntryPayment" in choices else ""

@@ -1,0 +1,252 @@
+"""The coin, the party and the rounds of a network."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from ledgerframes.analysis._amounts import to_decimal
+from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis._coverage import has_times
+from ledgerframes.analysis.state._payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
+from ledgerframes.datasets._schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
+from ledgerframes.engine import Query
+from ledgerframes.engine.nodes import CONTRACTS, NODES
+from ledgerframes.engine.query import run_arrow
+from ledgerframes.engine.relation import Relation
+from ledgerframes.errors import CoverageError, IntegrityError
+from ledgerframes.frames import Frames
+
+ISSUING = "Splice.Round:IssuingMiningRound"
+OLDER = pa.schema(
+    {"contract_id": TEXT, "template_name": TEXT, "package_name": TEXT, "signatories": TEXTS, "create_arguments": TEXT}
+)
+NETWORK = pa.schema({"coin": TEXT, "coin_word": TEXT, "dso": TEXT})
+ISSUANCES = pa.schema({"round_number": INTEGER, "issuance_name": TEXT, "issuance": AMOUNT})
+LOWEST_ROUNDS = pa.schema({"since": TIME, "lowest_round": INTEGER})
+ISSUANCE_NAMES = (
+    "issuancePerValidatorRewardCoupon",
+    "issuancePerSvRewardCoupon",
+    "optIssuancePerValidatorFaucetCoupon",
+    "issuancePerFeaturedAppRewardCoupon",
+    "issuancePerUnfeaturedAppRewardCoupon",
+)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A contract of the network."""
+
+    contract_id: str
+    template: str
+    time: int | None  # record time of the create [microseconds since 1970], None in a snapshot
+    signatories: list[str]
+    payload: Values
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of some frames.
+
+    Attributes
+    ----------
+    frames : Frames
+    older : Table
+        Contracts of the snapshot before the frames.
+    coin : str
+        The network's word for its coin.
+    dso : str
+        The party that signs the network's contracts, empty without any.
+    """
+
+    frames: Frames
+    older: pa.Table
+    coin: str
+    dso: str = ""
+    rounds: Rounds = field(default_factory=lambda: Rounds([], {}))
+
+    @property
+    def parameters(self) -> Mapping[str, pa.Table]:
+        """Small tables that queries about the nodes of the network need."""
+        network = {"coin": self.coin, "coin_word": self.coin.capitalize(), "dso": self.dso or None}
+        return {
+            "network": pa.Table.from_pylist([network], NETWORK),
+            "older": self.older,
+            "issuances": pa.Table.from_pylist(self.rounds.issuances, ISSUANCES),
+            "lowest_rounds": pa.Table.from_pylist(self.rounds.lowest, LOWEST_ROUNDS),
+        }
+
+    def query(self, select: str, *relations: Relation) -> Query:
+        """Return a query over nodes of the network."""
+        return Query(select, relations, self.parameters)
+
+    def rows(self, query: Query) -> list[dict[str, Any]]:
+        """Return the rows of a query whose result is small."""
+        rows: list[dict[str, Any]] = run_arrow(self.frames, query).to_pylist()
+        return rows
+
+    def decoded(self, text: object) -> Any:
+        """Return a payload with neutral names of members, None if it cannot be read."""
+        return decoded(text, self.coin)
+
+    def members(self, text: object) -> Values:
+        """Return the members of a payload, none without a payload that can be read."""
+        value = self.decoded(text)
+        return value if isinstance(value, dict) else {}
+
+
+class Rounds:
+    """Rounds in the frames, by number and by contract."""
+
+    def __init__(self, contracts: list[Contract], ends: Mapping[str, int]) -> None:
+        self.opened: dict[Any, Contract] = {}
+        self.issuing: dict[Any, Values] = {}
+        self.ended: dict[Any, int] = {}
+        for contract in contracts:
+            number = round_of(contract.payload)
+            if number is None:
+                continue
+            if contract.template == OPEN_ROUND:
+                self.opened[number] = contract
+                if contract.contract_id in ends:
+                    self.ended[number] = ends[contract.contract_id]
+            elif contract.template == ISSUING:
+                self.issuing[number] = contract.payload
+        ends_in_order = sorted((time, number) for number, time in self.ended.items())
+        self._ends = [time for time, _ in ends_in_order]
+        self._highest = list(accumulate((number for _, number in ends_in_order), max))
+
+    @property
+    def lowest(self) -> list[dict[str, int]]:
+        """The lowest open round from each end of a round on."""
+        of_ends = dict(zip(self._ends, self._highest, strict=True))
+        return [{"since": time, "lowest_round": number + 1} for time, number in of_ends.items()]
+
+    @property
+    def issuances(self) -> list[dict[str, Any]]:
+        """Coin of each round for a coupon of weight 1, by the name of the member."""
+        return [
+            {"round_number": number, "issuance_name": name, "issuance": to_decimal(payload.get(name))}
+            for number, payload in self.issuing.items()
+            for name in ISSUANCE_NAMES
+        ]
+
+    def lowest_at(self, time: int) -> int | None:
+        """Return the lowest open round at a time, the one after the last that ended."""
+        index = bisect_right(self._ends, time)
+        return self._highest[index - 1] + 1 if index else None
+
+    def number_or_lowest_at(self, number: int | None, time: int) -> int | None:
+        """Return the number of a round, or without one that of the lowest open round at a time."""
+        return self.lowest_at(time) if number is None else number
+
+    def span(self, number: int | None) -> tuple[int | None, int | None]:
+        """Return from when to when a round is the lowest open one, None if unknown."""
+        if number is None:
+            return None, None
+        opened = self.opened.get(number)
+        return self.ended.get(number - 1, opened.time if opened else None), self.ended.get(number)
+
+    def price(self, number: int | None, name: str = "coinPrice") -> Any:
+        """Return a price of a round, None if it is unknown."""
+        opened = self.opened.get(number)
+        return to_decimal(opened.payload.get(name)) if opened else None
+
+
+def round_of(payload: object) -> int | None:
+    """Return the number of the round that a payload names."""
+    return whole(member(payload, "round", "number"))
+
+
+def require_all_updates(frames: Frames, name: str) -> None:
+    """Raise a CoverageError unless the frames are those of a whole time."""
+    if not has_times(frames) or frames.is_filtered:
+        raise CoverageError(
+            f"lf.{name} needs all updates of its time, and these frames have a part of them. "
+            "Load a window with since= and pass the unfiltered frames.",
+            missing=("all updates of the window",),
+        )
+
+
+def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
+    """Return the network of the frames.
+
+    Older contracts come from `base`, the contracts that were active before.
+    """
+    network = Network(frames, contracts_of(base), _read_coin(frames))
+    contracts = _read_contracts(network)
+    network = replace(network, dso=_network_party(contracts))
+    own = [contract for contract in contracts if network.dso and network.dso in contract.signatories]
+    return replace(network, rounds=Rounds(own, _read_ends(network)))
+
+
+def contracts_of(snapshot: Snapshot | None) -> pa.Table:
+    """Return the contracts of a snapshot, or none, as the engine reads them."""
+    if snapshot is None:
+        return OLDER.empty_table()
+    return pa.Table.from_pandas(snapshot_rows(snapshot, "base", OLDER.names)[OLDER.names], OLDER, preserve_index=False)
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------
+
+
+def _read_coin(frames: Frames) -> str:
+    """Return the network's word for its coin, that of most nodes."""
+    select = """
+SELECT package_name, template_name, count(*) AS nodes, min(ROW(migration_id, record_time)) AS first
+FROM all_nodes
+WHERE package_name LIKE 'splice-%'
+GROUP BY ALL
+ORDER BY first, package_name"""
+    nodes = Relation("all_nodes", "One row per node.", "FROM tree_events", tables=("tree_events",))
+    counts: Counter[str] = Counter()
+    for row in run_arrow(frames, Query(select, (nodes,))).to_pylist():
+        coin = row["package_name"].removeprefix("splice-")
+        word = coin.capitalize()
+        if row["template_name"] in (f"Splice.{word}:{word}", f"Splice.{word}Rules:{word}Rules"):
+            counts[coin] += row["nodes"]
+    return counts.most_common(1)[0][0] if counts else "coin"
+
+
+def _read_contracts(network: Network) -> list[Contract]:
+    """Return the network's rules and rounds, older ones first, in the order of the history."""
+    select = """
+SELECT contract_id, template, epoch_us(record_time) AS time, signatories, create_arguments AS payload
+FROM contracts
+WHERE template IN ('Splice.DsoRules:DsoRules', 'Splice.Round:OpenMiningRound', 'Splice.Round:IssuingMiningRound')
+ORDER BY migration_id NULLS FIRST, record_time, update_id, node_index"""
+    rows = network.rows(network.query(select, CONTRACTS))
+    return [
+        Contract(**(row | {"signatories": row["signatories"] or [], "payload": network.members(row["payload"])})) for row in rows
+    ]
+
+
+def _read_ends(network: Network) -> dict[str, int]:
+    """Return when each round was archived, by contract."""
+    select = """
+SELECT contract_id, epoch_us(arg_max(record_time, ROW(migration_id, record_time, update_id, node_index))) AS time
+FROM nodes
+WHERE is_consuming AND template = 'Splice.Round:OpenMiningRound'
+GROUP BY contract_id"""
+    return {row["contract_id"]: row["time"] for row in network.rows(network.query(select, NODES))}
+
+
+def _network_party(contracts: list[Contract]) -> str:
+    """Return the party that alone signs the network's rules, or else its rounds."""
+    signers: dict[str, set[str]] = {RULES: set(), OPEN_ROUND: set()}
+    for contract in contracts:
+        if contract.template in signers and contract.signatories == [contract.payload.get("dso")]:
+            signers[contract.template].add(contract.signatories[0])
+    parties = signers[RULES] or signers[OPEN_ROUND]
+    if len(parties) > 1:
+        raise IntegrityError(
+            f"Contracts of the network are signed by {len(parties)} parties: {', '.join(sorted(parties))}. "
+            'Load the history from its start with since="0001-01-01".'
+        )
+    return next(iter(parties), "")

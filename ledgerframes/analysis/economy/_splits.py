@@ -1,0 +1,269 @@
+"""The split of rewards among beneficiaries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts, multiply, to_decimal
+from ledgerframes.analysis._arguments import Snapshot, require_columns
+from ledgerframes.analysis._groups import microseconds
+from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates, round_of
+from ledgerframes.analysis.state._payloads import member
+from ledgerframes.engine import Query, Relation
+from ledgerframes.engine.coupons import PARENTS
+from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES, exercises_above
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+AS_CONFIGURED, OTHER = "as configured", "other percentages"
+NOT_ASSIGNED, MISSING = "not assigned (provider keeps it)", "missing beneficiary"
+UNKNOWN, EXPIRED, NO_CONFIGURATION = "unknown beneficiary", "expired", "no configuration"
+ASSIGNED_COUPONS = Relation(
+    "assigned_coupons",
+    "One row per coupon of an assignment of beneficiaries, the one that it is exercised on first.",
+    """
+    SELECT
+        assignments.* EXCLUDE (coupon_ids),
+        contracts.create_arguments
+    FROM (
+        SELECT *, unnest(coupon_ids) AS coupon_id, generate_subscripts(coupon_ids, 1) AS position
+        FROM (
+            SELECT migration_id, record_time, update_id, node_index, choice_argument,
+                [contract_id] || coalesce(TRY(json_extract_string(choice_argument, '$.additionalCoupons[*]')), []) AS coupon_ids
+            FROM exercises
+            WHERE choice = 'RewardCoupon_AssignBeneficiaries'
+        )
+    ) AS assignments
+    LEFT JOIN contracts ON contracts.contract_id = coupon_id
+    """,
+    relations=(EXERCISES, CONTRACTS),
+)
+PARTS = Relation(
+    "parts",
+    "One row per coupon that is created in an update with an assignment of beneficiaries.",
+    """
+    SELECT update_id, node_index, depth, create_arguments
+    FROM nodes
+    WHERE choice = '' AND template = 'Splice.Coin:RewardCouponV2'
+        AND update_id IN (SELECT update_id FROM nodes WHERE choice = 'RewardCoupon_AssignBeneficiaries')
+    """,
+    relations=(NODES,),
+)
+SPLIT = declare.Figure(
+    "economy.reward_split",
+    rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
+    like="economy.purchases",
+    columns=(
+        declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
+        declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),
+        declare.text("beneficiary", "Party that gets a part of it."),
+        declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
+        declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
+        declare.amount("actual", "Amount of the part. Missing if there is no such part, or the coupon is unknown.", "coin"),
+        declare.amount("difference", "Actual less expected, where one that is missing is 0. Missing as `coupon_amount`.", "coin"),
+        declare.label("outcome", "Whether the part is as configured, or why not. Missing as `coupon_amount`."),
+    ),
+    condition="with a known coupon amount",
+    unit="rows of this result",
+    queries=lambda frames, configured, base: _queries_of_splits(read_network(frames, base)),
+)
+
+
+@SPLIT.document
+def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return how coupons were split among beneficiaries, against what was configured.
+
+    Parameters
+    ----------
+    configured : DataFrame, optional
+        Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
+        is valid counts.
+
+    Raises
+    ------
+    UsageError
+        If `configured` has no such column, or the percentages of a provider do not add up to 1.
+
+    Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
+    half-even with 10 places.
+
+    >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
+    True
+    """
+    SPLIT.check(frames)
+    require_all_updates(frames, SPLIT.name)
+    plans = _plans(configured)
+    network = read_network(frames, base)
+    rows = [*_assignment_rows(network, plans), *_unassigned_rows(network, plans)]
+    rows.sort(key=_order)
+    names = ["round_number", "provider", "beneficiary", "coupon_amount", "expected", "actual", "outcome"]
+    table = pd.DataFrame(rows, columns=names)
+    values: dict[str, Any] = {name: table[name] for name in ("provider", "beneficiary", "outcome")}
+    values["round_number"] = pd.array(table["round_number"].tolist(), "Int64")
+    for name in ("coupon_amount", "expected", "actual"):
+        values[name] = amounts(None if pd.isna(value) else value for value in table[name])
+    is_known = table["coupon_amount"].notna()
+    parts = zip(table["actual"], table["expected"], is_known, strict=True)
+    values["difference"] = amounts(
+        (actual or Decimal(0)) - (expected or Decimal(0)) if is_known else None for actual, expected, is_known in parts
+    )
+    known = float(is_known.mean()) if len(table) else np.nan
+    return SPLIT.build(frames, values | {"coverage": known})
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["round_number"] is None, row["round_number"] or 0, str(row["provider"]), str(row["beneficiary"])
+
+
+Payload = dict[str, Any]
+Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # of each provider: since when, and the percentages
+
+
+def _plans(configured: pd.DataFrame | None) -> Plans:
+    if configured is None:
+        return {}
+    needed = ["provider", "beneficiary", "percentage", "valid_from"]
+    require_columns(configured, needed, f"configured= must be a DataFrame with the columns {', '.join(needed)}")
+    valid_from = pd.to_datetime(configured["valid_from"], utc=True, errors="coerce", format="mixed")
+    unreadable = configured["valid_from"][valid_from.isna()]
+    if len(unreadable):
+        raise UsageError(f"configured= must have times in valid_from, got {unreadable.iloc[0]!r}.")
+    times = microseconds(valid_from.dt.as_unit("us"))
+    plans: defaultdict[tuple[str, int], dict[str, Decimal]] = defaultdict(dict)
+    for provider, party, percentage, time in zip(*(configured[name] for name in needed[:3]), times, strict=True):
+        share = to_decimal(str(percentage))
+        if share is None:
+            raise UsageError(f"configured= must have percentages of at most 10 places, got {percentage!r}.")
+        plans[provider, int(time)][party] = share
+    result: Plans = {}
+    for (provider, time), shares in sorted(plans.items()):
+        if sum(shares.values()) != 1:
+            raise UsageError(f"configured= must have percentages of {provider} that add up to 1, got {sum(shares.values())}.")
+        result.setdefault(provider, []).append((time, shares))
+    return result
+
+
+def _plan_at(plans: Plans, provider: str, time: int) -> dict[str, Decimal] | None:
+    valid = [shares for since, shares in plans.get(provider, ()) if since <= time]
+    return valid[-1] if valid else None
+
+
+def _assignment_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
+    """Return the parts of the coupon of each assignment, and of each additional coupon."""
+    assignments = network.rows(_assignments_query(network))
+    return [row for assignment in assignments for row in _rows_of_assignment(network, assignment, plans)]
+
+
+def _queries_of_splits(network: Network) -> list[Query]:
+    return [_unassigned_query(network), _assignments_query(network)]
+
+
+def _assignments_query(network: Network) -> Query:
+    """Return the query of assignments, with the coupons and the parts below."""
+    select = """
+SELECT epoch_us(record_time) AS time, choice_argument, coupons, parts
+FROM (
+    SELECT
+        migration_id,
+        record_time,
+        update_id,
+        node_index,
+        any_value(choice_argument) AS choice_argument,
+        list(create_arguments ORDER BY position) AS coupons
+    FROM assigned_coupons
+    GROUP BY ALL
+)
+LEFT JOIN (
+    SELECT update_id, exercises[1].node_index AS node_index, list(create_arguments ORDER BY parts.node_index) AS parts
+    FROM parts
+    JOIN exercises_above_parts USING (update_id, node_index)
+    GROUP BY ALL
+) USING (update_id, node_index)
+ORDER BY migration_id, record_time, update_id, node_index"""
+    return network.query(select, ASSIGNED_COUPONS, PARTS, exercises_above(PARTS))
+
+
+def _rows_of_assignment(network: Network, assignment: dict[str, Any], plans: Plans) -> list[dict[str, Any]]:
+    parts: defaultdict[tuple[Any, Any], list[Decimal | None]] = defaultdict(list)
+    for text in assignment["parts"] or []:
+        part = network.members(text)
+        parts[part.get("beneficiary"), round_of(part)].append(to_decimal(part.get("amount")))
+    shares = {
+        str(share.get("beneficiary")): to_decimal(share.get("percentage"))
+        for share in network.members(assignment["choice_argument"]).get("newBeneficiaries") or []
+    }
+    coupons = map(network.members, assignment["coupons"])
+    return [row for coupon in coupons for row in _coupon_rows(coupon, assignment["time"], parts, shares, plans)]
+
+
+def _coupon_rows(coupon: Payload, time: int, parts: Any, shares: dict[str, Decimal | None], plans: Plans) -> list[dict[str, Any]]:
+    number, amount, plan = round_of(coupon), to_decimal(coupon.get("amount")), _plan_at(plans, str(coupon.get("provider")), time)
+    rows = []
+    for party in sorted({*shares, *(plan or {})}):
+        created = parts[party, number]
+        actual = created.pop(0) if party in shares and created else None
+        percentage = (shares if plan is None else plan).get(party)
+        expected = None if amount is None or percentage is None else multiply(amount, percentage)
+        outcome = None if amount is None else _outcome(party, shares, plan, is_equal=actual == expected)
+        rows.append(_row(coupon, party, expected, actual, outcome))
+    return rows
+
+
+def _outcome(party: str, shares: dict[str, Decimal | None], plan: dict[str, Decimal] | None, *, is_equal: bool) -> str:
+    if plan is None:
+        return NO_CONFIGURATION
+    if party not in shares:
+        return MISSING
+    if party not in plan:
+        return UNKNOWN
+    return AS_CONFIGURED if is_equal else OTHER
+
+
+def _row(coupon: Payload, party: str, expected: Decimal | None, actual: Decimal | None, outcome: str | None) -> dict[str, Any]:
+    return {
+        "round_number": round_of(coupon),
+        "provider": coupon.get("provider"),
+        "beneficiary": party,
+        "coupon_amount": to_decimal(coupon.get("amount")),
+        "expected": expected,
+        "actual": actual,
+        "outcome": outcome,
+    }
+
+
+def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
+    """Return the coupons of configured providers that were redeemed or expired as a whole."""
+    rows: list[dict[str, Any]] = []
+    for archived in network.rows(_unassigned_query(network)) if plans else ():
+        coupon = network.members(archived["create_arguments"])
+        provider = str(coupon.get("provider"))
+        if not member(coupon, "beneficiary") and _plan_at(plans, provider, archived["time"]) is not None:
+            outcome = EXPIRED if archived["is_expired"] else NOT_ASSIGNED
+            actual = None if archived["is_expired"] else to_decimal(coupon.get("amount"))
+            rows.append(_row(coupon, provider, None, actual, outcome))
+    return rows
+
+
+def _unassigned_query(network: Network) -> Query:
+    """Return the query of issued coupons that were archived, but never assigned."""
+    select = """
+SELECT
+    epoch_us(archived.record_time) AS time,
+    contracts.create_arguments,
+    coalesce(parents_of_archived.is_claimed, false) AS is_expired
+FROM exercises AS archived
+JOIN contracts USING (contract_id)
+JOIN parents ON parents.update_id = contracts.update_id AND parents.node_index = contracts.node_index
+LEFT JOIN parents AS parents_of_archived
+    ON parents_of_archived.update_id = archived.update_id AND parents_of_archived.node_index = archived.node_index
+ANTI JOIN assigned_coupons ON assigned_coupons.coupon_id = archived.contract_id
+WHERE archived.is_consuming AND archived.template = 'Splice.Coin:RewardCouponV2'
+    AND parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
+ORDER BY archived.migration_id, archived.record_time, archived.update_id, archived.node_index"""
+    return network.query(select, EXERCISES, CONTRACTS, PARENTS, ASSIGNED_COUPONS)

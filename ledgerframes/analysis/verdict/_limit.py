@@ -1,0 +1,33 @@
+"""The limit after which the mediator gives up, and whether it is that of this network.
+
+A verdict has no reason. Result and latency together tell a timeout from a decision, if the limit is the usual one of 30 s.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes.analysis._grouped import Grouped
+from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Measure
+
+DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
+IS_SUSPECT = f"{IS_REJECTED_IN_TIME} AND latency >= 20_000_000"
+LIMIT_COUNTS = f"""\
+count(*) FILTER (WHERE {IS_SUSPECT}) AS requests_below_limit,
+    count(*) FILTER (WHERE {IS_TIMEOUT}) AS requests_from_limit_on"""
+# A request that is in several rows, one for each party, counts once.
+LIMIT_EVIDENCE: dict[str, Measure] = {
+    "requests_below_limit": Count(where=f"is_first AND {IS_SUSPECT}"),
+    "requests_from_limit_on": Count(where=f"is_first AND {IS_TIMEOUT}"),
+}
+
+
+def is_limit_doubtful(overall: pd.Series) -> bool:
+    """Return whether more rejections lie just below the limit than from it on."""
+    return int(overall["requests_below_limit"]) > int(overall["requests_from_limit_on"])
+
+
+def named_timeouts(grouped: Grouped, name: str) -> pd.Series:
+    """Return a count of timeouts, missing where the limit is doubtful."""
+    counts = grouped.values[name].astype("Int64")
+    return counts.mask(pd.Series(is_limit_doubtful(grouped.overall), counts.index))

@@ -1,0 +1,48 @@
+"""Exact amounts of texts and products, in SQL. An amount is a ``DECIMAL(38, 10)``."""
+
+from __future__ import annotations
+
+
+def member(payload: str, path: str) -> str:
+    """Return a member of a payload as text. It is missing from a payload that cannot be read."""
+    return f"TRY(json_extract_string({payload}, {path}))"
+
+
+def whole(text: str) -> str:
+    """Return the whole number of at most 18 digits that a text is."""
+    return f"CASE WHEN regexp_full_match({text}, '-?[0-9]{{1,18}}') THEN {text}::BIGINT END"
+
+
+def amount_of(text: str) -> str:
+    """Return the amount that a text is.
+
+    It is missing for one with more than ten decimals, which the engine would round in silence.
+    """
+    mantissa, exponent = (f"split_part(lower({text}), 'e', {part})" for part in (1, 2))
+    digits, decimals = f"translate({mantissa}, '+-.', '')", f"length(split_part({mantissa}, '.', 2))"
+    last_digit = f"{decimals} - (length({digits}) - length(rtrim({digits}, '0'))) - TRY_CAST({exponent} AS INTEGER)"
+    return f"""CASE
+        WHEN {exponent} = '' AND length(rtrim(split_part({text}, '.', 2), '0')) <= 10 THEN TRY_CAST({text} AS DECIMAL(38, 10))
+        WHEN {exponent} <> '' AND ({last_digit} <= 10 OR rtrim({digits}, '0') = '') THEN TRY_CAST({text} AS DECIMAL(38, 10))
+    END"""
+
+
+def product_of(left: str, right: str) -> str:
+    """Return the product of two amounts, half-even with ten decimals.
+
+    It is missing if it is too large.
+    """
+    # Whole parts and fractions are multiplied each, because the product of two decimals would lose digits.
+    (whole_left, rest_left), (whole_right, rest_right) = (
+        (f"trunc(abs({each}))::HUGEINT", f"((abs({each}) - trunc(abs({each}))) * 10_000_000_000)::HUGEINT")
+        for each in (left, right)
+    )
+    rest = f"{rest_left} * {rest_right}"
+    units = (
+        f"({whole_left} * {whole_right} * 10_000_000_000 + {whole_left} * {rest_right} + {rest_left} * {whole_right} "
+        f"+ {rest} // 10_000_000_000)"
+    )
+    half = f"({rest} % 10_000_000_000 - 5_000_000_000)"
+    rounded = f"({units} + CASE WHEN {half} > 0 OR {half} = 0 AND {units} % 2 = 1 THEN 1 ELSE 0 END)"
+    size = f"({rounded} // 10_000_000_000)::DECIMAL(38, 10) + (({rounded} % 10_000_000_000) * 0.0000000001)::DECIMAL(38, 10)"
+    return f"TRY(CASE WHEN ({left} < 0) = ({right} < 0) THEN {size} ELSE -({size}) END)"

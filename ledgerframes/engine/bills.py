@@ -1,0 +1,91 @@
+"""Relations of requests with their parts in the lines of a bill.
+
+They read two small tables of the caller: ``price_starts``, which is one row with the times from which the second and later prices
+count, and ``paid_updates``, which are the updates of own participants.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import REQUESTS
+
+BILLED_REQUESTS = Relation(
+    "billed_requests",
+    "One row per request, with the cost that an own participant paid and the number of the price, from 0.",
+    """
+    SELECT
+        requests.*,
+        CASE WHEN first_paid.paid >= 0 THEN first_paid.paid END AS paid,
+        len(list_filter(price_starts.starts, lambda start: start <= epoch_us(record_time))) AS price_number
+    FROM requests
+    CROSS JOIN price_starts
+    LEFT JOIN (
+        SELECT update_id, unnest(arg_min({'paid': paid}, (participant_id, number)))
+        FROM paid_updates
+        GROUP BY update_id
+    ) AS first_paid USING (update_id)
+    """,
+    relations=(REQUESTS,),
+)
+PARTIES_OF_REQUESTS = Relation(
+    "parties_of_requests",
+    "One row per request: its submitting parties by name, or one that is missing.",
+    """
+    SELECT *, CASE WHEN len(known) > 0 THEN known ELSE [NULL] END AS parties
+    FROM (SELECT *, list_sort(list_distinct(submitting_parties)) AS known FROM billed_requests)
+    """,
+    relations=(BILLED_REQUESTS,),
+)
+BILLED_BY_PARTY = Relation(
+    "billed_by_party",
+    "One row per request and submitting party, numbered by name from 1.",
+    """
+    SELECT
+        * EXCLUDE (known, parties),
+        unnest(parties) AS party,
+        generate_subscripts(parties, 1) AS part_number,
+        len(parties) AS part_count
+    FROM parties_of_requests
+    """,
+    relations=(PARTIES_OF_REQUESTS,),
+)
+BILLED_BY_LABEL = Relation(
+    "billed_by_label",
+    "One row per request and label of its parties, numbered by name from 1. All parties without a label are the last.",
+    """
+    SELECT
+        billed_requests.*,
+        unnest(labels) AS label,
+        generate_subscripts(labels, 1) AS part_number,
+        len(labels) AS part_count
+    FROM billed_requests
+    JOIN (
+        SELECT update_id, list_sort(list(DISTINCT label), 'ASC', 'NULLS LAST') AS labels
+        FROM (SELECT update_id, unnest(parties) AS id FROM parties_of_requests)
+        LEFT JOIN party_labels USING (id)
+        GROUP BY update_id
+    ) USING (update_id)
+    """,
+    relations=(BILLED_REQUESTS, PARTIES_OF_REQUESTS),
+)
+
+
+def first_parts(parts: Relation) -> Relation:
+    """Return the parts of bills where all of a request is for the first by name."""
+    query = f"SELECT * FROM {parts.name} WHERE part_number = 1"
+    return Relation(f"first_of_{parts.name}", "One row per request, for the first party or label.", query, relations=(parts,))
+
+
+def equal_parts(parts: Relation) -> Relation:
+    """Return the parts of bills with equal parts of each request.
+
+    The bytes that are left over go to the first by name.
+    """
+    query = f"""
+    SELECT * REPLACE (
+        total_traffic_cost // part_count + (part_number <= total_traffic_cost % part_count)::BIGINT AS total_traffic_cost,
+        paid // part_count + (part_number <= paid % part_count)::BIGINT AS paid
+    )
+    FROM {parts.name}
+    """
+    return Relation(f"equal_{parts.name}", "One row per request and party or label, with its part.", query, relations=(parts,))

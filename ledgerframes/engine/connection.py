@@ -1,0 +1,76 @@
+"""Connections to DuckDB, and their settings."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ledgerframes.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Option = str | bool | int | float | list[str]  # as DuckDB takes them
+# A query can read what is registered only: no file, no network, no variable of the caller.
+LOCKED_DOWN_OPTIONS: dict[str, Option] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,
+}
+
+
+SESSION = (
+    "TimeZone = 'UTC'",
+    "preserve_insertion_order = false",  # no relation has an order
+    "enable_progress_bar = true",  # for `waiting.py`, which shows it
+    "enable_progress_bar_print = false",
+)
+DEFAULT_SETTINGS = EngineSettings()
+
+
+def limits_of(settings: EngineSettings) -> dict[str, Option]:
+    """Return the limits that are set, as DuckDB names them."""
+    values: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+@contextmanager
+def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
+    """Open a connection in UTC that can read what is registered with it only."""
+    with closing(_database(settings).connection.cursor()) as connection:
+        for setting in SESSION:
+            connection.execute(f"SET {setting}")
+        yield connection
+
+
+@dataclass(frozen=True)
+class _Database:
+    """An empty database in memory, and the folder to which its queries spill."""
+
+    connection: DuckDBPyConnection
+    folder: TemporaryDirectory[str]
+
+    def close(self) -> None:
+        """End the database before Python ends, which would complain, and remove the folder."""
+        self.connection.close()
+        self.folder.cleanup()
+        _database.cache_clear()
+
+
+@cache
+def _database(settings: EngineSettings) -> _Database:
+    """Open a database once in a process, because that takes longer than a small query."""
+    import duckdb  # late: most commands run no query
+
+    folder = TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
+    config = {**LOCKED_DOWN_OPTIONS, **limits_of(settings)}
+    database = _Database(duckdb.connect(":memory:", config={**config, "temp_directory": folder.name}), folder)
+    atexit.register(database.close)
+    return database

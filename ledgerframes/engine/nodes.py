@@ -1,0 +1,141 @@
+"""Relations of the nodes of transaction trees, and of the contracts that they create.
+
+The caller passes ``network``, one row: the network's word for its coin, the same with a capital letter, and the party that signs
+the network's contracts. It also passes ``older``, the contracts of a snapshot before the frames, or none.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.engine.relation import Relation
+
+# Only these packages have templates of the network. The word for the coin differs from network to network.
+TEMPLATE = """CASE
+            WHEN package_name IN ('splice-' || coin, 'splice-' || coin || '-name-service', 'splice-dso-governance')
+            THEN replace(template_name, coin_word, 'Coin')
+            ELSE ''
+        END"""
+# The engine would read decimals as floats. As texts, they keep all digits.
+DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
+
+
+def _payload(name: str) -> str:
+    return (
+        f"CASE WHEN regexp_matches({name}, {DECIMALS}) "
+        rf"""THEN regexp_replace({name}, {DECIMALS}, '\1"\2"', 'g') ELSE {name} END AS {name}"""
+    )
+
+
+NODES = Relation(
+    "nodes",
+    "One row per node of the network's packages, with the neutral word for the coin.",
+    f"""
+    SELECT
+        migration_id,
+        record_time,
+        update_id,
+        node_index,
+        depth,
+        contract_id,
+        {TEMPLATE} AS template,
+        coalesce(replace(choice, coin_word, 'Coin'), '') AS choice,
+        coalesce(consuming, false) AS is_consuming,
+        signatories,
+        coalesce(list_contains(signatories, dso), false) AS is_signed,
+        {_payload("create_arguments")},
+        {_payload("choice_argument")},
+        {_payload("exercise_result")}
+    FROM tree_events, network
+    WHERE package_name LIKE 'splice-%'
+    """,
+    tables=("tree_events",),
+    is_read_anew=True,
+)
+OLDER_CONTRACTS = Relation(
+    "older_contracts",
+    "One row per contract of the network's packages in the snapshot.",
+    f"""
+    SELECT
+        contract_id,
+        {TEMPLATE} AS template,
+        coalesce(list_contains(signatories, dso), false) AS is_signed,
+        signatories,
+        {_payload("create_arguments")}
+    FROM older, network
+    WHERE package_name LIKE 'splice-%'
+    """,
+    is_read_anew=True,
+)
+CONTRACTS = Relation(
+    "contracts",
+    "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
+    """
+    SELECT migration_id, record_time, update_id, node_index, contract_id, template, is_signed, signatories, create_arguments
+    FROM nodes
+    WHERE choice = ''
+    UNION ALL BY NAME
+    FROM older_contracts
+    ANTI JOIN (SELECT contract_id FROM nodes WHERE choice = '') USING (contract_id)
+    """,
+    relations=(NODES, OLDER_CONTRACTS),
+    is_read_anew=True,
+)
+EXERCISES = Relation(
+    "exercises",
+    "One row per exercise on a contract of the network, or on one that is not known, with the payload of the contract.",
+    """
+    SELECT nodes.* REPLACE (contracts.create_arguments AS create_arguments)
+    FROM nodes
+    LEFT JOIN contracts USING (contract_id)
+    WHERE nodes.choice <> '' AND coalesce(contracts.is_signed, true)
+    """,
+    relations=(NODES, CONTRACTS),
+    is_read_anew=True,
+)
+
+
+def above(below: Relation) -> Relation:
+    """Return the relation of the exercises above the nodes of another."""
+    return Relation(
+        f"above_{below.name}",
+        f"One row per row of {below.name} and exercise above it.",
+        f"""
+        -- In pre-order, the node above at a depth is the last one of this depth before.
+        SELECT below.update_id, below.node_index, max(above.node_index) AS above_index
+        FROM {below.name} AS below
+        JOIN tree_events AS above
+            ON above.update_id = below.update_id AND above.node_index < below.node_index AND above.depth < below.depth
+        WHERE above.choice IS NOT NULL
+        GROUP BY below.update_id, below.node_index, above.depth
+        """,
+        tables=("tree_events",),
+        relations=(below,),
+    )
+
+
+def exercises_above(below: Relation) -> Relation:
+    """Return the relation of the exercises of the network above the nodes of another."""
+    nodes_above = above(below)
+    return Relation(
+        f"exercises_above_{below.name}",
+        f"One row per row of {below.name} with such an exercise above it.",
+        f"""
+        SELECT
+            above.update_id,
+            above.node_index,
+            list(
+                {{
+                    'node_index': above_index,
+                    'choice': choice,
+                    'choice_argument': choice_argument,
+                    'exercise_result': exercise_result,
+                    'is_own': coalesce(contracts.is_signed, true)
+                }}
+                ORDER BY above_index DESC
+            ) AS exercises
+        FROM {nodes_above.name} AS above
+        JOIN nodes ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+        LEFT JOIN contracts USING (contract_id)
+        GROUP BY above.update_id, above.node_index
+        """,
+        relations=(nodes_above, NODES, CONTRACTS),
+    )

@@ -1,0 +1,104 @@
+"""Queries over stored tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ledgerframes.engine.connection import connected
+from ledgerframes.engine.relation import Relation, in_order, tables_of
+from ledgerframes.engine.results import to_pandas
+from ledgerframes.engine.waiting import run_with_progress
+from ledgerframes.errors import UsageError
+from ledgerframes.settings import EngineSettings
+from ledgerframes.store.scan import damaged_file_error
+
+ARROW_FAILURE = re.compile(r"reading the (?:Arrow source|stream registered as '\w+') failed: (.*)", re.DOTALL)
+NO_PARAMETERS: Mapping[str, pa.Table] = {}
+
+
+class Tables(Protocol):
+    """Stored tables that a query reads, such as those of frames."""
+
+    engine: EngineSettings
+
+    def scan(self, table: str) -> ds.Dataset:
+        """Return the rows of one table."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of one result.
+
+    Attributes
+    ----------
+    select : str
+        The ``SELECT``, which names relations and parameters.
+    relations : tuple of Relation
+        Relations that it names.
+    parameters : mapping of str to Table
+        Small tables that the caller passed, such as labels, by the name that relations have for them.
+    """
+
+    select: str
+    relations: tuple[Relation, ...]
+    parameters: Mapping[str, pa.Table] = field(default_factory=lambda: NO_PARAMETERS)
+
+    @property
+    def tables(self) -> list[str]:
+        """Stored tables that the query reads."""
+        return tables_of(self.relations)
+
+    @property
+    def text(self) -> str:
+        """The statement over tables of these names."""
+        definitions = ",\n\n".join(each.definition for each in in_order(self.relations))
+        return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
+
+
+def run(tables: Tables, query: Query) -> pd.DataFrame:
+    """Run a query over stored tables.
+
+    Raises
+    ------
+    UsageError
+        If a table is not there, an integer is beyond 64 bits, or the query needs more memory than its settings allow.
+    StoreError
+        If a file of the store is damaged.
+    """
+    return to_pandas(run_arrow(tables, query))
+
+
+def run_arrow(tables: Tables, query: Query) -> pa.Table:
+    """Run a query, and return the result as Arrow has it."""
+    with connected(tables.engine) as connection:
+        import duckdb
+
+        for name in query.tables:
+            connection.register(name, tables.scan(name))
+        for name, rows in query.parameters.items():
+            connection.register(name, rows)
+        try:
+            return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
+        except duckdb.OutOfMemoryException as error:
+            raise _memory_error(tables.engine, error) from error
+        except duckdb.Error as error:
+            failure = ARROW_FAILURE.search(str(error))
+            if failure is None:
+                raise
+            raise damaged_file_error(" or ".join(query.tables), failure[1]) from error
+
+
+def _memory_error(settings: EngineSettings, error: Exception) -> UsageError:
+    limit = settings.memory_limit or "the default"
+    reason = " ".join(str(error).partition("\n\n")[0].split())
+    return UsageError(
+        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, set spill_folder= to "
+        "a folder with more space, or choose a shorter window."
+    )

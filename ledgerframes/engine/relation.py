@@ -1,0 +1,61 @@
+"""Queries that several figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from textwrap import dedent, indent
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A named query over stored tables, and over other relations.
+
+    It is no frame. The engine reads it when a figure needs it, and only the columns that the figure names.
+
+    Attributes
+    ----------
+    name : str
+        The name by which other queries read it.
+    rows : str
+        What a row is.
+    query : str
+        A ``SELECT`` of DuckDB.
+    tables : tuple of str
+        Stored tables that the query names.
+    relations : tuple of Relation
+        Relations that the query names.
+    is_kept : bool
+        Whether the engine keeps its rows, which are few, because several parts of a query read them.
+    is_read_anew : bool
+        Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
+    """
+
+    name: str
+    rows: str
+    query: str
+    tables: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    is_kept: bool = False
+    is_read_anew: bool = False
+
+    @property
+    def definition(self) -> str:
+        """The relation as a part of a ``WITH``, with a comment on its rows."""
+        materialized = "MATERIALIZED " if self.is_kept else "NOT MATERIALIZED " if self.is_read_anew else ""
+        query = indent(dedent(self.query).strip(), "    ")
+        return f"-- {self.rows}\n{self.name} AS {materialized}(\n{query}\n)"
+
+
+def in_order(relations: Iterable[Relation]) -> list[Relation]:
+    """Return relations with all that they need, each once and after those that it needs."""
+    ordered: dict[str, Relation] = {}
+    for relation in relations:
+        for each in [*in_order(relation.relations), relation]:
+            ordered.setdefault(each.name, each)
+    return list(ordered.values())
+
+
+def tables_of(relations: Iterable[Relation]) -> list[str]:
+    """Return the stored tables that relations need, each once."""
+    return list(dict.fromkeys(table for each in in_order(relations) for table in each.tables))

@@ -1,0 +1,237 @@
+"""Relations of confirmation requests, and of what belongs to a request.
+
+All that start with ``requests`` have the columns of the first, so that a measure reads any of them.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.engine.relation import Relation
+
+DECISIONS = Relation(
+    "decisions",
+    "One row per verdict, with its latency in microseconds and the class of its outcome.",
+    """
+    SELECT
+        *,
+        epoch_us(finalization_time) - epoch_us(record_time) AS latency,
+        -- Result and latency together. The mediator gives up after 30 s, and clocks can make a timeout look a little shorter.
+        CASE
+            WHEN latency < 0 THEN 'impossible: before its record time'
+            WHEN verdict_result = 'VERDICT_RESULT_UNSPECIFIED' THEN 'unspecified'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency < 29_900_000 THEN 'accepted'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= 29_900_000 THEN 'accepted after the limit'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < 29_900_000 THEN 'rejected'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= 29_900_000 THEN 'timed out (by latency)'
+            WHEN verdict_result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'latency missing'
+        END AS outcome
+    FROM verdicts
+    """,
+    tables=("verdicts",),
+)
+REQUESTS = Relation(
+    "requests",
+    "One row per confirmation request: an update id with a verdict, an update or a traffic summary.",
+    """
+    SELECT
+        *,
+        -- A negative cost is unknown in all figures.
+        coalesce(cost >= 0, false) AS is_known,
+        CASE WHEN is_known THEN cost END AS total_traffic_cost,
+        CASE
+            WHEN NOT is_known THEN NULL
+            WHEN cost < 2_000 THEN 'under 2 kB'
+            WHEN cost < 5_000 THEN '2 to 5 kB'
+            WHEN cost < 10_000 THEN '5 to 10 kB'
+            WHEN cost < 20_000 THEN '10 to 20 kB'
+            WHEN cost < 50_000 THEN '20 to 50 kB'
+            ELSE '50 kB and more'
+        END AS size,
+        -- In UTC, and weeks from Monday on.
+        date_trunc('day', record_time) AS day,
+        epoch_us(record_time) // 3_600_000_000 % 24 AS hour,
+        (epoch_us(record_time) // 86_400_000_000 + 3) % 7 AS weekday,
+        -- The first of several rows of a request, as by party.
+        true AS is_first
+    FROM (
+        SELECT
+            update_id,
+            coalesce(decisions.migration_id, updates.migration_id, traffic.migration_id) AS migration_id,
+            coalesce(decisions.record_time, updates.record_time, traffic.record_time) AS record_time,
+            decisions.record_time IS NOT NULL AS has_verdict,
+            decisions.latency,
+            decisions.outcome,
+            decisions.verdict_result,
+            decisions.submitting_participant_uid,
+            decisions.submitting_parties,
+            decisions.view_count,
+            coalesce(updates.kind, 'not visible') AS kind,
+            traffic.total_traffic_cost AS cost
+        FROM decisions
+        FULL JOIN updates USING (update_id)
+        FULL JOIN traffic USING (update_id)
+    )
+    """,
+    tables=("updates", "traffic"),
+    relations=(DECISIONS,),
+)
+REQUESTS_BY_PARTY = Relation(
+    "requests_by_party",
+    "One row per request and submitting party, or one with a missing party.",
+    """
+    SELECT
+        * EXCLUDE (parties, is_first),
+        unnest(parties) AS party,
+        len(parties) = 1 AND parties[1] IS NOT NULL AS is_single_party,
+        generate_subscripts(parties, 1) = 1 AS is_first
+    FROM (
+        SELECT *, list_sort(list_distinct(submitting_parties)) AS known_parties,
+            CASE WHEN len(known_parties) > 0 THEN known_parties ELSE [NULL] END AS parties
+        FROM requests
+    )
+    """,
+    relations=(REQUESTS,),
+)
+REQUESTS_BY_LABEL = Relation(
+    "requests_by_label",
+    "One row per request and label of its participant or a submitting party, or one with a missing label.",
+    """
+    SELECT * EXCLUDE (found, is_first), unnest(found) AS label, generate_subscripts(found, 1) = 1 AS is_first
+    FROM (
+        SELECT requests.*, coalesce(labels_of_request.found, [NULL]) AS found
+        FROM requests
+        LEFT JOIN (
+            SELECT update_id, list_sort(list(DISTINCT label)) AS found
+            FROM (
+                SELECT update_id, label
+                FROM (SELECT update_id, unnest(submitting_parties) AS id FROM requests)
+                JOIN party_labels USING (id)
+                UNION ALL
+                -- Some fields put a prefix before the id of a participant.
+                SELECT update_id, label
+                FROM requests
+                JOIN participant_labels ON id = regexp_replace(submitting_participant_uid, '^PAR::', '')
+            )
+            GROUP BY update_id
+        ) AS labels_of_request USING (update_id)
+    )
+    """,
+    relations=(REQUESTS,),
+)
+ROOT_NODES = Relation(
+    "root_nodes",
+    "One row per visible update: package, template and choice of its first root node.",
+    """
+    SELECT update_id, unnest(arg_min(
+        {'package_name': package_name, 'package_id': package_id, 'template_name': template_name, 'choice': choice}, node_index
+    ))
+    FROM tree_events
+    WHERE depth = 0
+    GROUP BY update_id
+    """,
+    tables=("tree_events",),
+)
+REQUESTS_BY_TEMPLATE = Relation(
+    "requests_by_template",
+    "One row per request, with package, template and choice of its first root node.",
+    """
+    FROM requests LEFT JOIN root_nodes USING (update_id)
+    """,
+    relations=(REQUESTS, ROOT_NODES),
+)
+REQUESTS_BY_ERA = Relation(
+    "requests_by_era",
+    "One row per request, with the era of the network.",
+    """
+    SELECT requests.*, eras.name AS era
+    FROM requests
+    LEFT JOIN eras ON record_time >= eras.since AND record_time < eras.until
+    """,
+    relations=(REQUESTS,),
+)
+REQUESTS_BY_SOURCE = Relation(
+    "requests_by_source",
+    "One row per request, with the host or file that it was read from.",
+    """
+    SELECT requests.*, segments.source
+    FROM requests
+    LEFT JOIN segments
+        ON record_time >= segments.since AND record_time < segments.until
+        AND coalesce(segments.migration_id, requests.migration_id) = requests.migration_id
+    """,
+    relations=(REQUESTS,),
+)
+CONFIRMERS = Relation(
+    "confirmers_by_request",
+    "One row per request with a quorum: the different parties that can confirm.",
+    """
+    SELECT update_id, count(party) AS confirmers
+    FROM (SELECT DISTINCT update_id, unnest(coalesce(nullif(parties, []), [NULL])) AS party FROM quorums)
+    GROUP BY update_id
+    """,
+    tables=("quorums",),
+)
+REQUESTS_BY_CONFIRMERS = Relation(
+    "requests_by_confirmers",
+    "One row per request, with the number of parties that can confirm it.",
+    """
+    FROM requests LEFT JOIN confirmers_by_request USING (update_id)
+    """,
+    relations=(REQUESTS, CONFIRMERS),
+)
+ENVELOPES_BY_REQUEST = Relation(
+    "envelopes_by_request",
+    "One row per request with envelopes: the cost of those without views.",
+    """
+    SELECT update_id, coalesce(sum(traffic_cost) FILTER (coalesce(len(view_ids), 0) = 0), 0)::BIGINT AS overhead_traffic_cost
+    FROM envelopes
+    WHERE traffic_cost >= 0
+    GROUP BY update_id
+    """,
+    tables=("envelopes",),
+)
+ENVELOPES_BY_VIEW = Relation(
+    "envelopes_by_view",
+    "One row per view with envelopes. An envelope counts for the lowest of its views.",
+    """
+    SELECT update_id, list_min(view_ids) AS view_id, count(*) AS envelopes, sum(traffic_cost)::BIGINT AS traffic_cost
+    FROM envelopes
+    WHERE traffic_cost >= 0 AND len(view_ids) > 0
+    GROUP BY ALL
+    """,
+    tables=("envelopes",),
+)
+CONFIRMERS_BY_VIEW = Relation(
+    "confirmers_by_view",
+    "One row per view with a quorum: the different parties that can confirm.",
+    """
+    SELECT update_id, view_id, count(*) AS confirmers
+    FROM (SELECT DISTINCT update_id, view_id, unnest(parties) AS party FROM quorums)
+    GROUP BY ALL
+    """,
+    tables=("quorums",),
+)
+REQUESTS_BY_VIEW = Relation(
+    "requests_by_view",
+    "One row per view of a request, with the cost of its envelopes.",
+    """
+    SELECT
+        requests.* REPLACE (
+            CASE WHEN is_known THEN envelopes_by_view.traffic_cost END AS total_traffic_cost,
+            is_known AND envelopes_by_request.update_id IS NOT NULL AS is_known
+        ),
+        view_id,
+        CASE WHEN views.update_id IS NOT NULL THEN coalesce(len(views.informees), 0) END AS informees,
+        CASE WHEN views.update_id IS NOT NULL THEN coalesce(confirmers_by_view.confirmers, 0) END AS confirmers,
+        CASE WHEN is_known THEN coalesce(envelopes_by_view.envelopes, 0) ELSE 0 END AS envelopes,
+        root_nodes.* EXCLUDE (update_id)
+    FROM views
+    FULL JOIN envelopes_by_view USING (update_id, view_id)
+    JOIN requests USING (update_id)
+    LEFT JOIN confirmers_by_view USING (update_id, view_id)
+    LEFT JOIN envelopes_by_request USING (update_id)
+    LEFT JOIN root_nodes USING (update_id)
+    WHERE views.update_id IS NOT NULL OR is_known
+    """,
+    tables=("views",),
+    relations=(REQUESTS, ENVELOPES_BY_VIEW, ENVELOPES_BY_REQUEST, CONFIRMERS_BY_VIEW, ROOT_NODES),
+)

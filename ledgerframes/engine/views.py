@@ -1,0 +1,34 @@
+"""Relations that are SQL views of ``lf.sql``, as stored tables are."""
+
+from __future__ import annotations
+
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import (
+    CONFIRMERS,
+    CONFIRMERS_BY_VIEW,
+    DECISIONS,
+    ENVELOPES_BY_REQUEST,
+    ENVELOPES_BY_VIEW,
+    REQUESTS,
+    REQUESTS_BY_PARTY,
+    REQUESTS_BY_TEMPLATE,
+    REQUESTS_BY_VIEW,
+    ROOT_NODES,
+)
+
+# Those that need nothing but stored tables.
+RELATIONS: dict[str, Relation] = {
+    each.name: each
+    for each in (
+        DECISIONS,
+        REQUESTS,
+        REQUESTS_BY_PARTY,
+        REQUESTS_BY_TEMPLATE,
+        REQUESTS_BY_VIEW,
+        ROOT_NODES,
+        ENVELOPES_BY_REQUEST,
+        ENVELOPES_BY_VIEW,
+        CONFIRMERS,
+        CONFIRMERS_BY_VIEW,
+    )
+}

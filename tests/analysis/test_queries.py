@@ -1,0 +1,175 @@
+"""The SQL of figures, run by DuckDB alone over the files of a store, and compared with the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+DECLARED = [
+    name for name, figure in sorted(FIGURES.items()) if any(each.measure for each in figure.columns) and figure.queries is None
+]
+LABELS = pd.DataFrame({"id": ["o'hara::1220aa"], "name": ["O'Hara; DROP TABLE verdicts --"], "group": ["'quoted'"]})
+
+
+def analysis(name: str) -> Any:
+    return next(function for function, figure in ANALYSES.items() if figure.name == name)
+
+
+def run(text: str) -> list[dict[str, Any]]:
+    """Run the statements of a text without this package, and return the rows of the last."""
+    with duckdb.connect() as connection:
+        results = [connection.sql(each.query) for each in connection.extract_statements(text)]
+        *_, last = [each.to_arrow_table().to_pylist() for each in results if each is not None]
+        return list(last)
+
+
+def required(name: str, frames: Frames) -> dict[str, Any]:
+    return {"labels": LABELS} if name == "label" else {}
+
+
+def plain_rows(rows: Iterable[Mapping[Any, Any]], columns: Sequence[str]) -> list[list[str]]:
+    """Return the values of some columns as texts, which are equal for equal numbers, in a fixed order."""
+    return sorted([plain(row[name]) for name in columns] for row in rows)
+
+
+def plain(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    if isinstance(value, pd.Timedelta):
+        return str(value // pd.Timedelta(1, "us"))
+    return str(int(value)) if isinstance(value, Decimal | int) else str(value)
+
+
+def assert_same(figure: Figure, by: str | None, expected: pd.DataFrame, computed: list[dict[str, Any]]) -> None:
+    grouping = figure.grouping(by)
+    measured = [each.name for each in (*figure.columns, *grouping.extra, *figure.tail) if each.measure or each.ratio]
+    columns = [*grouping.key_names, *measured]
+    groups = [row for row in computed if not row["is_part"] and row["is_overall"] != bool(grouping.keys)]
+    assert plain_rows(groups, columns) == plain_rows(expected.to_dict("records"), columns)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_query_of_each_figure_gives_its_numbers_without_this_package(name: str, sandbox_history: Frames) -> None:
+    figure, function = FIGURES[name], analysis(name)
+    for by in (() if figure.is_grouped else (None,), *((each,) for each in figure.by)):
+        for each in by:
+            arguments = {"by": each, **required(str(each), sandbox_history)} if figure.by else {}
+            arguments |= {"every": None} if figure.has_periods else {}
+            text = lf.query(function, sandbox_history, **arguments)
+            expected = function(sandbox_history, **arguments)
+            if each in ("hour", "weekday_hour", "day"):  # the query has no group without rows
+                expected = expected[expected["requests"] > 0]
+            assert_same(figure, each, expected, run(text))
+
+
+def test_the_queries_of_coin_give_its_sums_without_this_package(sandbox_history: Frames) -> None:
+    for every in ("round", "1d"):
+        expected = lf.economy.rounds(sandbox_history, every=every)
+        rows = run(lf.query(lf.economy.rounds, sandbox_history, every=every))
+        for kind in ("issued_app", "minted_validator", "burned_traffic", "net"):
+            amounts = [row["amount"] for row in rows if row["kind"] == kind]
+            assert amounts
+            assert sum(amounts) == expected[kind].sum()
+    minted = run(lf.query(lf.economy.burn_mint, sandbox_history, every=None))
+    assert (
+        sum(row["amount"] for row in minted if row["kind"].startswith("minted"))
+        == lf.economy.burn_mint(sandbox_history, every=None)["minted"].sum()
+    )
+    for function in (lf.economy.purchases, lf.economy.names, lf.economy.reward_split):
+        assert len(run(lf.query(function, sandbox_history))) > 0
+    for of in ("issued", "minted"):
+        parties = {row["party"] for row in run(lf.query(lf.economy.leaderboard, sandbox_history, of=of, every=None))}
+        assert parties == set(lf.economy.leaderboard(sandbox_history, of=of, every=None, top=1000)["party"])
+
+
+BUDGETS = {"No.Such:Template/Choice": 5_000}
+ESTIMATES = pd.DataFrame({"update_id": ["of nobody"], "request_bytes": [5_000]})
+# Figures whose queries are not those of their measures, with a number of the last query and the same one of the figure.
+OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "cost.overhead": ({}, lambda rows: int(rows[0]["with_views"]), lambda shown: shown["traffic_cost"][0]),
+    "cost.concentration": (
+        {"by": "party"},
+        lambda rows: int(sum(row["total_traffic_cost"] or 0 for row in rows)),
+        lambda shown: shown["total_traffic_cost"][0],
+    ),
+    "cost.control": ({}, lambda rows: int(rows[0]["party"]), lambda shown: shown["sum_of_parts"][3]),
+    "cost.problems": (
+        {},
+        lambda rows: sum(row["rows_with_problem"] for row in rows),
+        lambda shown: shown["rows"].sum(),
+    ),
+    "cost.budget": (
+        {"budgets": BUDGETS, "network": ""},
+        lambda rows: sum(row["requests"] for row in rows if row["template_name"] == "No.Such:Template"),
+        lambda shown: shown["requests"].sum(),
+    ),
+    "cost.estimate": (
+        {"estimates": ESTIMATES, "by": None},
+        lambda rows: sum(row["requests"] for row in rows if not row["is_overall"]),
+        lambda shown: shown["requests"].sum(),
+    ),
+    "cost.statement": (
+        {"by": "party", "every": None, "price": lf.TrafficPrice("50", "USD/MB"), "split": "equal", "accept_price": True}
+        | {"min_coverage": 0},
+        lambda rows: sorted(row["digest"] for row in rows),
+        lambda shown: sorted(shown["source_ids_sha256"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_figures_with_queries_of_their_own_have_them_without_this_package(name: str, sandbox_history: Frames) -> None:
+    arguments, computed, expected = OWN[name]
+    if "network" in arguments:
+        arguments = arguments | {"network": sandbox_history.network}
+    rows = run(lf.query(analysis(name), sandbox_history, **arguments))
+    assert computed(rows) == expected(analysis(name)(sandbox_history, **arguments))
+
+
+def test_the_query_of_a_runway_has_its_hours(sandbox_history: Frames) -> None:
+    payers = lf.cost.spend(sandbox_history, by="participant").dropna(subset="submitting_participant_uid")
+    arguments = {"participant": payers["submitting_participant_uid"][0], "balance": lf.TrafficBalance(1, "2026-11-16")}
+    rows = run(lf.query(lf.cost.runway_summary, sandbox_history, **arguments))
+    own = sandbox_history.verdicts.query("submitting_participant_uid == @arguments['participant']")
+    is_before = own["record_time"] < pd.Timestamp("2026-11-16", tz="UTC")
+    assert sum(row["own"] for row in rows) == is_before.sum() > 0
+
+
+def test_periods_count_from_the_first(sandbox_history: Frames) -> None:
+    expected = lf.cost.spend(sandbox_history, every="1h")
+    rows = run(lf.query(lf.cost.spend, sandbox_history, every="1h"))
+    requests = {row["period"]: row["requests"] for row in rows if not row["is_overall"] and not row["is_part"]}
+    assert requests == expected["requests"][expected["requests"] > 0].to_dict()
+
+
+def test_saved_frames_have_a_query_and_frames_in_memory_say_what_to_do(tmp_path: Path, sample: Frames) -> None:
+    with pytest.raises(UsageError, match="save_frames"):
+        lf.query(lf.cost.spend, sample)
+    lf.save_frames(sample, tmp_path / "saved")
+    saved = lf.open_frames(tmp_path / "saved")
+    (row,) = (row for row in run(lf.query(lf.cost.spend, saved)) if row["is_overall"])
+    assert int(row["total_traffic_cost"]) == lf.cost.spend(sample)["total_traffic_cost"][0]
+
+
+def test_narrowed_frames_have_the_query_of_their_rows(sandbox_history: Frames) -> None:
+    rejected = sandbox_history.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
+    (row,) = (row for row in run(lf.query(lf.cost.spend, rejected)) if row["is_overall"])
+    assert row["requests"] == lf.cost.spend(rejected)["requests"][0]
+
+
+def test_what_is_no_figure_is_refused(sandbox_history: Frames) -> None:
+    with pytest.raises(UsageError, match=r"lf\.cost\.spend"):
+        lf.query(len, sandbox_history)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="Choose from"):
+        lf.query(lf.cost.spend, sandbox_history, by="nobody")
