@@ -127,8 +127,9 @@ def _history_begin(frames: Frames) -> int:
     return begin if frames.history_start is None else max(begin, extents.microseconds(frames.history_start))
 
 
+@once_per_frames
 def timed_segments(frames: Frames) -> pd.DataFrame:
-    """Return the coverage of segments that have a time."""
+    """Return the coverage of segments that have a time. Callers do not change it."""
     return frames.coverage.dropna(subset=["since", "until"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -94,11 +95,17 @@ def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame 
 
 def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
     if eras is None:
-        return table()
+        return _main_network_eras()
     rule = "eras= must be a result of lf.eras.table()"
     if not _are_times(require_columns(eras, ("at", "name"), rule)["at"]):
         raise UsageError(f"{rule}, got one whose column at is not in UTC.")
     return _in_order(eras, "eras=")
+
+
+@cache
+def _main_network_eras() -> pd.DataFrame:
+    """Return the known eras, read once. Callers do not change them."""
+    return table()
 
 
 def _are_times(times: object) -> bool:

@@ -121,12 +121,10 @@ ROOT_NODES = Relation(
     "root_nodes",
     "One row per visible update: package, template and choice of its first root node.",
     """
-    SELECT update_id, unnest(arg_min(
-        {'package_name': package_name, 'package_id': package_id, 'template_name': template_name, 'choice': choice}, node_index
-    ))
+    -- The first node in pre-order is a root.
+    SELECT update_id, package_name, package_id, template_name, choice
     FROM tree_events
-    WHERE depth = 0
-    GROUP BY update_id
+    WHERE node_index = 0
     """,
     tables=("tree_events",),
 )
