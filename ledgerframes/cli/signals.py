@@ -48,6 +48,9 @@ class Signals:
             self._is_running = False
         except KeyboardInterrupt:
             self._is_running = False
+            # If the signal came within an exec, as of a dataclass, `python -m` would end with SIGINT instead of the exit code.
+            # The next exec makes it forget.
+            exec("")  # noqa: S102
         return self._report() if self.name else code
 
     def _receive(self, number: int, frame: FrameType | None) -> None:

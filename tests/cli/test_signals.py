@@ -118,6 +118,14 @@ def test_a_signal_while_modules_are_imported(number: signal.Signals) -> None:
         assert ends(process, number) == ""
 
 
+def test_a_signal_within_generated_code_ends_with_its_exit_code(tmp_path: Path) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"  # as an exec of a library, when a signal comes
+    lines = f"import sys\nfrom ledgerframes.cli.signals import end_on_signals\nsys.exit(end_on_signals(lambda: exec({code!r})))\n"
+    (tmp_path / "module.py").write_text(lines)
+    ended = subprocess.run([sys.executable, "-m", "module"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (143, "ledgerframes: Terminated. Committed segments stay in the store.\n")
+
+
 def test_a_signal_while_the_notebook_of_a_report_runs() -> None:
     interruptions: list[tuple[signal.Signals, Send, float]] = [
         (signal.SIGTERM, os.killpg, 0.0),
