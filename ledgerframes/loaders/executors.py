@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 MAX_DEATHS = 3  # of workers, without a completed task between them
 MAX_QUEUE = 64  # tasks submitted ahead of time to the caller's executor
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has fewer
 OWN_WORKERS_DIED = "Worker processes keep dying, perhaps because memory is too small."
 
 
@@ -140,18 +141,43 @@ def processes(count: int) -> Any:
 
 @contextmanager
 def _ignoring_ctrl_c() -> Iterator[None]:
-    """Let processes that start inside ignore Ctrl-C.
+    """Let processes that start inside ignore Ctrl-C, and this one handle it afterwards.
 
-    A terminal sends it to them, too, but the caller ends them.
+    A terminal sends it to them, too, but the caller ends them. An interrupt within a start would leave a process that the caller
+    does not know, and that fails with a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes and threads inherit it
+    with _signals_afterwards():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes and threads inherit it
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _signals_afterwards() -> Iterator[None]:
+    """Handle the signals of the block after it.
+
+    To block them is not enough, because another thread of this process can receive them for it.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which handles all signals
+        yield
+        return
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        for number in received:
+            signal.raise_signal(number)
 
 
 def _end_with(parent: int) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -12,7 +15,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import StoreError, WorkerError
-from ledgerframes.loaders.executors import run
+from ledgerframes.loaders.executors import _ignoring_ctrl_c, run
 
 WHOLE = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -65,3 +68,35 @@ def test_files_that_only_a_worker_sees_are_not_committed(tmp_path: Path) -> None
         lf.load_events(net, **WHOLE, executor=Elsewhere(tmp_path / "store", tmp_path / "disk"))
     assert net.store.segments(EVENTS) == []
     assert len(lf.load_events(net, **WHOLE).verdicts)
+
+
+class EndedError(Exception):
+    """Raised by the handler of a signal."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_is_started_whole_before_a_signal_counts(number: signal.Signals) -> None:
+    def end(*_: object) -> None:
+        raise EndedError
+
+    before = signal.signal(number, end)
+    is_starting, is_sent, steps = threading.Event(), threading.Event(), []
+
+    def send() -> None:  # a thread from before the start, which receives the signal of the process
+        is_starting.wait()
+        os.kill(os.getpid(), number)
+        is_sent.set()
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        with pytest.raises(EndedError), _ignoring_ctrl_c():
+            is_starting.set()
+            is_sent.wait()
+            for step in range(3):  # Python looks for signals in loops
+                steps.append(step)
+        assert steps == [0, 1, 2]
+        assert signal.getsignal(number) is end
+    finally:
+        signal.signal(number, before)
+        thread.join()
