@@ -161,3 +161,9 @@ def test_every_public_entry_names_the_extra_that_it_needs() -> None:
     errors = in_base_install(ENTRIES.format(frames=str(FRAMES), entries=entries)).splitlines()
     assert len(errors) == len(entries)
     assert [error for error in errors if not ADVICE.fullmatch(error)] == []
+
+
+def test_the_readme_names_the_extras_that_there_are() -> None:
+    sentence = re.search(r"The extra `(\w+)` adds .*? The others are (.*?)\.", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert sentence
+    assert {sentence[1], *re.findall(r"`(\w+)`", sentence[2])} == set(metadata.metadata("ledgerframes").get_all("Provides-Extra"))

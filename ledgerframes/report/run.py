@@ -41,7 +41,7 @@ from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
 
-PACKAGES = ("ledgerframes", "pandas", "pyarrow", "matplotlib")
+PACKAGES = ("ledgerframes", "duckdb", "pandas", "pyarrow", "matplotlib")
 
 
 @dataclass(frozen=True)
