@@ -21,15 +21,16 @@ import pyarrow as pa
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
-from ledgerframes.engine.connection import LOCKED_DOWN_OPTIONS, limits_of
+from ledgerframes.engine.connection import open_database
+from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_library_type
 from ledgerframes.engine.views import RELATIONS
+from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
-from ledgerframes.store.scan import damaged_file_error
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, iso, window
 
@@ -45,7 +46,6 @@ NULLS = "if the query returns null"
 ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as several statements
 # Types that Arrow does not have, or that lose precision in the conversion.
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
-ARROW_FAILURE = re.compile(r"reading the Arrow source failed: (.*)", re.DOTALL)
 UNKNOWN_TABLE = re.compile(r'Table with name "?([\w.]+)"? does not exist')
 # The query is not parsed, only searched for names outside of texts, comments and quoted aliases. A table whose name is not found
 # has no view, so that no rows count without a check.
@@ -127,16 +127,13 @@ def run_query(
         with closing(_connect(settings, directory)) as connection:
             relations = _relations(query)
             names = list(dict.fromkeys([*_table_names(query), *tables_of(relations)]))
-            return _Views(connection, store, names, relations, time_window).run(query)
+            return _Views(connection, store, names, relations, time_window).run(query, settings)
 
 
-def _connect(settings: EngineSettings, temp_directory: str) -> DuckDBPyConnection:
-    """Open a locked-down connection, which writes to the directory what exceeds memory."""
-    import duckdb
-
-    config = {**LOCKED_DOWN_OPTIONS, **limits_of(settings), "temp_directory": temp_directory}
-    connection = duckdb.connect(":memory:", config=config)
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+def _connect(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
+    """Open a new database, because its settings will be locked. Rows keep their order."""
+    connection = open_database(settings, folder)
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
 
 
@@ -208,19 +205,18 @@ class _Views:
         since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))
         return relation.filter(f"record_time >= {since} AND record_time < {until}")
 
-    def run(self, query: str) -> QueryResult:
+    def run(self, query: str, settings: EngineSettings) -> QueryResult:
         """Run one query, and distinguish its own errors from those of a file."""
         import duckdb
 
         try:
             relation = self._connection.sql(self._statement(query))
-            frame = _read_result(relation, _declared_columns(self._tables))
+            _require_exact(relation)
+            rows = run_with_progress(self._connection, relation.to_arrow_table)
         except duckdb.Error as error:
-            failure = ARROW_FAILURE.search(str(error))
-            if failure:
-                raise damaged_file_error(" or ".join(table.name for table in self._tables), failure[1]) from error
-            raise _query_error(query, error) from error
-        return QueryResult(frame, tuple(_iter_notes(self._resolved, self._window)))
+            failure = failure_of(error, (table.name for table in self._tables), settings)
+            raise failure or _query_error(query, error) from error
+        return QueryResult(_to_frame(rows, _declared_columns(self._tables)), tuple(_iter_notes(self._resolved, self._window)))
 
     def _statement(self, query: str) -> Statement:
         statements = self._connection.extract_statements(query)
@@ -279,8 +275,8 @@ def _declared_columns(tables: Sequence[Table]) -> dict[str, Column]:
     return {name: columns.pop() for name, columns in declarations.items() if len(columns) == 1}
 
 
-def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.DataFrame:
-    """Run the query and convert its columns to the types of this library."""
+def _require_exact(relation: DuckDBPyRelation) -> None:
+    """Raise a UsageError for a repeated name, or a type that would lose precision."""
     names = relation.columns
     for name, duckdb_type in zip(names, map(str, relation.types), strict=True):
         if names.count(name) > 1:
@@ -289,7 +285,11 @@ def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.
             is_interval = "INTERVAL" in duckdb_type
             step = "Use epoch_us(later) - epoch_us(earlier) for microseconds." if is_interval else "Cast it to another type."
             raise UsageError(f"Column {name} has type {duckdb_type}, which has no exact dtype. {step}")
-    rows = relation.to_arrow_table()
+
+
+def _to_frame(rows: pa.Table, declared: dict[str, Column]) -> pd.DataFrame:
+    """Convert the columns of a result to the types of this library."""
+    names = rows.column_names
     values = [to_library_type(rows.column(name)) for name in names]
     columns = [_declare(name, each, declared.get(name)) for name, each in zip(names, values, strict=True)]
     arrays = [each.cast(column.type) for each, column in zip(values, columns, strict=True)]

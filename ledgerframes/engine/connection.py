@@ -24,8 +24,6 @@ LOCKED_DOWN_OPTIONS: dict[str, Option] = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,
 }
-
-
 SESSION = (
     "TimeZone = 'UTC'",
     "preserve_insertion_order = false",  # no relation has an order
@@ -35,10 +33,13 @@ SESSION = (
 DEFAULT_SETTINGS = EngineSettings()
 
 
-def limits_of(settings: EngineSettings) -> dict[str, Option]:
-    """Return the limits that are set, as DuckDB names them."""
-    values: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
-    return {name: value for name, value in values.items() if value is not None}
+def open_database(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
+    """Open a locked-down database in memory, which spills to the folder."""
+    import duckdb  # late: most commands run no query
+
+    limits: dict[str, Option | None] = {"threads": settings.threads, "memory_limit": settings.memory_limit}
+    config = {name: value for name, value in limits.items() if value is not None}
+    return duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": folder})
 
 
 @contextmanager
@@ -67,10 +68,7 @@ class _Database:
 @cache
 def _database(settings: EngineSettings) -> _Database:
     """Open a database once in a process, because that takes longer than a small query."""
-    import duckdb  # late: most commands run no query
-
     folder = TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
-    config = {**LOCKED_DOWN_OPTIONS, **limits_of(settings)}
-    database = _Database(duckdb.connect(":memory:", config={**config, "temp_directory": folder.name}), folder)
+    database = _Database(open_database(settings, folder.name), folder)
     atexit.register(database.close)
     return database

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,14 +11,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ledgerframes.engine.connection import connected
+from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
 from ledgerframes.engine.waiting import run_with_progress
-from ledgerframes.errors import UsageError
 from ledgerframes.settings import EngineSettings
-from ledgerframes.store.scan import damaged_file_error
 
-ARROW_FAILURE = re.compile(r"reading the (?:Arrow source|stream registered as '\w+') failed: (.*)", re.DOTALL)
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
 
 
@@ -86,19 +83,8 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
             connection.register(name, rows)
         try:
             return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
-        except duckdb.OutOfMemoryException as error:
-            raise _memory_error(tables.engine, error) from error
         except duckdb.Error as error:
-            failure = ARROW_FAILURE.search(str(error))
+            failure = failure_of(error, query.tables, tables.engine)
             if failure is None:
                 raise
-            raise damaged_file_error(" or ".join(query.tables), failure[1]) from error
-
-
-def _memory_error(settings: EngineSettings, error: Exception) -> UsageError:
-    limit = settings.memory_limit or "the default"
-    reason = " ".join(str(error).partition("\n\n")[0].split())
-    return UsageError(
-        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, set spill_folder= to "
-        "a folder with more space, or choose a shorter window."
-    )
+            raise failure from error

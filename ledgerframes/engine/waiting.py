@@ -32,7 +32,9 @@ def run_with_progress(connection: DuckDBPyConnection, work: Callable[[], T]) -> 
         try:
             _show_progress(connection, future)
         except BaseException:
-            connection.interrupt()
+            while not future.done():  # again, because a query that has not begun would not notice
+                connection.interrupt()
+                wait([future], POLL_SECONDS)
             raise
         return future.result()
 

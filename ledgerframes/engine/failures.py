@@ -1,0 +1,32 @@
+"""Failures of DuckDB that are no fault of a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.settings import EngineSettings
+from ledgerframes.store.scan import damaged_file_error
+
+# DuckDB names the source if one scan reads it, and the stream if several do.
+SOURCE_FAILURE = re.compile(r"reading the (?:Arrow source|stream registered as '\w+') failed: (.*)", re.DOTALL)
+
+
+def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings) -> StoreError | UsageError | None:
+    """Return a damaged file or too little memory as an error of this library, None for others."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return _memory_error(error, settings)
+    damage = SOURCE_FAILURE.search(str(error))
+    return damaged_file_error(" or ".join(tables), damage[1]) if damage else None
+
+
+def _memory_error(error: Exception, settings: EngineSettings) -> UsageError:
+    limit = settings.memory_limit or "the default"
+    reason = " ".join(str(error).partition("\n\n")[0].split())
+    return UsageError(
+        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, set spill_folder= to "
+        "a folder with more space, or choose a shorter window."
+    )

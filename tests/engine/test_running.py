@@ -1,0 +1,83 @@
+"""What queries may use, and how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.errors import UsageError
+from ledgerframes.settings import EngineSettings
+
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+# Each verdict with each, three times: nobody waits for the end.
+PAIRS = "verdicts a, verdicts b, verdicts c, verdicts d"
+CONDITION = "a.view_count * b.view_count + c.view_count * d.view_count = -1"
+ENDLESS = Relation("endless", "One row per four verdicts.", f"SELECT 1 AS one FROM {PAIRS} WHERE {CONDITION}", ("verdicts",))
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    net = lf.connect("sandbox", events=2_000, days=1, store=tmp_path_factory.mktemp("store"))
+    lf.load_events(net, **DAY)
+    return net
+
+
+@contextmanager
+def control_c(seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@pytest.mark.parametrize("seconds", [0.3, 2.5])  # before and after the line of progress
+def test_control_c_ends_a_query_of_an_analysis(net: lf.Network, seconds: float) -> None:
+    frames = lf.load_events(net, **DAY)
+    with control_c(seconds), pytest.raises(KeyboardInterrupt):
+        run(frames, Query("SELECT count(*) AS rows FROM endless", (ENDLESS,)))
+    assert run(frames, Query("SELECT count(*) AS requests FROM requests", (REQUESTS,)))["requests"][0] > 0
+
+
+def test_control_c_ends_sql(net: lf.Network) -> None:
+    with control_c(0.5), pytest.raises(KeyboardInterrupt):
+        lf.sql(net, f"select count(*) as rows from {PAIRS} where {CONDITION}")
+
+
+def test_settings_reach_the_engine(tmp_path: Path, net: lf.Network) -> None:
+    limits = {"threads": 1, "memory_limit": "1GB", "spill_folder": tmp_path}
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, **limits)
+    assert limited.settings.engine == EngineSettings(threads=1, memory_limit="1GB", spill_folder=tmp_path)
+    select = "select current_setting('threads') as threads, current_setting('temp_directory') as folder"
+    of_sql = lf.sql(limited, select).to_dict("records")[0]
+    of_analyses = run(lf.load_events(limited, **DAY), Query(select, ())).to_dict("records")[0]
+    for settings in (of_sql, of_analyses):
+        assert settings["threads"] == 1
+        assert Path(settings["folder"]).parent == tmp_path
+
+
+def of_an_analysis(net: lf.Network, select: str) -> None:
+    run(lf.load_events(net, **DAY), Query(select, (Relation("rows", "Texts.", "SELECT 1", ("verdicts",)),)))
+
+
+@pytest.mark.parametrize("call", [of_an_analysis, lf.sql])
+def test_too_little_memory_names_the_setting(net: lf.Network, call: Callable[[lf.Network, str], object]) -> None:
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, memory_limit="20MB")
+    with pytest.raises(UsageError, match="memory_limit=20MB"):
+        call(limited, "select max(len(texts)) as n from (select list(repeat('x', 1000)) as texts from range(1000000))")
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", 0), ("memory_limit", "much"), ("memory_limit", "-1GB")])
+def test_a_limit_that_makes_no_sense(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=name):
+        lf.connect("sandbox", **{name: value})
