@@ -7,7 +7,7 @@ count, and ``paid_updates``, which are the updates of own participants.
 from __future__ import annotations
 
 from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.engine.requests import REQUESTS, with_parties
 
 BILLED_REQUESTS = Relation(
     "billed_requests",
@@ -27,27 +27,19 @@ BILLED_REQUESTS = Relation(
     """,
     relations=(REQUESTS,),
 )
-PARTIES_OF_REQUESTS = Relation(
-    "parties_of_requests",
-    "One row per request: its submitting parties by name, or one that is missing.",
-    """
-    SELECT *, CASE WHEN len(known) > 0 THEN known ELSE [NULL] END AS parties
-    FROM (SELECT *, list_sort(list_distinct(submitting_parties)) AS known FROM billed_requests)
-    """,
-    relations=(BILLED_REQUESTS,),
-)
+BILLED_WITH_PARTIES = with_parties(BILLED_REQUESTS)
 BILLED_BY_PARTY = Relation(
     "billed_by_party",
     "One row per request and submitting party, numbered by name from 1.",
     """
     SELECT
-        * EXCLUDE (known, parties),
+        * EXCLUDE (parties),
         unnest(parties) AS party,
         generate_subscripts(parties, 1) AS part_number,
         len(parties) AS part_count
-    FROM parties_of_requests
+    FROM billed_requests_with_parties
     """,
-    relations=(PARTIES_OF_REQUESTS,),
+    relations=(BILLED_WITH_PARTIES,),
 )
 BILLED_BY_LABEL = Relation(
     "billed_by_label",
@@ -61,12 +53,12 @@ BILLED_BY_LABEL = Relation(
     FROM billed_requests
     JOIN (
         SELECT update_id, list_sort(list(DISTINCT label), 'ASC', 'NULLS LAST') AS labels
-        FROM (SELECT update_id, unnest(parties) AS id FROM parties_of_requests)
+        FROM (SELECT update_id, unnest(parties) AS id FROM billed_requests_with_parties)
         LEFT JOIN party_labels USING (id)
         GROUP BY update_id
     ) USING (update_id)
     """,
-    relations=(BILLED_REQUESTS, PARTIES_OF_REQUESTS),
+    relations=(BILLED_REQUESTS, BILLED_WITH_PARTIES),
 )
 
 

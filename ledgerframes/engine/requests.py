@@ -74,6 +74,19 @@ REQUESTS = Relation(
     tables=("updates", "traffic"),
     relations=(DECISIONS,),
 )
+
+
+def with_parties(rows: Relation) -> Relation:
+    """Return requests with their submitting parties as a list in order."""
+    query = f"""
+    SELECT * EXCLUDE (known_parties), CASE WHEN len(known_parties) > 0 THEN known_parties ELSE [NULL] END AS parties
+    FROM (SELECT *, list_sort(list_distinct(submitting_parties)) AS known_parties FROM {rows.name})
+    """
+    rows_of = "One row per request: its submitting parties by name, or one that is missing."
+    return Relation(f"{rows.name}_with_parties", rows_of, query, relations=(rows,))
+
+
+REQUESTS_WITH_PARTIES = with_parties(REQUESTS)
 REQUESTS_BY_PARTY = Relation(
     "requests_by_party",
     "One row per request and submitting party, or one with a missing party.",
@@ -83,13 +96,9 @@ REQUESTS_BY_PARTY = Relation(
         unnest(parties) AS party,
         len(parties) = 1 AND parties[1] IS NOT NULL AS is_single_party,
         generate_subscripts(parties, 1) = 1 AS is_first
-    FROM (
-        SELECT *, list_sort(list_distinct(submitting_parties)) AS known_parties,
-            CASE WHEN len(known_parties) > 0 THEN known_parties ELSE [NULL] END AS parties
-        FROM requests
-    )
+    FROM requests_with_parties
     """,
-    relations=(REQUESTS,),
+    relations=(REQUESTS_WITH_PARTIES,),
 )
 REQUESTS_BY_LABEL = Relation(
     "requests_by_label",

@@ -13,6 +13,7 @@ from ledgerframes.engine.requests import (
     REQUESTS_BY_PARTY,
     REQUESTS_BY_TEMPLATE,
     REQUESTS_BY_VIEW,
+    REQUESTS_WITH_PARTIES,
     ROOT_NODES,
 )
 
@@ -22,6 +23,7 @@ RELATIONS: dict[str, Relation] = {
     for each in (
         DECISIONS,
         REQUESTS,
+        REQUESTS_WITH_PARTIES,
         REQUESTS_BY_PARTY,
         REQUESTS_BY_TEMPLATE,
         REQUESTS_BY_VIEW,

@@ -9,15 +9,24 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
-from ledgerframes.analysis._measures import BYTES, COST, IS_REJECTED, Count, Measure, PartTotal, Ratio
+from ledgerframes.analysis._measures import (
+    BYTES,
+    COST,
+    IS_REJECTED,
+    IS_REJECTED_IN_TIME,
+    IS_TIMEOUT,
+    Count,
+    Measure,
+    PartTotal,
+    Ratio,
+)
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
-from ledgerframes.analysis.verdict._latency_classes import LIMIT, REJECT_KINDS, SUSPECT_FROM
+from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
+from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, is_limit_doubtful
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
-IS_TIMEOUT = f"({IS_REJECTED} AND latency >= {LIMIT})"
-IS_CONTENTION = f"({IS_REJECTED} AND latency >= 0 AND latency < {LIMIT})"
 WASTED_AND_USEFUL: dict[str, Measure] = {
     "wasted_traffic_cost": PartTotal(COST, where=IS_REJECTED),
     "useful_traffic_cost": PartTotal(COST, where=f"({IS_REJECTED}) IS NOT TRUE"),
@@ -58,10 +67,9 @@ WASTED = declare.Figure(
     others={
         **BYTES,
         **MEASURES,
-        "contention_cost": PartTotal(COST, where=IS_CONTENTION),
+        **LIMIT_EVIDENCE,
+        "contention_cost": PartTotal(COST, where=IS_REJECTED_IN_TIME),
         "timeout_cost": PartTotal(COST, where=IS_TIMEOUT),
-        "timeouts": Count(where=f"is_first AND {IS_TIMEOUT}"),
-        "suspects": Count(where=f"is_first AND {IS_CONTENTION} AND latency >= {SUSPECT_FROM}"),
     },
 )
 NO_PERIODS = "only days and hours have a usual range"
@@ -128,8 +136,8 @@ def _top_causes(grouped: Grouped) -> pd.Series:
     If more rejections lie just below the limit than from it on, the limit may be another one, so that latency tells nothing.
     """
     contention, timeout = grouped.values["contention_cost"], grouped.values["timeout_cost"]
-    is_doubtful = grouped.overall["suspects"] > grouped.overall["timeouts"]
-    codes = (timeout > contention).astype("Int64").mask((timeout == contention) | is_doubtful)
+    is_unknown = (timeout == contention) | is_limit_doubtful(grouped.overall)
+    codes = (timeout > contention).astype("Int64").mask(is_unknown)
     return pd.Series(pd.Categorical.from_codes(codes.fillna(-1).to_numpy("int64"), pd.Index(REJECT_KINDS)))
 
 
