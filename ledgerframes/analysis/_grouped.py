@@ -32,6 +32,7 @@ from ledgerframes.analysis._groups import (
 from ledgerframes.analysis._measures import Count, Expression, Measure, Options, Percentile
 from ledgerframes.analysis._parameters import parameters_of
 from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requests
+from ledgerframes.analysis._percentiles import require_min_requests
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 from ledgerframes.windows import iso
@@ -325,7 +326,8 @@ def covered_hours(call: Call) -> dict[str, Any]:
 
 
 def options_of(frames: Frames, min_requests: int | None = None) -> Options:
-    """Return the options of a call."""
+    """Return the options of a call, whose arguments are valid."""
+    require_min_requests(min_requests)
     return Options(min_requests, frames.population == "committed")
 
 

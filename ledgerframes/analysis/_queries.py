@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from ledgerframes.analysis._figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis._grouped import Call, options_of
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.engine.query import Query
@@ -61,7 +63,10 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     Raises
     ------
     UsageError
-        If there is no query of this figure, or the rows of these frames are in no Parquet file of this version.
+        If there is no query of this figure, the rows of these frames are in no Parquet file of this version, or the figure
+        refuses the arguments.
+    CoverageError
+        If the figure needs rejected requests, which the frames cannot hold.
 
     Notes
     -----
@@ -80,7 +85,8 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     declared = ANALYSES[figure]
     require_frames(frames, declared.name)
     queries = _queries(declared, figure, frames, arguments)
-    head = HEAD.format(name=declared.name, network=frames.network)
+    network = escape_control(" ".join(frames.network.split()))  # in saved frames it is any text, and a comment is one line
+    head = HEAD.format(name=declared.name, network=network)
     return "\n".join([head, *(f"{_statement(frames, each)};\n" for each in queries)])
 
 
@@ -89,11 +95,13 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
     bound = inspect.signature(figure).bind(frames, **arguments)
     bound.apply_defaults()
     values = bound.arguments
+    declared.check(frames, values.get("by"))
+    if "accept_survivorship" in values:
+        require_rejections(frames, values["accept_survivorship"], f"lf.{declared.name}")
     if declared.queries is not None:
         return list(declared.queries(**values))
     if not any(column.measure for column in declared.columns):
         raise UsageError(f"lf.{declared.name} has no query yet. Choose from {', '.join(sorted(_names()))}.")
-    declared.check(frames, values.get("by"))
     options = options_of(frames, values.get("min_requests"))
     call = Call(declared, frames, values.get("by"), values.get("every"), options, values.get("labels"), values.get("eras"))
     return [call.query]
@@ -171,6 +179,8 @@ def _literal(value: object) -> str:
         return f"TIMESTAMPTZ '{iso(value)}'"
     if isinstance(value, bool | int | Decimal):
         return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
     return "'" + str(value).replace("'", "''") + "'"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
-from ledgerframes.errors import UsageError
+from ledgerframes.analysis._queries import _values
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
 DECLARED = [
@@ -173,3 +176,34 @@ def test_what_is_no_figure_is_refused(sandbox_history: Frames) -> None:
         lf.query(len, sandbox_history)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="Choose from"):
         lf.query(lf.cost.spend, sandbox_history, by="nobody")
+
+
+def test_a_query_is_refused_where_its_figure_is(sandbox_history: Frames) -> None:
+    committed = sandbox_history.where("tree_events", event_type="created_event")
+    for figure in (lf.verdict.outcomes, lf.verdict.rejections, lf.verdict.waited_for, lf.cost.wasted):
+        with pytest.raises(CoverageError, match="rejected requests"):
+            lf.query(figure, committed)
+        assert lf.query(figure, committed, accept_survivorship=True)
+    for figure in (lf.cost.overhead, lf.cost.concentration, lf.verdict.quorums, lf.verdict.waited_for):
+        with pytest.raises(UsageError, match="by='nobody'"):
+            lf.query(figure, sandbox_history, by="nobody")
+    for figure in (lf.cost.spend, lf.cost.overhead):
+        with pytest.raises(UsageError, match="min_requests="):
+            lf.query(figure, sandbox_history, min_requests="1 THEN 1 END; DROP TABLE verdicts --")
+
+
+def test_no_text_of_saved_frames_becomes_a_statement(tmp_path: Path, sample: Frames) -> None:
+    lf.save_frames(sample, tmp_path / "saved")
+    manifest = next((tmp_path / "saved").glob("*.json"))
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**content, "network": "x\nCOPY (SELECT 1) TO 'stolen.csv';"}))
+    text = lf.query(lf.cost.spend, lf.open_frames(tmp_path / "saved"))
+    assert text.startswith("-- lf.cost.spend over x COPY (SELECT 1) TO 'stolen.csv';")
+    assert len(duckdb.extract_statements(text)) == 2
+
+
+def test_lists_of_a_snapshot_keep_their_texts() -> None:
+    texts = [["a", "b'c, d]", '"e"'], []]
+    rows = pa.table({"parties": pa.array(texts, pa.list_(pa.string()))})
+    relation = _values("given_rows", rows)
+    assert [row["parties"] for row in run(f"WITH {relation.definition} FROM given_rows")] == texts

@@ -15,7 +15,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
 from ledgerframes.analysis._measures import Count, Percentile, Total
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.estimates import LEDGER_COSTS, REQUEST_COSTS, outcomes
 from ledgerframes.errors import UsageError
@@ -107,7 +107,6 @@ def estimate(
     True
     """
     ESTIMATE.check(actual, by)
-    require_min_requests(min_requests)
     call = _call(actual, estimates, by, min_requests)
     grouped = measure(call)
     numbers = grouped.keys["outcome_number"].to_numpy("int64")

@@ -12,7 +12,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._measures import COST, Expression, Percentile, Total
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.engine import Query
 from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS, REQUESTS_BY_REQUEST_KIND, SAME_CONFIRMERS
 from ledgerframes.frames import Frames
@@ -100,7 +100,6 @@ def overhead(
     ['with views', 'without views', 'unassigned']
     """
     OVERHEAD.check(frames, by)
-    require_min_requests(min_requests)
     call = _call(frames, by, every, min_requests)
     grouped = measure(call)
     measured, totals = grouped.values, grouped.values[COST]

@@ -28,7 +28,7 @@ from ledgerframes.analysis._measures import (
     TotalCount,
     UnlessCommitted,
 )
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import Stratum
@@ -176,7 +176,6 @@ def spend(
     True
     """
     keys = SPEND.check(frames, by).key_names
-    require_min_requests(min_requests)
     call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras)
     grouped = measure(call)
     values = {

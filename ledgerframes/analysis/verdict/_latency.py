@@ -11,7 +11,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
 from ledgerframes.analysis._groups import durations, ratio
 from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs, require_min_requests
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
 from ledgerframes.frames import Frames
@@ -128,7 +128,6 @@ def latency(
     True
     """
     LATENCY.check(frames, by)
-    require_min_requests(min_requests)
     call = Call(LATENCY, frames, by, every, options_of(frames, min_requests), eras=eras)
     grouped = measure(call)
     percentiles = percentile_values(call, grouped)
