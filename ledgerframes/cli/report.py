@@ -129,7 +129,7 @@ def _skip_grammars() -> None:
     Where JupyterLab is installed, the reader of notebooks imports a validator that compiles forty grammars of web addresses. No
     field of a notebook is such an address.
     """
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  (as if it were not installed)
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def _parse_command(option: str, text: str | None) -> list[str]:

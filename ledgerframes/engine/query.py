@@ -59,11 +59,11 @@ class Query:
     @property
     def text(self) -> str:
         """The statement over tables of these names."""
-        return self.text_over(())
+        return self.text_without(())
 
-    def text_over(self, given: Collection[str]) -> str:
-        """Return the statement over stored tables, and over relations that are given by name."""
-        definitions = ",\n\n".join(each.definition for each in in_order(self.relations, given=given))
+    def text_without(self, names: Collection[str]) -> str:
+        """Return the statement without the definitions of relations that are tables already."""
+        definitions = ",\n\n".join(each.definition for each in in_order(self.relations, without=names))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
 
 
@@ -88,7 +88,7 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
 
 def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Table:
     """Run a query over stored tables, and over relations whose rows are known."""
-    names = tables_of(query.relations, given=shared)
+    names = tables_of(query.relations, without=shared)
     with connected(tables.engine) as connection:
         import duckdb
 
@@ -97,7 +97,7 @@ def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Tab
         for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:
-            return run_with_progress(connection, connection.sql(query.text_over(shared)).to_arrow_table)
+            return run_with_progress(connection, connection.sql(query.text_without(shared)).to_arrow_table)
         except duckdb.Error as error:
             failure = failure_of(error, names, tables.engine)
             if failure is None:
@@ -113,7 +113,10 @@ _shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictiona
 
 
 def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
-    """Return the rows of a relation, which are read once and live as long as the tables, or None if they may be many."""
+    """Return the rows of a relation, or None if they may be many.
+
+    They are read once, and live as long as the tables.
+    """
     known = _shared.setdefault(tables, {})
     if relation.name not in known:
         is_small = sum(map(tables.count_rows, tables_of([relation]))) <= MAX_SHARED_ROWS

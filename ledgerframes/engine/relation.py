@@ -30,7 +30,7 @@ class Relation:
     is_read_anew : bool
         Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
     is_shared : bool
-        Whether queries over the same tables share its rows, if the tables are small (see :mod:`ledgerframes.engine.shared_rows`).
+        Whether queries over the same tables share its rows, if the tables are small (see :mod:`ledgerframes.engine.query`).
     """
 
     name: str
@@ -50,19 +50,19 @@ class Relation:
         return f"-- {self.rows}\n{self.name} AS {materialized}(\n{query}\n)"
 
 
-def in_order(relations: Iterable[Relation], *, given: Collection[str] = ()) -> list[Relation]:
+def in_order(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[Relation]:
     """Return relations with all that they need, each once and after those that it needs.
 
-    Those that are given by name are left out, with what only they need.
+    It omits those of `without`, and what only they need.
     """
     ordered: dict[str, Relation] = {}
     for relation in relations:
-        if relation.name not in given:
-            for each in [*in_order(relation.relations, given=given), relation]:
+        if relation.name not in without:
+            for each in [*in_order(relation.relations, without=without), relation]:
                 ordered.setdefault(each.name, each)
     return list(ordered.values())
 
 
-def tables_of(relations: Iterable[Relation], *, given: Collection[str] = ()) -> list[str]:
-    """Return the stored tables that relations need, each once, but for those that only given relations need."""
-    return list(dict.fromkeys(table for each in in_order(relations, given=given) for table in each.tables))
+def tables_of(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[str]:
+    """Return the stored tables that relations need, each once."""
+    return list(dict.fromkeys(table for each in in_order(relations, without=without) for table in each.tables))

@@ -38,9 +38,9 @@ class FrozenInputs:
     net: Network  # offline, over the copied catalog
 
     def digest(self) -> str:
-        """Return a digest of all that decides what a page says: data, parameters and code.
+        """Return a digest of the data, parameters and code that decide what a page says.
 
-        It is much faster than the figures. A run with the same digest has the same figures.
+        It needs the catalog alone. A run with the same digest has the same figures.
         """
         content = {
             "report": self.report.name,

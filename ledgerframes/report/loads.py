@@ -163,7 +163,7 @@ def _load_whole_history(net: Network, window: Window, progress: bool | None) -> 
 
 
 def _state_source(net: Network) -> Network:
-    """Return the network from whose store the state is read, which is fetched from the embedded sandbox only."""
+    """Return the network of the state, which only the embedded sandbox fetches."""
     return net if net.in_process or net.offline else Network(net.settings, clock=net.now, offline=True)
 
 

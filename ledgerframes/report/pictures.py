@@ -69,7 +69,8 @@ def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
 
 @contextmanager
 def _fonts_found_once() -> Iterator[None]:
-    """Let matplotlib find each font once, which it does again for each text and family otherwise: a fifth of the time."""
+    """Let matplotlib find each font once."""
+    # It would look for each family of each text again, which takes a fifth of the time.
     vars(fontManager)["findfont"] = cache(fontManager.findfont)
     try:
         yield
@@ -90,12 +91,10 @@ def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
 
 def _describe(figure: Figure, titles: list[tuple[Axes, str]]) -> str:
     """Return the text of a figure that was drawn, with the titles that it had before."""
-    shown = [ax.get_title(loc="left") for ax, _ in titles]
     for ax, title in titles:
         ax.set_title(title, loc="left")
     text = describe_drawn(figure)
-    for (ax, _), title in zip(titles, shown, strict=True):
-        ax.set_title(title, loc="left")
+    _take_title(figure)
     return text
 
 

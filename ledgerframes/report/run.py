@@ -216,7 +216,7 @@ class _Run:
         return self._result(key, run, reused=False, is_latest=is_latest)
 
     def _load(self) -> tuple[Frames, pd.DataFrame | None]:
-        """Make all that the report reads current, and return its window, and the days of earlier runs if it needs them."""
+        """Load all that the report reads, and return its window and the days of earlier runs."""
         frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
         if not any(self._published_runs()):
             read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
