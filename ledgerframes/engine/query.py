@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 import pyarrow as pa
@@ -27,6 +28,9 @@ class Tables(Protocol):
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
+
+    def count_rows(self, table: str) -> int:
+        """Count the rows of one table without reading them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,11 @@ class Query:
     @property
     def text(self) -> str:
         """The statement over tables of these names."""
-        definitions = ",\n\n".join(each.definition for each in in_order(self.relations))
+        return self.text_without(())
+
+    def text_without(self, names: Collection[str]) -> str:
+        """Return the statement without the definitions of relations that are tables already."""
+        definitions = ",\n\n".join(each.definition for each in in_order(self.relations, without=names))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
 
 
@@ -74,17 +82,43 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
 
 def run_arrow(tables: Tables, query: Query) -> pa.Table:
     """Run a query, and return the result as Arrow has it."""
+    shared = {each.name: shared_rows(tables, each) for each in in_order(query.relations) if each.is_shared}
+    return _run(tables, query, {name: rows for name, rows in shared.items() if rows is not None})
+
+
+def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Table:
+    """Run a query over stored tables, and over relations whose rows are known."""
+    names = tables_of(query.relations, without=shared)
     with connected(tables.engine) as connection:
         import duckdb
 
-        for name in query.tables:
+        for name in names:
             connection.register(name, tables.scan(name))
-        for name, rows in query.parameters.items():
+        for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:
-            return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
+            return run_with_progress(connection, connection.sql(query.text_without(shared)).to_arrow_table)
         except duckdb.Error as error:
-            failure = failure_of(error, query.tables, tables.engine)
+            failure = failure_of(error, names, tables.engine)
             if failure is None:
                 raise
             raise failure from error
+
+
+# -- shared rows --------------------------------------------------------------------------------------------------------
+
+# Joining the requests takes most of a query over few of them. The requests of so many rows take about 70 MB.
+MAX_SHARED_ROWS = 500_000
+_shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictionary()
+
+
+def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
+    """Return the rows of a relation, or None if they may be many.
+
+    They are read once, and live as long as the tables.
+    """
+    known = _shared.setdefault(tables, {})
+    if relation.name not in known:
+        is_small = sum(map(tables.count_rows, tables_of([relation]))) <= MAX_SHARED_ROWS
+        known[relation.name] = _run(tables, Query(f"FROM {relation.name}", (relation,)), {}) if is_small else None
+    return known[relation.name]
