@@ -26,6 +26,7 @@ from ledgerframes.report.coverage import Requirements, format_duration, require_
 from ledgerframes.report.execute import environment_variables, execute
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window
+from ledgerframes.report.key_figures import KeyFigure, measure_key_figures
 from ledgerframes.report.loads import load_before, load_history, load_state
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
@@ -275,11 +276,16 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
+            "key_figures": self._key_figures(inputs),
             "summary": summarize(self.report.subjects, self._periods(inputs), read_prices(self.parameters)),
             **inputs.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **inputs.digests},
         }
+
+    def _key_figures(self, inputs: FrozenInputs) -> list[KeyFigure]:
+        facts = inputs.facts
+        return measure_key_figures(inputs.periods, read_prices(self.parameters), facts["headline"], facts["days"])
 
     def _periods(self, inputs: FrozenInputs) -> Periods:
         """Return the periods with the traffic balance that a parameter of the report gives."""

@@ -94,18 +94,13 @@ def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
 
 
 @pytest.mark.loopback
-def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> None:
-    head = traffic_run.page_path.read_text(encoding="utf-8").partition("</header>")[0]
-    for words in (
-        "Traffic cost",
-        "evil",
-        "2026-11-08 00:00 to 2026-11-09 00:00",
-        "100 % final",
-        "evil.invalid",
-        "pandas",
-        "every = 6h",
-    ):
+def test_the_page_says_at_its_foot_what_it_is_made_of(traffic_run: ReportResult) -> None:
+    page = traffic_run.page_path.read_text(encoding="utf-8")
+    head, foot = page.partition("</header>")[0], page.partition("<footer>")[2]
+    for words in ("Traffic cost", "evil", "2026-11-08 00:00 to 2026-11-09 00:00"):
         assert words in head
+    for words in ("evil", "2026-11-08 00:00 to 2026-11-09 00:00", "100 % final", "evil.invalid", "pandas", "every = 6h"):
+        assert words in foot
 
 
 @pytest.mark.loopback
