@@ -30,7 +30,6 @@ SVG = "image/svg+xml"
 NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
 MAX_ANCHOR = 60
 ALT = "A plot without a description"
-BAR_HEIGHT = 30
 PERIODS: Final[tuple[Literal["before"], Literal["days"]]] = ("before", "days")
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
@@ -44,7 +43,7 @@ class Bar(TypedDict):
     """The bar of a day beside a key figure."""
 
     period: str
-    height: int  # at most 30
+    height: int  # in percent of the highest
 
 
 @dataclass(frozen=True)
@@ -129,14 +128,12 @@ def bars(figure: KeyFigure) -> list[Bar]:
 
     >>> figure = {"before": [None, 2.0], "days": [4.0, 1.0]}
     >>> [(bar["period"], bar["height"]) for bar in bars(figure)]
-    [('before', 0), ('before', 15), ('days', 30), ('days', 8)]
+    [('before', 0), ('before', 50), ('days', 100), ('days', 25)]
     """
     highest = max((value for period in PERIODS for value in figure[period] if value is not None), default=0)
     if not highest or len(figure["days"]) < 2:
         return []
-    return [
-        Bar(period=period, height=round(BAR_HEIGHT * (value or 0) / highest)) for period in PERIODS for value in figure[period]
-    ]
+    return [Bar(period=period, height=round(100 * (value or 0) / highest)) for period in PERIODS for value in figure[period]]
 
 
 def _format_time(time: str) -> str:

@@ -221,6 +221,8 @@ class _Run:
                 return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
             run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
             run["response_members"] = dict(self.net.extra_members)
+            with timer.step("key figures"):
+                run["key_figures"] = self._key_figures(inputs)
             self._write(staging_dir / "report", inputs, run)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
@@ -276,7 +278,6 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
-            "key_figures": self._key_figures(inputs),
             "summary": summarize(self.report.subjects, self._periods(inputs), read_prices(self.parameters)),
             **inputs.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

@@ -22,6 +22,17 @@ RUN: dict[str, Any] = {
     "key": "k",
     "window": {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"},
     "parameters": {},
+    "key_figures": [
+        {
+            "label": "<i>a",
+            "value": "<b>1",
+            "note": "<u>n",
+            "change": "<s>+1",
+            "is_clear": True,
+            "before": [None],
+            "days": [1.0, 2.0],
+        }
+    ],
     "summary": [{"term": "Total", "text": "5 <b> bytes", "details": ["of <i>one</i>"]}],
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,
@@ -184,4 +195,4 @@ def test_cells_for_notebook_users_are_left_out() -> None:
     ]
     page = render(new_notebook(cells=cells), RUN)
     assert "by hand" not in page and "last-week" not in page
-    assert page.count("<details") == 1 and "first()\n\nsecond()" in page
+    assert page.count('<details class="code"') == 1 and "first()\n\nsecond()" in page

@@ -43,7 +43,7 @@ def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net:
     assert run["window"] == {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
     assert run["coverage"]["final"] == 1.0 and run["coverage"]["provisional_rows"] == 0
     assert set(run["versions"]) >= {"python", "ledgerframes", "pandas", "pyarrow"}
-    assert set(run["seconds"]) == {"load", "freeze", "summary", "notebook", "page"}
+    assert set(run["seconds"]) == {"load", "freeze", "summary", "key figures", "notebook", "page"}
     assert run["request_count"] == 0
     assert run["services"] == {api: {"met": {}, "tried": list(versions)} for api, versions in TRIED.items()}
     assert isinstance(run["extra_members"], list) and run["new_kinds"] == [] and run["response_members"] == {}
