@@ -64,7 +64,8 @@ def assert_key_figures(result: ReportResult, head: str, sides: Sides) -> None:
     assert [each["is_clear"] for each in figures] == [False, False, has_clear_change(sides), False]
     texts = [text_of(item) for item in re.findall(r"<li><span class=\"label\">.*?</li>", head, re.DOTALL)]
     for text, each in zip(texts, expected, strict=True):
-        assert text.split() == " ".join(filter(None, [each[0], each[1], each[3], each[2]])).split()
+        shown = " ".join(text.split())
+        assert shown == " ".join(filter(None, [each[0], each[1], each[3], each[2]])), (shown, each)
 
 
 def assert_prose(result: ReportResult) -> None:
