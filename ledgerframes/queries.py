@@ -84,8 +84,8 @@ def sql(
     Raises
     ------
     UsageError
-        If DuckDB rejects the query, a column of the result has no exact dtype, or a participant's ledger is stored through
-        several filters, which would count its rows more than once.
+        If `net` is no network, DuckDB rejects the query, a column of the result has no exact dtype, or a participant's ledger is
+        stored through several filters, which would count its rows more than once.
     StoreError
         If a file of the store is damaged.
 
@@ -118,6 +118,11 @@ def run_query(
     net: Network, query: str, *, during: str | None = None, since: Time | None = None, until: Time | None = None
 ) -> QueryResult:
     """Run :func:`sql`, with notes on rows that are provisional or not in the result."""
+    if not hasattr(net, "settings"):
+        got = type(net).__name__
+        raise UsageError(
+            f"net= must be the network that lf.connect returned, got {got}. SQL reads its store; during= limits the rows."
+        )
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)

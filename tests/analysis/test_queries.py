@@ -112,6 +112,11 @@ OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
         lambda rows: sum(row["rows_with_problem"] for row in rows),
         lambda shown: shown["rows"].sum(),
     ),
+    "cost.requests": (
+        {"top": 5},
+        lambda rows: [row["update_id"] for row in rows],
+        lambda shown: shown["update_id"].tolist(),
+    ),
     "cost.budget": (
         {"budgets": BUDGETS, "network": ""},
         lambda rows: sum(row["requests"] for row in rows if row["template_name"] == "No.Such:Template"),

@@ -38,6 +38,7 @@ RECOMPUTED = {
     "cost.journal": f"{COMPARISONS}::test_journal",
     "cost.overhead": f"{COSTS}::test_overhead",
     "cost.problems": OPERATIONS,
+    "cost.requests": f"{COSTS}::test_requests",
     "cost.runway": VECTORS,
     "cost.runway_summary": VECTORS,
     "cost.spend": f"{COSTS}::test_spend",

@@ -336,6 +336,11 @@ def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, m
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 
+def test_frames_in_place_of_a_network_are_named(frames: lf.Frames) -> None:
+    with pytest.raises(UsageError, match=r"got Frames.*during="):
+        lf.sql(frames, "select 1")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
