@@ -13,9 +13,11 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
 from ledgerframes.analysis._requests import positions
+from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
-from ledgerframes.analysis.activity._weights import weights
+from ledgerframes.analysis.activity._weights import queries_of_weights, weights
 from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import concentration as concentration_of
@@ -44,6 +46,15 @@ HEAD = (
     declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
     declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
+
+
+def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataFrame | None = None, **others: Any) -> list[Query]:
+    if of == "amount":
+        return queries_of_rounds(frames)
+    state = {name: others[name] for name in ("featured", "sv_participants")}
+    return queries_of_weights(frames, by="party", every=every, labels=None, rounds=rounds, **state)
+
+
 CONCENTRATION = declare.Figure(
     "activity.concentration",
     distinct=(),
@@ -53,6 +64,7 @@ CONCENTRATION = declare.Figure(
     columns=(*HEAD, *_top_columns(TOP)),
     condition="that are known",
     unit="values of this row",
+    queries=_queries,
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
@@ -67,6 +79,7 @@ LORENZ = declare.Figure(
     ),
     condition="that are known",
     unit="values of this result",
+    queries=_queries,
 )
 
 

@@ -11,6 +11,8 @@ from ledgerframes.analysis._coverage import covered_time, has_times
 from ledgerframes.analysis._groups import is_true, microseconds
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.weights import PUBLISHED_ROUNDS
 from ledgerframes.frames import Frames
 
 
@@ -48,5 +50,5 @@ def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
 
 def published_rounds(frames: Frames) -> tuple[int, int]:
     """Return the first and the last round with records, an empty range without records."""
-    numbers = frames.read("activity_records", ["round_number"])["round_number"]
-    return (int(numbers.min()), int(numbers.max())) if len(numbers) else (1, 0)
+    rows = run(frames, Query("FROM published_rounds", (PUBLISHED_ROUNDS,)))
+    return int(rows["first"][0]), int(rows["last"][0])
