@@ -14,7 +14,6 @@ from ledgerframes.analysis.activity._weights import computable_share, require_su
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.reconciled_weights import OWN, PASSED, reconciled
-from ledgerframes.engine.weights import RECORDS
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
@@ -38,8 +37,15 @@ REASONS = (
 )
 ROWS = f"""
 SELECT
-    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason
-FROM reconciled
+    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
+    total_published, total_computed
+FROM (
+    -- Of each side alone, which the rows must add up to. They can be beyond 64 bits.
+    SELECT
+        (SELECT sum(weight) FROM records)::VARCHAR AS total_published,
+        (SELECT sum(weight) FROM compared_with)::VARCHAR AS total_computed
+)
+LEFT JOIN reconciled ON true
 ORDER BY list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 COUNTS = """
@@ -132,7 +138,8 @@ def reconcile(
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
     rows = run(frames, _query(frames, state, computed, ROWS))
-    _require_totals(frames, rows, computed)
+    _require_totals(rows)
+    rows = rows.dropna(subset="update_id")
     return RECONCILE.build(frames, {**rows, "coverage": computable_share(frames, state)})
 
 
@@ -174,15 +181,12 @@ def _require_weights(computed: object) -> pd.DataFrame:
     return computed
 
 
-def _require_totals(frames: Frames, rows: pd.DataFrame, computed: pd.DataFrame | None) -> None:
+def _require_totals(rows: pd.DataFrame) -> None:
     """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
-    published = run(frames, Query("SELECT coalesce(sum(weight), 0) AS weight FROM records", (RECORDS,)))["weight"][0]
-    totals = {"weight_published": published}
-    if computed is not None:
-        totals["weight_computed"] = sum(computed["weight"].dropna().tolist())
-    for name, total in totals.items():
-        if sum(rows[name].dropna().tolist()) != total:
-            raise IntegrityError(f"The sum of {name} in the comparison is not that of its source. Load the frames again.")
+    for side in ("published", "computed"):
+        totals = rows[f"total_{side}"].dropna().unique()
+        if sum(rows[f"weight_{side}"].dropna().tolist()) != sum(map(int, totals)):
+            raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
 
 
 def _query(frames: Frames, state: NetworkState, computed: pd.DataFrame | None, select: str) -> Query:
