@@ -12,7 +12,6 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
-from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import queries_of_weights, weights
@@ -126,7 +125,8 @@ def concentration(
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
-    groups = Groups(periods, positions(rows[times[0]], periods[times[0]]) if times else np.zeros(len(rows), dtype=np.int64))
+    codes = pd.Index(periods[times[0]]).get_indexer(rows[times[0]]) if times else np.zeros(len(rows), dtype=np.int64)
+    groups = Groups(periods, codes.astype(np.int64))
     summaries = [_summary(part["value"].dropna().tolist(), sizes) for part in groups.split(rows)]
     values: dict[str, Any] = {**periods, **{name: [each[name] for each in summaries] for name in _summary([], sizes)}}
     values["total"] = from_scaled(values["total"])
