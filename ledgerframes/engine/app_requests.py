@@ -43,7 +43,10 @@ def app_updates(*sources: Relation) -> Relation:
 
 
 def app_requests(updates: Relation, *, has_state: bool) -> Relation:
-    """Return the requests of an app. The bytes that its parties burn need the state of the network."""
+    """Return the requests of an app.
+
+    The bytes that its parties burn need the state of the network.
+    """
     burned = burned_for_app(updates) if has_state else NOTHING_BURNED
     query = """
     SELECT

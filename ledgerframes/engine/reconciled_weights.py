@@ -1,8 +1,8 @@
-"""Relations that compare published with computed weights, and name the reason of each mismatch.
+"""Relations that compare published with computed weights.
 
-Beside the state of the network, once as it was recorded and once with ledger times (``effective_``), a query passes
-``living_rounds``, which nobody archived, ``final_times`` and whether they are known (``coverage``), and all ``factors`` of a
-party.
+They name the reason of each mismatch. Beside the state of the network, once as it was recorded and once with ledger times
+(``effective_``), a query passes ``living_rounds``, which nobody archived, ``final_times`` and whether they are known
+(``coverage``), and all ``factors`` of a party.
 """
 
 from __future__ import annotations

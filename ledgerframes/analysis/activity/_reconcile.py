@@ -207,7 +207,7 @@ def _passed(computed: pd.DataFrame) -> pa.Table:
 
 
 def _other_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
-    """Return what reasons follow from, beside the weights."""
+    """Return the small tables of rounds, factors and final times."""
     numbers = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna().unique()
     factors = state.rights[["party", "weight"]].dropna().drop_duplicates()
     covered = covered_time(frames)
