@@ -14,10 +14,12 @@ from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
-from ledgerframes.analysis.activity._weights import published
+from ledgerframes.analysis.activity._weights import require_sum_of_weights
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.conditions import near_matches
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.weights import RECORDS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -29,6 +31,18 @@ NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_p
 def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
     text = f"{description} Missing for partial rounds and without rules for traffic."
     return declare.amount(name, text, unit, title)
+
+
+# Coin follows from these sums, step by step with the rounding of the server.
+SUMS = Query(
+    "SELECT round_number, party, sum(weight) AS weight\nFROM records\nGROUP BY ALL\nORDER BY ALL",
+    (RECORDS,),
+)
+
+
+def queries_of_rounds(frames: Frames, **_: object) -> list[Query]:
+    _require_all_requests(frames)
+    return [SUMS]
 
 
 ROUNDS = declare.Figure(
@@ -70,6 +84,7 @@ ROUNDS = declare.Figure(
     ),
     condition="with a known reward",
     unit="rounds of this result",
+    queries=queries_of_rounds,
 )
 
 
@@ -110,13 +125,13 @@ def rounds(
     ROUNDS.check(frames, by)
     _require_all_requests(frames)
     table = _round_table(frames, rounds)
-    records = published(frames)
-    totals = records.groupby("round_number")["weight"].sum()
+    require_sum_of_weights(frames)
+    by_party = run(frames, SUMS)
+    totals = by_party.groupby("round_number")["weight"].sum()
     table = table[table["round_number"].isin(totals.index) | _is_in_window(frames, table)].reset_index(drop=True)
     weights = table["round_number"].map(totals).astype("Int64")
     table["weight"] = weights.mask(weights.isna() & ~table["is_partial"].fillna(True).astype(bool), 0)
     results = [_totals(row) for _, row in table.iterrows()]
-    by_party = records[["round_number", "party", "weight"]].groupby(["round_number", "party"], as_index=False).sum()
     rows = _rows(table, results, by_party)
     if by is None:
         return ROUNDS.build(frames, rows | {"weight": table["weight"]})
