@@ -28,6 +28,17 @@ UNTIL = instant("2026-11-09")
 SINCE = UNTIL - timedelta(days=DAYS)
 LATER = 1_700  # microseconds from one copy to the next
 ID_COLUMNS = ("update_id", "event_id", "parent_event_id", "contract_id")
+# A network has these once, so updates that create one are not copied.
+STATE = (
+    "Splice.DsoRules:DsoRules",
+    "Splice.CoinRules:CoinRules",
+    "Splice.Ans:AnsRules",
+    "Splice.Coin:FeaturedAppRight",
+    "Splice.Round:OpenMiningRound",
+    "Splice.Round:SummarizingMiningRound",
+    "Splice.Round:IssuingMiningRound",
+    "Splice.Round:ClosedMiningRound",
+)
 TIME_COLUMNS = ("record_time", "finalization_time")
 
 
@@ -45,8 +56,9 @@ def make_week(copies: int) -> Path:
     windows = _windows(frames)
     starts = {each.migration_id: each.start for each in reversed(windows)}
     net.store.save_migrations([Migration(number, starts[number]) for number in sorted(starts)])
+    of_state = _updates_of_state(frames)
     for window in windows:
-        copied = {table.name: _copied(frames, table.name, copies, window) for table in EVENTS.tables}
+        copied = {table.name: _copied(frames, table.name, copies, window, of_state) for table in EVENTS.tables}
         net.store.commit(EVENTS, window, copied, final=True, source="benchmark")
     done.touch()
     return folder
@@ -64,12 +76,19 @@ def _windows(frames: Frames) -> list[MigrationWindow]:
     return sorted(each.extent for each in frames._source.segments if isinstance(each.extent, MigrationWindow))
 
 
-def _copied(frames: Frames, name: str, copies: int, window: MigrationWindow) -> pa.Table:
+def _updates_of_state(frames: Frames) -> pa.Array:
+    """Return the ids of updates that create contracts which a network has once."""
+    is_created = (pc.field("event_type") == "created_event") & pc.field("template_name").isin(STATE)
+    return frames._source.scan("tree_events").to_table(["update_id"], filter=is_created)["update_id"].combine_chunks().unique()
+
+
+def _copied(frames: Frames, name: str, copies: int, window: MigrationWindow, of_state: pa.Array) -> pa.Table:
     """Return the rows of a window so many times, as the store has them."""
     since, until = (pa.scalar(time, pa.timestamp("us", "UTC")) for time in (window.start, window.stop))
     is_inside = (pc.field("record_time") >= since) & (pc.field("record_time") < until)
     rows = frames._source.scan(name).to_table(filter=is_inside & (pc.field("migration_id") == window.migration_id))
-    copied = pa.concat_tables(_copy(rows, number, window) for number in range(copies))
+    others = rows.filter(pc.invert(pc.is_in(rows["update_id"], of_state)))
+    copied = pa.concat_tables(_copy(others if number else rows, number, window) for number in range(copies))
     return lf.table(name).sorted(copied.unify_dictionaries())
 
 
