@@ -32,6 +32,7 @@ _IMPORTED_AT_FIRST_USE = {
     "load_activity": "ledgerframes.loaders.events:load_activity",
     "load_bulk": "ledgerframes.loaders.bulk:load_bulk",
     "load_completions": "ledgerframes.loaders.state:load_completions",
+    "load_contracts": "ledgerframes.loaders.contracts:load_contracts",
     "load_events": "ledgerframes.loaders.events:load_events",
     "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
     "load_packages": "ledgerframes.loaders.state:load_packages",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from ledgerframes.frames import Frames
     from ledgerframes.frames_io import open_frames, save_frames
     from ledgerframes.loaders.bulk import load_bulk
+    from ledgerframes.loaders.contracts import load_contracts
     from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
     from ledgerframes.loaders.ledger import load_updates
     from ledgerframes.loaders.offers import load_transfer_offers
@@ -132,6 +134,7 @@ __all__ = [
     "load_activity",
     "load_bulk",
     "load_completions",
+    "load_contracts",
     "load_events",
     "load_name_rules",
     "load_packages",

@@ -11,13 +11,14 @@ from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES, VERDICTS
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.reference import schema as reference
-from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange
+from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
 __all__ = [
     "BULK",
     "BULK_ACS",
     "BULK_ACS_BY_KEY",
     "BULK_BY_KEY",
+    "CONTRACTS",
     "DATASETS",
     "EVENTS",
     "EVENTS_BY_ID",
@@ -53,6 +54,7 @@ BULK = Dataset(
 BULK_BY_KEY = replace(BULK, name="bulk_by_key", mergeable=False)
 BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False, population="committed")
 BULK_ACS_BY_KEY = replace(BULK_ACS, name="bulk_acs_by_key")
+CONTRACTS = Dataset("contracts", (ACTIVE_CONTRACTS,), SnapshotTime, mergeable=False, population="committed")
 
 # A table of several datasets is read from the first one that has rows.
 DATASETS: dict[str, Dataset] = {
@@ -64,6 +66,7 @@ DATASETS: dict[str, Dataset] = {
         BULK_BY_KEY,
         BULK_ACS,
         BULK_ACS_BY_KEY,
+        CONTRACTS,
         LEDGER,
         PRICE_VOTES,
         NAME_RULES,

@@ -67,6 +67,7 @@ STATE = {
     name: getattr(lf, name)
     for name in (
         "load_active_contracts",
+        "load_contracts",
         "load_completions",
         "load_parties",
         "load_packages",

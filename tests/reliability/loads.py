@@ -96,6 +96,7 @@ LOADS: dict[str, Callable[[Network], Frames]] = {
     "load_bulk": bulk,
     "load_bulk (acs)": bulk_snapshot,
     "load_active_contracts": one(lf.load_active_contracts),
+    "load_contracts": one(lf.load_contracts, at=DAY + "T12:00:00Z"),
     "load_completions": one(lf.load_completions),
     "load_parties": one(lf.load_parties),
     "load_packages": one(lf.load_packages),
