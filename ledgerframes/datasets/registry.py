@@ -10,6 +10,7 @@ from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES, VERDICTS
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
+from ledgerframes.datasets.reference import network_schema as network
 from ledgerframes.datasets.reference import schema as reference
 from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
@@ -22,10 +23,19 @@ __all__ = [
     "DATASETS",
     "EVENTS",
     "EVENTS_BY_ID",
+    "FAUCETS",
+    "FEATURED_APPS",
     "LEDGER",
+    "LICENSES",
+    "MINING_ROUNDS",
+    "NAME_ENTRIES",
     "NAME_RULES",
+    "NETWORK_RULES",
     "PRICE_VOTES",
+    "SCANS",
     "STORED_TABLES",
+    "SYNCHRONIZER",
+    "TRAFFIC",
     "Dataset",
 ]
 
@@ -42,6 +52,9 @@ EVENTS_BY_ID = replace(EVENTS, name="events_by_id", extent_type=IdSet, populatio
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
+MINING_ROUNDS, FEATURED_APPS, NAME_ENTRIES, NETWORK_RULES, SCANS, LICENSES, FAUCETS, TRAFFIC, SYNCHRONIZER = (
+    Dataset(table.name, (table,), Observation) for table in network.NETWORK_TABLES
+)
 BULK = Dataset(
     "bulk",
     (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS),
@@ -70,6 +83,15 @@ DATASETS: dict[str, Dataset] = {
         LEDGER,
         PRICE_VOTES,
         NAME_RULES,
+        MINING_ROUNDS,
+        FEATURED_APPS,
+        NAME_ENTRIES,
+        NETWORK_RULES,
+        SCANS,
+        LICENSES,
+        FAUCETS,
+        TRAFFIC,
+        SYNCHRONIZER,
     )
 }
 STORED_TABLES = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}
