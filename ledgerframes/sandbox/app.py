@@ -22,6 +22,7 @@ from .ledger_api.state import State
 from .ledger_api.updates import Updates
 from .reference_api import ReferenceApi
 from .responses import HttpError, LedgerApiError, text_response
+from .rewards_api import RewardsApi
 from .state_api import StateApi
 from .versions import minor_of
 from .wallet import WalletApi
@@ -35,6 +36,7 @@ APIS: tuple[tuple[type[Api], str], ...] = (
     (BulkApi, HISTORY_PREFIX),
     (StateApi, HISTORY_PREFIX),
     (ReferenceApi, HISTORY_PREFIX),
+    (RewardsApi, HISTORY_PREFIX),
     *((family, LEDGER_PREFIX) for family in (Updates, State, Commands, Admin)),
     (WalletApi, WALLET_PREFIX),
 )

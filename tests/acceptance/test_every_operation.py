@@ -213,6 +213,12 @@ PROOFS: dict[str, Proof] = {
     "history.validator_faucets": lambda at: at.history.validator_faucets([at.box.participant]),
     "history.upgrade": lambda at: at.history.upgrade() is None,
     "history.is_backfilled": lambda at: at.history.is_backfilled(),
+    "history.earliest_reward_round": lambda at: at.history.earliest_reward_round(),
+    "history.reward_totals": lambda at: at.history.reward_totals(a_round(at)).status == "Ok",
+    "history.reward_root": lambda at: at.history.reward_root(a_round(at)).root_hash,
+    "history.reward_batch": lambda at: (
+        at.history.reward_batch(a_round(at), str(at.history.reward_root(a_round(at)).root_hash)).batch_type
+    ),
     "history.bulk_object": lambda at: at.history.bulk_object(at.box.bulk.keys(at.box.bulk.folders()[-1])[0]),
     "history.bulk_updates": lambda at: at.history.bulk_updates(instant("2026-11-08"), instant("2026-11-09")).object_refs,
     "history.bulk_active_contracts": lambda at: at.history.bulk_active_contracts().object_refs,
@@ -256,6 +262,10 @@ def signed(at: Context) -> dict[str, Any]:
 def an_external_hash(at: Context) -> str:
     updates = at.history.updates(page_size=1000)
     return next(update.external_transaction_hash for update in updates if update.external_transaction_hash)
+
+
+def a_round(at: Context) -> int:
+    return at.box.world.rounds.first_incomplete(at.box.clock.now()) - 1
 
 
 def an_owner(at: Context) -> str:
