@@ -11,8 +11,11 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis.state._payloads import COIN_RULES, OPEN_ROUND, RIGHT, RULES
+from ledgerframes.api.transport import in_process
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.contracts import STATE_TEMPLATES
+from ledgerframes.report import load_state
+from ledgerframes.sandbox import Sandbox
 from ledgerframes.windows import iso
 
 FUNCTIONS = ("rounds", "featured", "super_validators", "config")
@@ -81,6 +84,20 @@ def test_a_snapshot_and_the_history_after_it_have_the_state_of_the_window(tmp_pa
     computed = lf.activity.reconcile(window, **lf.state.tables(window, base=base))
     expected = lf.activity.reconcile(window, **lf.state.tables(whole))
     pd.testing.assert_frame_equal(computed, expected)
+
+
+def test_a_report_without_the_history_gets_its_state_from_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Sandbox(events=500, days=1)
+    net = lf.connect("sandbox", history_url=box.history_url, transport=in_process(box.app), store=tmp_path, requests_per_second=0)
+    net._clock = lambda: box.now
+    monkeypatch.setattr(lf.Network, "in_process", False)  # as a network that is far away
+    day = lf.load_events(net, since="2026-11-08T16:00:00Z", until="2026-11-09")  # between two snapshots
+    state = load_state(net, day)
+    assert state is not None
+    whole = lf.state.tables(lf.load_events(connect(tmp_path / "whole"), since="0001-01-01", until="2026-11-09"))
+    expected = lf.activity.recompute(day, **whole)
+    pd.testing.assert_frame_equal(lf.activity.recompute(day, **state), expected)
+    assert len(expected)
 
 
 def test_the_loader_asks_for_what_the_state_reads() -> None:
