@@ -340,7 +340,10 @@ def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, m
     ("query", "reason"),
     [
         ("selekt 1", "Parser Error: syntax error"),
-        ("select * from trafic", r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Choose from .*traffic, tree_events"),
+        (
+            "select * from trafic",
+            r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Choose from .*traffic, traffic_status, tree_events",
+        ),
         ("select * from event.trafic", r"Did you mean traffic\?"),
         ("select offset from ledger_events", r'in quotes: "offset"\.$'),
         ("select update_id from ledger_events where offset > 3", r'in quotes: "offset"\.$'),
