@@ -109,7 +109,7 @@ def load_traffic_status(
 ) -> pd.DataFrame:
     """Load the traffic balances of members of a synchronizer, and store the current ones.
 
-    A balance is ``lf.TrafficBalance(row.balance, row.observed_at)``, which :func:`ledgerframes.cost.runway` takes.
+    A balance is ``lf.TrafficBalance(int(row.balance), row.observed_at)``, which :func:`ledgerframes.cost.runway` takes.
 
     Parameters
     ----------
