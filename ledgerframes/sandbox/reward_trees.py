@@ -20,7 +20,7 @@ class Batch(NamedTuple):
 
 
 def root_batch(rewards: Mapping[str, int]) -> Batch:
-    """Return the last batch of a round, above all others, given the units of each rewarded party."""
+    """Return the batch above all others, given the units of each rewarded party."""
     allowances = sorted(rewards.items())
     starts = range(0, max(len(allowances), 1), BATCH_SIZE)  # without an allowance, one batch of nothing
     batches = [_leaf(allowances[start : start + BATCH_SIZE]) for start in starts]
