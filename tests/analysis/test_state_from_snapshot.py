@@ -127,6 +127,9 @@ def test_a_snapshot_without_rules_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=r"no rules of the network.*lf\.load_contracts\(net, at=…\)"):
             call()
+    coins = lf.load_contracts(net, templates=["splice-coin:Splice.Coin:Coin"])
+    with pytest.raises(UsageError, match="no rules of the network"):
+        lf.state.featured(coins)
     rules = lf.load_contracts(net, templates=[f"splice-dso-governance:{RULES}", f"splice-coin:{RIGHT}"])
     assert len(lf.state.featured(rules)) == len(rights)
     with pytest.raises(UsageError, match=r"no contract of Splice\.Round:OpenMiningRound"):

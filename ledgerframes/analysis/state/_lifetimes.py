@@ -45,7 +45,8 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     facts = [template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
     created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
     created["reason"] = _reasons(created)
-    require_rules(created[created["source"] == "snapshot"])
+    if (is_older := created["source"] == "snapshot").any():
+        require_rules(created[is_older])
     _require_start(frames, created, archived, older)
     created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
@@ -125,7 +126,7 @@ def _reasons(created: pd.DataFrame) -> pd.Series:
 def require_rules(contracts: pd.DataFrame) -> None:
     """Raise a UsageError if contracts of a snapshot have no rules, so that none counts."""
     has_rules = ((contracts["template"] == RULES) & (contracts["reason"] != UNSIGNED)).any()
-    if len(contracts) and not has_rules:
+    if not has_rules:
         raise UsageError(
             "The snapshot has no rules of the network, which name the party that signs its contracts. "
             "Pass the result of lf.load_contracts(net, at=…) without templates=."

@@ -7,16 +7,12 @@ from typing import TypeGuard
 import pandas as pd
 
 from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
-from ledgerframes.analysis.state._lifetimes import (
-    CONTENT_COLUMNS,
-    SNAPSHOT_COLUMNS,
-    _from_snapshot,
-    _reasons,
-    require_rules,
-    template_and_payload,
-)
+from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, _reasons, require_rules, template_and_payload
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+
+ANY_TEMPLATE = r"Splice\.(DsoRules:DsoRules|Round:OpenMiningRound|\w+:FeaturedAppRight|\w+Rules:\w+Rules)"
+CONTENT = ["template_name", "package_name", "create_arguments"]
 
 
 def is_snapshot(source: object) -> TypeGuard[Snapshot]:
@@ -37,10 +33,11 @@ def snapshot_lifetimes(snapshot: Snapshot, base: Snapshot | None) -> pd.DataFram
     if base is not None:
         raise UsageError("base= is for a history. Pass the snapshot alone, or the history after it with base=.")
     rows = snapshot_rows(snapshot, "frames", SNAPSHOT_COLUMNS)
-    created = _from_snapshot(rows).reset_index(drop=True)
-    facts = [template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
-    created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
-    created["reason"] = _reasons(created)
-    require_rules(created)
-    never = pd.Series(pd.NaT, created.index, "datetime64[us, UTC]")
-    return created.assign(until=never, effective_until=never, known_until=rows["snapshot_time"].iloc[0])
+    contracts = rows[rows["template_name"].str.fullmatch(ANY_TEMPLATE)].sort_values("contract_id", ignore_index=True)
+    contracts = contracts.rename(columns={"created_at": "from", "snapshot_time": "known_until"})
+    facts = [template_and_payload(*row) for row in zip(*(contracts[name] for name in CONTENT), strict=True)]
+    contracts[["template", "payload"]] = pd.DataFrame(facts, contracts.index, ["template", "payload"], dtype="object")
+    contracts["reason"] = _reasons(contracts)
+    require_rules(contracts)
+    never = pd.Series(pd.NaT, contracts.index, "datetime64[us, UTC]")
+    return contracts.assign(effective_from=contracts["from"], until=never, effective_until=never, source="snapshot")
