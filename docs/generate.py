@@ -327,6 +327,7 @@ def operations_page() -> str:
                 each.changed and f"changed {each.changed}",
                 each.until and f"removed in {each.until}",
                 each.deprecated and f"{'use' if each.until else 'deprecated'}: {each.deprecated}",
+                each.internal and "internal, may change or go",
             )
             if part
         )
