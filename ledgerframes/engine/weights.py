@@ -110,6 +110,17 @@ class Weights:
         return Relation(f"{self.name}candidates", rows, query, relations=(self.requests, self.rounds, self.envelopes))
 
     @property
+    def confirmers_with_rights(self) -> Relation:
+        """The parties with a right, found first: they are few, and most parties of quorums are not among them."""
+        query = f"""
+        SELECT update_id, view_id, party, factor, rights.since, rights.until
+        FROM {self.confirmers.name}
+        JOIN {self.name}rights AS rights USING (party)
+        """
+        rows = "One row per party of a quorum and right of it, with its view."
+        return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,), is_kept=True)
+
+    @property
     def providers(self) -> Relation:
         """The app providers that share each envelope."""
         query = f"""
@@ -117,13 +128,12 @@ class Weights:
         SELECT DISTINCT
             update_id, envelope_index, traffic_cost, total_traffic_cost, migration_id, record_time, round_number, party, factor
         FROM (SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id FROM {self.envelopes.name})
-        JOIN {self.confirmers.name} USING (update_id, view_id)
-        JOIN {self.name}rights AS rights USING (party)
+        JOIN {self.confirmers_with_rights.name} AS confirmers USING (update_id, view_id)
         JOIN {self.name}candidates USING (update_id)
-        WHERE obstacle IS NULL AND opens_at >= rights.since AND opens_at < rights.until
+        WHERE obstacle IS NULL AND opens_at >= confirmers.since AND opens_at < confirmers.until
         """
         rows = "One row per envelope and app provider that can confirm one of its views, of requests that can earn."
-        relations = (self.envelopes, self.confirmers, self.candidates)
+        relations = (self.envelopes, self.confirmers_with_rights, self.candidates)
         return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
 
     @property
