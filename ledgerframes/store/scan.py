@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +18,8 @@ from ledgerframes.store.older_rows import OlderRows, Rows
 # Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
+# A dataset would read up to 64 row groups before a query takes them, outside the limit of the query's memory.
+FILES_AHEAD, BATCHES_AHEAD, BATCH_ROWS_AHEAD = 2, 2, 32_768
 DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
 
@@ -36,6 +39,18 @@ def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression |
             selected = with_witness(rows.schema, columns)
             for batch in part.to_batches(schema=rows.schema, columns=selected, filter=expression, batch_size=BATCH_ROWS):
                 yield batch.select(list(columns))
+
+
+class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
+    """Rows of a dataset, of which a scan reads few before its consumer takes them."""
+
+    def __init__(self, rows: ds.Dataset) -> None:
+        super().__init__(rows.schema, [rows])
+
+    def scanner(self, **options: Any) -> ds.Scanner:
+        """Return a scan, which takes the options of a dataset."""
+        ahead = {"fragment_readahead": FILES_AHEAD, "batch_readahead": BATCHES_AHEAD, "batch_size": BATCH_ROWS_AHEAD}
+        return super().scanner(**ahead | options)
 
 
 def read_rows(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> pa.Table:
