@@ -17,7 +17,7 @@ TEMPLATE = """CASE
 
 
 def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation:
-    """Return all nodes of the network's packages, or only those that create a contract, or only exercises.
+    """Return the nodes of the network's packages: all, those that create a contract, or the exercises.
 
     Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
     """
@@ -62,8 +62,8 @@ OLDER_CONTRACTS = Relation(
     """,
     is_read_anew=True,
 )
-CREATED_AGAIN = Relation(
-    "created_again",
+CREATED_AND_OLDER = Relation(
+    "created_and_older",
     "One row per contract of the snapshot that the frames create, too.",
     """
     SELECT contract_id
@@ -81,9 +81,9 @@ CONTRACTS = Relation(
     FROM created
     UNION ALL BY NAME
     FROM older_contracts
-    ANTI JOIN created_again USING (contract_id)
+    ANTI JOIN created_and_older USING (contract_id)
     """,
-    relations=(CREATED, CREATED_AGAIN, OLDER_CONTRACTS),
+    relations=(CREATED, CREATED_AND_OLDER, OLDER_CONTRACTS),
     is_read_anew=True,
 )
 EXERCISES = Relation(
