@@ -17,7 +17,9 @@ TEMPLATE = """CASE
 
 
 def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation:
-    """Return the nodes of the network's packages: all, those that create a contract, or the exercises.
+    """Return the nodes of the network's packages.
+
+    With `is_create`, those that create a contract, or the others.
 
     Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
     """
