@@ -31,6 +31,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
+from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, iso, window
 
@@ -202,7 +203,7 @@ class _Views:
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
-        rows = snapshot.scan(table.name)
+        rows = LittleAhead(snapshot.scan(table.name))
         each_once = RowFilter(second_verdicts=snapshot.second_verdicts).expression(table)
         relation = self._connection.from_arrow(rows if each_once is None else rows.filter(each_once))
         if time_window is None:

@@ -20,7 +20,7 @@ from ledgerframes.analysis.reconcile._row_differences import compare_tables
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.amounts import amount_of
-from ledgerframes.engine.flows import COINS_OF_SNAPSHOT
+from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant
