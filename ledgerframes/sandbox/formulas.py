@@ -106,7 +106,7 @@ class RoundTerms(NamedTuple):
 
     @property
     def dry_run_version(self) -> str | None:
-        """What the reward configuration of a dry run names, None without one."""
+        """Name of the scheme of a dry run, None without one."""
         return TRAFFIC_BASED if self.is_dry_run else None
 
     @property

@@ -130,9 +130,9 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
 
 
 def super_validators(draft: DraftTransaction, version: int | None = None) -> list[tuple[Party, int]]:
-    """Return who is a super validator by a version of the DSO's rules (default: the current one), with weights.
+    """Return the super validators by a version of the DSO's rules, with their weights.
 
-    The member is one in every second version.
+    The current version is the default. The member is one in every second version.
     """
     if version is None:
         version = draft.constants.schedule.script.dso_rules_version(draft.event.time)

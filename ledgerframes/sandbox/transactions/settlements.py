@@ -1,4 +1,4 @@
-"""Functions of declarations for what follows the end of a round, from its rewards to its archive."""
+"""Functions of declarations for rounds after their end, from rewards to archive."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def _expired_rounds(draft: DraftTransaction) -> list[int]:
     if not draft.state.totals_of:
         return []
     first, end = (settlements.count_before(settlements.time(number) - EXPIRES_AFTER) for number in (occurrence - 1, occurrence))
-    settled = range(rounds.settled_by(first).start, rounds.settled_by(end - 1).stop) if first < end else range(0)
-    return [number for number in settled if number in rounds.scripted and rounds.terms(number).is_traffic_based]
+    numbers = range(rounds.settled_by(first).start, rounds.settled_by(end - 1).stop) if first < end else range(0)
+    return [number for number in numbers if number in rounds.scripted and rounds.terms(number).is_traffic_based]
 
 
 def _uncollected(draft: DraftTransaction, round_number: int) -> list[Contract]:
