@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -68,3 +69,10 @@ def test_no_window_makes_a_difference(sandbox_history: Frames, links: pd.DataFra
     assert (both["status_all"] == "equal").all()
     is_root = both["link"] == "root"
     assert both["found"][is_root].tolist() == both["found_all"][is_root].tolist()
+
+
+def test_the_words_of_a_network_make_no_difference(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=2000, days=1, vocabulary="canton", store=tmp_path)
+    links = lf.reconcile.rewards(lf.load_events(net, since="0001-01-01", until=net.now()))
+    assert set(links["status"]) == {"equal", "unknown"}
+    assert (links["status"] == "equal").mean() > 0.5
