@@ -41,7 +41,7 @@ class RoundRules:
 NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
 
 
-def rules_of(values: Mapping[str, Any]) -> RoundRules | None:
+def rules_of(values: Mapping[str, Any] | pd.Series) -> RoundRules | None:
     """Return the prices and rules among the values of a round, None if one is missing."""
     known: dict[str, Any] = {name: values.get(name) for name in (*NEEDED, "tick_duration")}
     if any(value is None or pd.isna(value) for value in known.values()) or known["coin_price"] <= 0:
