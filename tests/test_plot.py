@@ -66,6 +66,7 @@ CATEGORIES = {
     "era": ["weights", "free responses"],
     "source": ["one.example", "two.example"],
     "aspect": ["verdict", "parties"],
+    "link": ["weights", "root"],
 }
 
 

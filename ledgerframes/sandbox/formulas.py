@@ -99,6 +99,21 @@ class RoundTerms(NamedTuple):
         """Whether app rewards follow traffic rather than markers."""
         return self.minting_version == TRAFFIC_BASED
 
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether rewards by traffic are calculated, but not paid."""
+        return self.minting_version == MARKERS
+
+    @property
+    def dry_run_version(self) -> str | None:
+        """Name of the scheme of a dry run, None without one."""
+        return TRAFFIC_BASED if self.is_dry_run else None
+
+    @property
+    def calculates_rewards(self) -> bool:
+        """Whether rewards by traffic are calculated, whether paid or not."""
+        return self.is_traffic_based or self.is_dry_run
+
 
 @dataclass
 class RoundTotals:

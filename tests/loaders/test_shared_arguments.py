@@ -274,7 +274,7 @@ def assert_counted(bars: list[Bar]) -> None:
     (bar,) = bars
     assert bar.visible
     assert bar.title.startswith("Fetching ")
-    assert bar.title.endswith(" (sandbox-v2-seed1-events400-days1)")
+    assert bar.title.endswith(" (sandbox-v3-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
 
 

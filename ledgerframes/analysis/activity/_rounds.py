@@ -13,7 +13,7 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
-from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
+from ledgerframes.analysis.activity._reward_formula import NEEDED, RoundTotals, round_totals, rules_of
 from ledgerframes.analysis.activity._weights import require_sum_of_weights
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
@@ -25,7 +25,6 @@ from ledgerframes.frames import Frames
 
 ALLOWANCE_DIGITS = 16
 TRAFFIC, MARKERS = "traffic", "markers"
-NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
 
 
 def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
@@ -169,14 +168,10 @@ def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:
 
 def _totals(row: pd.Series) -> RoundTotals | None:
     """Return the amounts of a round, None without all records or without its rules."""
-    rules = {name: row[name] for name in NEEDED}
-    if row["is_partial"] or not is_for_traffic(row["minting_version"]) or pd.isna(row["tick_duration"]):
+    rules = rules_of(row)
+    if rules is None or row["is_partial"] or not is_for_traffic(row["minting_version"]):
         return None
-    if any(pd.isna(value) for value in rules.values()) or rules["coin_price"] <= 0 or row["tick_duration"].value <= 0:
-        return None
-    share = DEFAULT_DEVELOPMENT_SHARE if pd.isna(row["development_share"]) else row["development_share"]
-    microseconds = row["tick_duration"] // pd.Timedelta(1, "us")
-    return round_totals(RoundRules(tick_microseconds=microseconds, development_share=share, **rules), int(row["weight"]))
+    return round_totals(rules, int(row["weight"]))
 
 
 def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame) -> dict[str, Any]:
