@@ -1,0 +1,250 @@
+"""Measures of each subject in a window, and in the same stretch of the weeks before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes import extents
+from ledgerframes.analysis._coverage import covered_time
+from ledgerframes.analysis._groups import Integers
+from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.weeks import (
+    ACTIVITY_OF_WEEKS,
+    CONFIRMERS_OF_WEEKS,
+    DAY,
+    HOUR,
+    PARTIES_OF_WEEKS,
+    REQUESTS_OF_WEEKS,
+    classes_of,
+)
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.statistics.distributions import Numbers
+from ledgerframes.statistics.usual_ranges import MAX_WEEKS
+from ledgerframes.windows import Window
+
+WEEK = 7 * DAY
+MIN_COVERAGE = 0.9
+IS_DECIDED = f"({IS_ACCEPTED} OR {IS_REJECTED})"
+MEASURES = {
+    "requests": "count(*)",
+    "decided": f"count(*) FILTER ({IS_DECIDED})",
+    "rejected": f"count(*) FILTER ({IS_REJECTED})",
+    "known": f"count(*) FILTER ({IS_KNOWN})",
+    "decided_known": f"count(*) FILTER ({IS_DECIDED} AND {IS_KNOWN})",
+    "rejected_known": f"count(*) FILTER ({IS_REJECTED} AND {IS_KNOWN})",
+    "cost": f"coalesce(sum({COST}), 0)",
+    "decided_cost": f"coalesce(sum({COST}) FILTER ({IS_DECIDED}), 0)",
+    "wasted_cost": f"coalesce(sum({COST}) FILTER ({IS_REJECTED}), 0)",
+    "cost_median": f"quantile_disc({COST}, 0.50)",
+    "latency_median": "quantile_disc(accepted_latency, 0.50)",
+    "negative_costs": "count(*) FILTER (cost < 0)",
+    "early_verdicts": "count(*) FILTER (latency < 0)",
+}
+ACTIVITY = {
+    "records": "count(weight)",
+    "weight": "coalesce(sum(weight), 0)",
+    "weight_square": "coalesce(sum(weight::HUGEINT * weight), 0)",
+}
+MEDIAN_OF = {"cost": "cost_median", "latency": "latency_median"}
+MEDIANS = {name: MEASURES[name] for name in ("requests", "known", "cost", *MEDIAN_OF.values())}
+COUNT = {"requests": "count(*)"}
+# The subjects of one query each, with the column that names one.
+SETS = {"day": "day_number", "hour": "hour_number", "participant": "submitting_participant_uid", "kind": "kind"}
+OTHERS = ("party", "confirming party", "app provider")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A window, and the same stretch of each of the weeks before it.
+
+    Attributes
+    ----------
+    window : Window
+        The window itself, which is week 0.
+    weeks : tuple of int
+        The weeks before that final data cover, counted back from the window.
+    """
+
+    window: Window
+    weeks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, window: Window, history: Frames) -> Stretch:
+        """Return the weeks before a window that a history covers, at most 6."""
+        numbers = np.arange(1, MAX_WEEKS + 1, dtype=np.int64)
+        since, until, step = _span(window)
+        shares = covered_time(history).share(since - numbers * step, until - numbers * step)
+        return cls(window, tuple(numbers[shares >= MIN_COVERAGE].tolist()))
+
+    def part_of(self, history: Frames) -> Frames:
+        """Return the history without what lies before the earliest of the weeks."""
+        since, until, step = _span(self.window)
+        part = Window(*map(extents.from_microseconds, (since - max(self.weeks, default=0) * step, until)))
+        within = part.intersect(history.window) if history.window else None
+        return history if within is None else history.between(within.since, within.until)
+
+    @property
+    def since(self) -> int:
+        """Start of the window in microseconds since 1970."""
+        return extents.microseconds(self.window.since)
+
+    @property
+    def until(self) -> int:
+        """End of the window in microseconds since 1970."""
+        return extents.microseconds(self.window.until)
+
+    def table(self, weeks: int) -> pa.Table:
+        """Return the parameter of the queries, for so many weeks before."""
+        since, until, step = _span(self.window)
+        return pa.table({"since": [since], "until": [until], "step": [step], "weeks": pa.array([weeks], pa.int64())})
+
+    def covers(self, frames: Frames, every: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which periods of the window final data cover."""
+        starts = np.arange(self.since, self.until, every, dtype=np.int64)
+        result: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+            covered_time(frames).share(starts, np.minimum(starts + every, self.until)) >= MIN_COVERAGE
+        )
+        return result
+
+
+def _span(window: Window) -> tuple[int, int, int]:
+    """Return start and end of a window, and the whole weeks that it is moved back by, in microseconds."""
+    since, until = (extents.microseconds(time) for time in (window.since, window.until))
+    return since, until, -(-(until - since) // WEEK) * WEEK
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Measures of subjects, one row per subject and one column per week, the window first.
+
+    Attributes
+    ----------
+    kind : str
+        What they are, such as ``participant``.
+    names : list
+        The name of each, or the number of a day or hour.
+    values : mapping of str to array
+        Each measure.
+    classes : mapping of str to array
+        Values in each class, by cost and latency, with a third dimension of classes.
+    """
+
+    kind: str
+    names: list[object]
+    values: Mapping[str, Numbers]
+    classes: Mapping[str, Numbers]
+
+    def __getitem__(self, name: str) -> Numbers:
+        """Return a measure."""
+        return self.values[name]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+# -- queries ------------------------------------------------------------------------------------------------------------
+
+
+def queries(stretch: Stretch, weeks: int) -> dict[str, Query]:
+    """Return the queries of all subjects, over so many weeks before."""
+    columns = ", ".join(SETS.values())
+    sets = tuple(f"(week, {column})" for column in SETS.values())
+    with_classes = tuple(f"(week, measure, class, {column})" for column in SETS.values())
+    names = f"{columns}, grouping({columns}) AS set_number"
+    parts = {
+        "requests": (names, REQUESTS_OF_WEEKS, MEASURES, sets),
+        "party": ("party", PARTIES_OF_WEEKS, MEASURES, ()),
+        "confirming party": ("party", CONFIRMERS_OF_WEEKS, MEDIANS, ()),
+        "app provider": ("party", ACTIVITY_OF_WEEKS, ACTIVITY, ()),
+        "classes of requests": (f"measure, class, {names}", classes_of(REQUESTS_OF_WEEKS), COUNT, with_classes),
+        "classes of party": ("measure, class, party", classes_of(PARTIES_OF_WEEKS), COUNT, ()),
+        "classes of confirming party": ("measure, class, party", classes_of(CONFIRMERS_OF_WEEKS), COUNT, ()),
+    }
+    parameters = {"stretch": stretch.table(weeks)}
+    return {name: _query(*part, parameters) for name, part in parts.items()}
+
+
+def _query(
+    names: str, rows: Relation, measures: Mapping[str, str], sets: Sequence[str], parameters: Mapping[str, pa.Table]
+) -> Query:
+    groups = f"GROUPING SETS ({', '.join(sets)})" if sets else "ALL"
+    return Query(f"SELECT week, {names},\n{_listed(measures)}\nFROM {rows.name}\nGROUP BY {groups}", (rows,), parameters)
+
+
+def _listed(measures: Mapping[str, str]) -> str:
+    return ",\n".join(f"    ({sql})::DOUBLE AS {name}" for name, sql in measures.items())
+
+
+# -- results ------------------------------------------------------------------------------------------------------------
+
+
+def read_subjects(frames: Frames, history: Frames, stretch: Stretch) -> list[Subjects]:
+    """Return the measures of all subjects in the window and the weeks before."""
+    history, weeks = stretch.part_of(history), max(stretch.weeks)
+    rows = {}
+    for name, query in queries(stretch, 0).items():
+        past = run(history, queries(stretch, weeks)[name])
+        rows[name] = pd.concat([run(frames, query), past[past["week"].isin(stretch.weeks)]], ignore_index=True)
+    result = [_subjects(kind, *(_of_set(rows[name], kind) for name in ("requests", "classes of requests")), stretch) for kind in SETS]
+    result += [_subjects(kind, rows[kind], rows.get(f"classes of {kind}"), stretch) for kind in OTHERS]
+    days = result[0]
+    return [*result, Subjects("data", [""], {name: days[name].sum(axis=0, keepdims=True) for name in days.values}, {})]
+
+
+def require_tables(frames: Frames) -> None:
+    """Raise a UsageError if frames do not have the tables of events."""
+    missing = [name for name in ("verdicts", "traffic", "updates") if name not in frames.tables]
+    if missing:
+        raise UsageError(f"These frames have no table {missing[0]!r}. Pass those of lf.load_events.")
+
+
+def _of_set(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the rows of one of the sets of groups, whose name is the column ``name``."""
+    columns = list(SETS.values())
+    number = 2 ** len(columns) - 1 - 2 ** (len(columns) - 1 - list(SETS).index(kind))
+    return rows[rows["set_number"] == number].rename(columns={SETS[kind]: "party"})
+
+
+def _subjects(kind: str, rows: pd.DataFrame, classes: pd.DataFrame | None, stretch: Stretch) -> Subjects:
+    """Return one row per subject, which are those of any week, or all days and hours of the window."""
+    rows = rows[rows["party"].notna()]
+    names, weeks = _all_names(kind, rows["party"], stretch), (0, *stretch.weeks)
+    place = pd.Index(names).get_indexer(rows["party"]), pd.Index(weeks).get_indexer(rows["week"])
+    values = {}
+    for name in (each for each in (*MEASURES, *ACTIVITY) if each in rows):
+        values[name] = np.full((len(names), len(weeks)), np.nan if name in MEDIAN_OF.values() else 0.0)
+        values[name][place] = rows[name].to_numpy("float64", na_value=np.nan)
+    tables = {} if classes is None else {name: _classes(classes[classes["measure"] == name], names, weeks) for name in MEDIAN_OF}
+    return Subjects(kind, names, values, tables)
+
+
+def _classes(rows: pd.DataFrame, names: list[object], weeks: tuple[int, ...]) -> Numbers:
+    """Return the number of values of each subject in each week and class."""
+    rows = rows[rows["party"].notna()]
+    numbers = np.unique(rows["class"].to_numpy("int64"))
+    table = np.zeros((len(names), len(weeks), len(numbers)))
+    place = pd.Index(names).get_indexer(rows["party"]), pd.Index(weeks).get_indexer(rows["week"])
+    table[(*place, np.searchsorted(numbers, rows["class"].to_numpy("int64")))] = rows["requests"].to_numpy("float64")
+    return table
+
+
+def _all_names(kind: str, names: pd.Series, stretch: Stretch) -> list[object]:
+    length: int | None = {"day": DAY, "hour": HOUR}.get(kind)
+    if length is None:
+        return sorted(names.unique().tolist())
+    return list(range(-(-(stretch.until - stretch.since) // length)))
+
+
+def starts_of(stretch: Stretch, length: int) -> Integers:
+    """Return the starts of the periods of the window."""
+    return np.arange(stretch.since, stretch.until, length, dtype=np.int64)
+
+
+SUBJECTS: Sequence[str] = (*SETS, *OTHERS, "request", "balance", "data")
