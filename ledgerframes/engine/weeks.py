@@ -1,7 +1,7 @@
 """Relations of the same stretch of several weeks, counted back from a window.
 
-A query passes the small table ``stretch``: the window's ``since`` and ``until``, ``step`` from a week to the one before it, all in
-microseconds, and ``weeks``, the number of weeks before. The window itself is week 0.
+A query passes the small table ``stretch``: the window's ``since`` and ``until``, ``step`` from a week to the one before it, all
+in microseconds, and ``weeks``, the number of weeks before. The window itself is week 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ REQUESTS_OF_WEEKS = Relation(
         CASE WHEN root_nodes.update_id IS NOT NULL THEN {KIND_NAME} END AS kind,
         offset_in_week // {DAY} AS day_number,
         offset_in_week // {HOUR} AS hour_number,
-        CASE WHEN outcome = 'accepted' AND latency > 0 THEN latency END AS accepted_latency
+        CASE WHEN outcome = 'accepted' AND latency > 0 THEN latency END AS accepted_latency,
+        -- Classes of 5 % each, whose counts are enough for ranks.
+        CASE WHEN total_traffic_cost > 0 THEN round({CLASSES} * ln(total_traffic_cost))::INTEGER END AS cost_class,
+        CASE WHEN accepted_latency > 0 THEN round({CLASSES} * ln(accepted_latency))::INTEGER END AS latency_class
     FROM ({_weeks_of("requests")}) AS requests_in_time
     LEFT JOIN root_nodes USING (update_id)
     """,
@@ -70,18 +73,6 @@ ACTIVITY_OF_WEEKS = Relation(
     _weeks_of("activity_records"),
     tables=("activity_records",),
 )
-
-
-def classes_of(rows: Relation) -> Relation:
-    """Return the class of each cost and latency of rows, a class per 5 %."""
-    parts = (
-        f"SELECT *, '{name}' AS measure, round({CLASSES} * ln({column}))::INTEGER AS class FROM {rows.name} WHERE {column} > 0"
-        for name, column in (("cost", "total_traffic_cost"), ("latency", "accepted_latency"))
-    )
-    rows_of = "One row per row and measure: the class of its cost, or of its latency."
-    return Relation(f"classes_of_{rows.name}", rows_of, "\nUNION ALL\n".join(parts), relations=(rows,))
-
-
 LARGEST_BEFORE = Relation(
     "largest_before",
     "One row per kind of request: its costs in the weeks before, and their tenth above a limit.",
@@ -94,7 +85,8 @@ LARGEST_BEFORE = Relation(
         any_value(largest_cost) AS largest_cost,
         count(*) FILTER (WHERE total_traffic_cost > cost_limit) AS over,
         -- As integers, whose sum does not depend on the order of rows.
-        sum(round(1_000_000 * ln(total_traffic_cost / cost_limit))::BIGINT) FILTER (WHERE total_traffic_cost > cost_limit) AS excess
+        sum(round(1_000_000 * ln(total_traffic_cost / cost_limit))::BIGINT)
+            FILTER (WHERE total_traffic_cost > cost_limit) AS excess
     FROM (
         SELECT
             kind,

@@ -129,7 +129,8 @@ def surprises(scores: Numbers, *, only_rises: bool = False) -> Surprises:
     total = np.minimum(shared_degrees + own, max(float(own.sum()), 1.0))
     p = t_tail(scores[:, 0] / np.sqrt(dispersion), total)
     p = p if only_rises else 2 * np.minimum(p, 1 - p)
-    width = np.array([t_quantile(Z95, round(each)) for each in total.tolist()]) * np.sqrt(dispersion)
+    factors = {each: t_quantile(Z95, max(1, round(each))) for each in np.unique(total).tolist()}
+    width = np.array([factors[each] for each in total.tolist()]) * np.sqrt(dispersion)
     return Surprises(np.where(np.isnan(scores[:, 0]), np.nan, p), dispersion, width)
 
 
@@ -193,6 +194,5 @@ def largest_p(excess: Numbers, count: Integers, over: Integers, before: Integers
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         one = over / before * (1 + excess / (over * mean_excess)) ** -over.astype(float)
-    return -np.expm1(count * np.log1p(-np.clip(one, 0, 1 - 1e-16)))
-
-
+    result: Numbers = -np.expm1(count * np.log1p(-np.clip(one, 0, 1 - 1e-16)))
+    return result

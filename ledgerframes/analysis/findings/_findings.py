@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import times_of
 from ledgerframes.analysis._requests import require_rejections
@@ -109,8 +110,8 @@ def findings(
     ``attrs`` of the result has a ``sentence`` on all of it, how many figures were ``looked_at``, and the ``weeks`` before.
 
     >>> found = lf.findings(day)
-    >>> found.attrs["sentence"]
-    'Too little history: 4 whole weeks before the window are needed, 0 are here. Only what needs no history was looked at: nothing unusual.'
+    >>> found.attrs["sentence"].partition(".")[0]
+    'Too little history: 4 whole weeks before the window are needed, 0 are here'
     """
     FINDINGS.check(frames)
     require_tables(frames)
@@ -183,7 +184,7 @@ def _result(
 ) -> pd.DataFrame:
     """Return the findings in order, with their sentences."""
     for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind"):
-        rows[name] = rows[name] if name in rows else np.nan
+        rows[name] = rows.get(name, np.nan)
     rows = _without_repeats(rows)
     effect = pd.Series(np.round(rows["effect"].to_numpy("float64"))).astype("Int64")
     rows = rows.assign(
@@ -209,7 +210,5 @@ def _result(
 
 def _dollars(effect: pd.Series, price: TrafficPrice | None) -> pd.Series:
     if price is None:
-        return pd.Series([None] * len(effect), dtype=declare.AMOUNT)
+        return pd.Series([None] * len(effect), dtype=decimals.DTYPE)
     return price.of_bytes(effect)
-
-

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Integers, Rates
+from ledgerframes.analysis._groups import Flags, Integers, Rates
 from ledgerframes.analysis.findings._weeks import Stretch, Subjects, starts_of
 from ledgerframes.engine.weeks import CLASSES, DAY, HOUR
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.surprises import count_scores, rank_scores, rate_scores, surprises
 
-REQUESTS, COST, WASTE, REJECTIONS, LATENCY, WEIGHT = (
+REQUESTS, COST, WASTE, REJECTIONS, LATENCY, WEIGHT, RECORDS = (
     "requests",
     "cost per request",
     "wasted share",
     "rejection rate",
     "latency",
     "activity weight",
+    "requests with activity",
 )
 NEGATIVE, EARLY, UNKNOWN = "negative costs", "verdicts before their request", "unknown costs"
 UNITS = {
@@ -30,6 +31,7 @@ UNITS = {
     REJECTIONS: "share of 1",
     LATENCY: "microseconds",
     WEIGHT: "weighted bytes",
+    RECORDS: "requests",
     NEGATIVE: "requests",
     EARLY: "requests",
     UNKNOWN: "share of 1",
@@ -42,7 +44,7 @@ LOOKS = {
     # Rejected requests show no kind, so that a kind has no rejections.
     "kind": (REQUESTS, COST, LATENCY),
     "confirming party": (LATENCY,),
-    "app provider": (WEIGHT,),
+    "app provider": (WEIGHT, RECORDS),
     "data": (NEGATIVE, EARLY, UNKNOWN),
 }
 PERIODS = {"day": DAY, "hour": HOUR}
@@ -73,11 +75,13 @@ class Comparison:
 
 def look(subjects: Subjects, stretch: Stretch, frames: Frames) -> pd.DataFrame:
     """Return one row per measure of a subject that can be judged."""
-    parts = [_rows(subjects, what, compared(subjects, what), stretch, frames) for what in LOOKS[subjects.kind]]
+    length = PERIODS.get(subjects.kind, stretch.until - stretch.since)
+    is_covered = np.broadcast_to(stretch.covers(frames, length), len(subjects))
+    parts = [_rows(subjects, what, is_covered, stretch) for what in LOOKS[subjects.kind]]
     return pd.concat(parts, ignore_index=True)
 
 
-def compared(subjects: Subjects, what: str) -> Comparison:
+def compared(subjects: Subjects, what: str, is_covered: Flags) -> Comparison:
     """Return a measure of subjects against the weeks before."""
     if what in RATES:
         hits, trials = RATES[what](subjects)
@@ -87,10 +91,10 @@ def compared(subjects: Subjects, what: str) -> Comparison:
     counts, units = (subjects[NAMES[what]], np.ones(len(subjects)))
     if what == WEIGHT:
         units = _unit(subjects)
-    return _count(subjects, counts, units, what)
+    return _count(subjects, counts, units, what, is_covered)
 
 
-NAMES = {REQUESTS: "requests", WEIGHT: "weight", NEGATIVE: "negative_costs", EARLY: "early_verdicts"}
+NAMES = {REQUESTS: "requests", WEIGHT: "weight", RECORDS: "records", NEGATIVE: "negative_costs", EARLY: "early_verdicts"}
 MEANS = {COST: "cost", LATENCY: "latency"}
 
 
@@ -116,14 +120,14 @@ EFFECTS: dict[str, Callable[[Subjects], Rates]] = {
 # -- comparisons --------------------------------------------------------------------------------------------------------
 
 
-def _count(subjects: Subjects, counts: Rates, units: Rates, what: str) -> Comparison:
+def _count(subjects: Subjects, counts: Rates, units: Rates, what: str, is_covered: Flags) -> Comparison:
     """Return counts, or sums in units, against the mean of the weeks before."""
     scaled = counts / units[:, None]
     weeks = counts.shape[1] - 1
     scores = count_scores(scaled)
     ends = np.arange(len(subjects))
     if subjects.kind == "hour":
-        runs, ends = _empty_runs(scaled)
+        runs, ends = _empty_runs(scaled, is_covered)
         scores[:, 0] = count_scores(runs)[:, 0]
     found = surprises(scores, only_rises=what in (NEGATIVE, EARLY))
     before = counts[:, 1:].mean(axis=1)
@@ -168,14 +172,16 @@ def _middle(medians: Rates) -> Rates:
     """Return the median of the weeks that have one, of two in the middle the lower."""
     ordered = np.sort(medians, axis=1)  # missing ones last
     position = np.maximum(((~np.isnan(medians)).sum(axis=1) - 1) // 2, 0)
-    return ordered[np.arange(len(medians)), position]
+    result: Rates = ordered[np.arange(len(medians)), position]
+    return result
 
 
 def _spread(classes: Rates) -> Rates:
     """Return the standard deviation of values, in classes."""
     number, position = np.maximum(classes.sum(axis=1), 1), np.arange(classes.shape[1])
     mean = classes @ position / number
-    return np.sqrt(np.maximum(classes @ position**2 / number - mean**2, 0))
+    result: Rates = np.sqrt(np.maximum(classes @ position**2 / number - mean**2, 0))
+    return result
 
 
 def _unit(subjects: Subjects) -> Rates:
@@ -184,14 +190,14 @@ def _unit(subjects: Subjects) -> Rates:
     return np.where(weights > 0, _ratio(squares, weights, 1), 1)
 
 
-def _empty_runs(counts: Rates) -> tuple[Rates, Integers]:
+def _empty_runs(counts: Rates, is_covered: Flags) -> tuple[Rates, Integers]:
     """Return the counts with those of all empty hours that follow an empty one, and the last hour of each run.
 
     The longer a run of empty hours is, the less likely it is. It counts as one surprise of its first hour.
     """
-    runs, ends = counts.copy(), np.arange(len(counts))
+    runs, ends, is_empty = counts.copy(), np.arange(len(counts)), (counts[:, 0] == 0) & is_covered
     for hour in range(len(counts) - 2, -1, -1):
-        if counts[hour, 0] == 0 and counts[hour + 1, 0] == 0:
+        if is_empty[hour] and is_empty[hour + 1]:
             runs[hour] += runs[hour + 1]
             ends[hour] = ends[hour + 1]
     return runs, ends
@@ -200,17 +206,16 @@ def _empty_runs(counts: Rates) -> tuple[Rates, Integers]:
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
-def _rows(subjects: Subjects, what: str, comparison: Comparison, stretch: Stretch, frames: Frames) -> pd.DataFrame:
+def _rows(subjects: Subjects, what: str, is_covered: Flags, stretch: Stretch) -> pd.DataFrame:
     """Return the subjects that can be judged, with their times."""
+    comparison = compared(subjects, what, is_covered)
     since, until = np.full(len(subjects), stretch.since), np.full(len(subjects), stretch.until)
-    p = comparison.p
     if length := PERIODS.get(subjects.kind):
         since = starts_of(stretch, length)
         until = np.minimum(since + length, stretch.until)
-        p = np.where(stretch.covers(frames, length), p, np.nan)
     if subjects.kind == "hour" and what == REQUESTS:
-        _, ends = _empty_runs(subjects["requests"])
-        until = until[ends]
+        until = until[_empty_runs(subjects["requests"], is_covered)[1]]
+    p = np.where(is_covered, comparison.p, np.nan)
     names = [""] * len(subjects) if subjects.kind in PERIODS else [str(name) for name in subjects.names]
     rows = pd.DataFrame(
         {
@@ -235,5 +240,3 @@ def _ratio(part: Rates, whole: Rates, otherwise: float = np.nan) -> Rates:
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Rates = np.where(whole > 0, part / np.where(whole > 0, whole, 1), otherwise)
     return result
-
-

@@ -8,7 +8,18 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE
-from ledgerframes.analysis.findings._looks import COST, EARLY, LATENCY, NEGATIVE, REJECTIONS, REQUESTS, UNKNOWN, WASTE, WEIGHT
+from ledgerframes.analysis.findings._looks import (
+    COST,
+    EARLY,
+    LATENCY,
+    NEGATIVE,
+    RECORDS,
+    REJECTIONS,
+    REQUESTS,
+    UNKNOWN,
+    WASTE,
+    WEIGHT,
+)
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.control_characters import escape_control
 from ledgerframes.statistics import printing
@@ -20,6 +31,7 @@ CALLS = {
     WASTE: "lf.cost.wasted(frames{by}, history=history)",
     REJECTIONS: "lf.verdict.outcomes(frames{by})",
     LATENCY: "lf.verdict.latency(frames{by})",
+    RECORDS: 'lf.activity.weights(frames, every="1d")',
     WEIGHT: 'lf.activity.weights(frames, every="1d")',
     NEGATIVE: "lf.cost.problems(frames)",
     EARLY: "lf.cost.problems(frames)",
@@ -75,6 +87,8 @@ def _statement(row: Any, before: str) -> str:
         return f"{subject}: the median latency of accepted requests is {_duration(row.value)}, {usual}."
     if row.what == WEIGHT:
         return f"{subject} earned an activity weight of {value}, {usual}."
+    if row.what == RECORDS:
+        return f"{subject} earned activity from {value} requests, {usual}."
     if row.what in (NEGATIVE, EARLY):
         return f"{value} requests have {row.what}, {usual}."
     verbs = {WASTE: "of the cost was wasted", REJECTIONS: "of the decided requests were rejected"}

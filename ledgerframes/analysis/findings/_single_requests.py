@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis._groups import microseconds
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.findings._weeks import Stretch
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weeks import LARGEST_BEFORE, REQUESTS_OF_WEEKS
@@ -35,7 +36,7 @@ def largest_query(stretch: pa.Table) -> Query:
 
 def look_at_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
     """Return one row per request that is among the largest of its kind, as :func:`look` does."""
-    limits = run(stretch.part_of(history), Query(LIMITS, (LARGEST_BEFORE,), {"stretch": stretch.table(max(stretch.weeks))}))
+    limits = _limits(history, stretch)
     rows = run(frames, largest_query(stretch.table(0))).merge(limits[limits["over"] >= MIN_OVER], on="kind")
     cost, median, largest = (rows[name].to_numpy("float64") for name in ("total_traffic_cost", "median_cost", "largest_cost"))
     over, before, count = (rows[name].to_numpy("int64") for name in ("over", "requests", "count"))
@@ -59,3 +60,9 @@ def look_at_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.Da
             "request_kind": rows["kind"].astype("str").replace("", NOT_VISIBLE),
         }
     )
+
+
+@once_per_frames
+def _limits(history: Frames, stretch: Stretch) -> pd.DataFrame:
+    """Return the costs of each kind in the weeks before, which several windows can share."""
+    return run(stretch.part_of(history), Query(LIMITS, (LARGEST_BEFORE,), {"stretch": stretch.table(max(stretch.weeks))}))

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes import extents
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import Integers
+from ledgerframes.analysis._groups import Flags, Integers
 from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
-from ledgerframes.engine import Query, Relation, run
+from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.engine import Query, Relation
+from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.weeks import (
     ACTIVITY_OF_WEEKS,
     CONFIRMERS_OF_WEEKS,
@@ -21,7 +24,6 @@ from ledgerframes.engine.weeks import (
     HOUR,
     PARTIES_OF_WEEKS,
     REQUESTS_OF_WEEKS,
-    classes_of,
 )
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -30,7 +32,7 @@ from ledgerframes.statistics.usual_ranges import MAX_WEEKS
 from ledgerframes.windows import Window
 
 WEEK = 7 * DAY
-MIN_COVERAGE = 0.9
+MIN_COVERAGE = 0.99  # of a window, a period or a week, whose counts would be too low with less
 IS_DECIDED = f"({IS_ACCEPTED} OR {IS_REJECTED})"
 MEASURES = {
     "requests": "count(*)",
@@ -44,6 +46,8 @@ MEASURES = {
     "wasted_cost": f"coalesce(sum({COST}) FILTER ({IS_REJECTED}), 0)",
     "cost_median": f"quantile_disc({COST}, 0.50)",
     "latency_median": "quantile_disc(accepted_latency, 0.50)",
+    "cost_classes": "coalesce(histogram(cost_class), MAP {})",
+    "latency_classes": "coalesce(histogram(latency_class), MAP {})",
     "negative_costs": "count(*) FILTER (cost < 0)",
     "early_verdicts": "count(*) FILTER (latency < 0)",
 }
@@ -52,9 +56,9 @@ ACTIVITY = {
     "weight": "coalesce(sum(weight), 0)",
     "weight_square": "coalesce(sum(weight::HUGEINT * weight), 0)",
 }
-MEDIAN_OF = {"cost": "cost_median", "latency": "latency_median"}
-MEDIANS = {name: MEASURES[name] for name in ("requests", "known", "cost", *MEDIAN_OF.values())}
-COUNT = {"requests": "count(*)"}
+MEDIANS_OF = ("cost_median", "latency_median")
+CLASSES_OF = {"cost": "cost_classes", "latency": "latency_classes"}
+MEDIANS = {name: MEASURES[name] for name in ("requests", "known", "cost", *MEDIANS_OF, *CLASSES_OF.values())}
 # The subjects of one query each, with the column that names one.
 SETS = {"day": "day_number", "hour": "hour_number", "participant": "submitting_participant_uid", "kind": "kind"}
 OTHERS = ("party", "confirming party", "app provider")
@@ -105,12 +109,10 @@ class Stretch:
         since, until, step = _span(self.window)
         return pa.table({"since": [since], "until": [until], "step": [step], "weeks": pa.array([weeks], pa.int64())})
 
-    def covers(self, frames: Frames, every: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def covers(self, frames: Frames, every: int) -> Flags:
         """Return which periods of the window final data cover."""
         starts = np.arange(self.since, self.until, every, dtype=np.int64)
-        result: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
-            covered_time(frames).share(starts, np.minimum(starts + every, self.until)) >= MIN_COVERAGE
-        )
+        result: Flags = covered_time(frames).share(starts, np.minimum(starts + every, self.until)) >= MIN_COVERAGE
         return result
 
 
@@ -155,31 +157,20 @@ class Subjects:
 def queries(stretch: Stretch, weeks: int) -> dict[str, Query]:
     """Return the queries of all subjects, over so many weeks before."""
     columns = ", ".join(SETS.values())
-    sets = tuple(f"(week, {column})" for column in SETS.values())
-    with_classes = tuple(f"(week, measure, class, {column})" for column in SETS.values())
-    names = f"{columns}, grouping({columns}) AS set_number"
+    sets = ", ".join(f"(week, {column})" for column in SETS.values())
     parts = {
-        "requests": (names, REQUESTS_OF_WEEKS, MEASURES, sets),
-        "party": ("party", PARTIES_OF_WEEKS, MEASURES, ()),
-        "confirming party": ("party", CONFIRMERS_OF_WEEKS, MEDIANS, ()),
-        "app provider": ("party", ACTIVITY_OF_WEEKS, ACTIVITY, ()),
-        "classes of requests": (f"measure, class, {names}", classes_of(REQUESTS_OF_WEEKS), COUNT, with_classes),
-        "classes of party": ("measure, class, party", classes_of(PARTIES_OF_WEEKS), COUNT, ()),
-        "classes of confirming party": ("measure, class, party", classes_of(CONFIRMERS_OF_WEEKS), COUNT, ()),
+        "requests": (f"{columns}, grouping({columns}) AS set_number", REQUESTS_OF_WEEKS, MEASURES, f"GROUPING SETS ({sets})"),
+        "party": ("party AS name", PARTIES_OF_WEEKS, MEASURES, "ALL"),
+        "confirming party": ("party AS name", CONFIRMERS_OF_WEEKS, MEDIANS, "ALL"),
+        "app provider": ("party AS name", ACTIVITY_OF_WEEKS, ACTIVITY, "ALL"),
     }
     parameters = {"stretch": stretch.table(weeks)}
-    return {name: _query(*part, parameters) for name, part in parts.items()}
+    return {kind: _query(*part, parameters) for kind, part in parts.items()}
 
 
-def _query(
-    names: str, rows: Relation, measures: Mapping[str, str], sets: Sequence[str], parameters: Mapping[str, pa.Table]
-) -> Query:
-    groups = f"GROUPING SETS ({', '.join(sets)})" if sets else "ALL"
-    return Query(f"SELECT week, {names},\n{_listed(measures)}\nFROM {rows.name}\nGROUP BY {groups}", (rows,), parameters)
-
-
-def _listed(measures: Mapping[str, str]) -> str:
-    return ",\n".join(f"    ({sql})::DOUBLE AS {name}" for name, sql in measures.items())
+def _query(names: str, rows: Relation, measures: Mapping[str, str], groups: str, parameters: Mapping[str, pa.Table]) -> Query:
+    listed = ",\n".join(f"    {sql} AS {name}" for name, sql in measures.items())
+    return Query(f"SELECT week, {names},\n{listed}\nFROM {rows.name}\nGROUP BY {groups}", (rows,), parameters)
 
 
 # -- results ------------------------------------------------------------------------------------------------------------
@@ -187,15 +178,20 @@ def _listed(measures: Mapping[str, str]) -> str:
 
 def read_subjects(frames: Frames, history: Frames, stretch: Stretch) -> list[Subjects]:
     """Return the measures of all subjects in the window and the weeks before."""
-    history, weeks = stretch.part_of(history), max(stretch.weeks)
-    rows = {}
-    for name, query in queries(stretch, 0).items():
-        past = run(history, queries(stretch, weeks)[name])
-        rows[name] = pd.concat([run(frames, query), past[past["week"].isin(stretch.weeks)]], ignore_index=True)
-    result = [_subjects(kind, *(_of_set(rows[name], kind) for name in ("requests", "classes of requests")), stretch) for kind in SETS]
-    result += [_subjects(kind, rows[kind], rows.get(f"classes of {kind}"), stretch) for kind in OTHERS]
+    past = _rows_before(history, stretch)
+    rows = {kind: pa.concat_tables([run_arrow(frames, query), past[kind]]) for kind, query in queries(stretch, 0).items()}
+    result = [_subjects(kind, _of_set(rows["requests"], kind), stretch) for kind in SETS]
+    result += [_subjects(kind, rows[kind], stretch) for kind in OTHERS]
     days = result[0]
     return [*result, Subjects("data", [""], {name: days[name].sum(axis=0, keepdims=True) for name in days.values}, {})]
+
+
+@once_per_frames
+def _rows_before(history: Frames, stretch: Stretch) -> dict[str, pa.Table]:
+    """Return the measures in the weeks before, which several windows can share."""
+    part = stretch.part_of(history)
+    is_used = pc.is_in(pc.field("week"), pa.array(stretch.weeks, pa.int64()))
+    return {kind: run_arrow(part, query).filter(is_used) for kind, query in queries(stretch, max(stretch.weeks)).items()}
 
 
 def require_tables(frames: Frames) -> None:
@@ -205,40 +201,47 @@ def require_tables(frames: Frames) -> None:
         raise UsageError(f"These frames have no table {missing[0]!r}. Pass those of lf.load_events.")
 
 
-def _of_set(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of one of the sets of groups, whose name is the column ``name``."""
+def _of_set(rows: pa.Table, kind: str) -> pa.Table:
+    """Return the rows of one of the sets of groups, with the column ``name``."""
     columns = list(SETS.values())
     number = 2 ** len(columns) - 1 - 2 ** (len(columns) - 1 - list(SETS).index(kind))
-    return rows[rows["set_number"] == number].rename(columns={SETS[kind]: "party"})
+    return rows.filter(pc.field("set_number") == number).rename_columns(
+        ["name" if name == SETS[kind] else name for name in rows.column_names]
+    )
 
 
-def _subjects(kind: str, rows: pd.DataFrame, classes: pd.DataFrame | None, stretch: Stretch) -> Subjects:
+def _subjects(kind: str, rows: pa.Table, stretch: Stretch) -> Subjects:
     """Return one row per subject, which are those of any week, or all days and hours of the window."""
-    rows = rows[rows["party"].notna()]
-    names, weeks = _all_names(kind, rows["party"], stretch), (0, *stretch.weeks)
-    place = pd.Index(names).get_indexer(rows["party"]), pd.Index(weeks).get_indexer(rows["week"])
+    rows = rows.filter(pc.field("name").is_valid())
+    names, weeks = _all_names(kind, rows["name"], stretch), (0, *stretch.weeks)
+    place = pd.Index(names).get_indexer(rows["name"].to_pylist()), pd.Index(weeks).get_indexer(rows["week"].to_pylist())
     values = {}
-    for name in (each for each in (*MEASURES, *ACTIVITY) if each in rows):
-        values[name] = np.full((len(names), len(weeks)), np.nan if name in MEDIAN_OF.values() else 0.0)
-        values[name][place] = rows[name].to_numpy("float64", na_value=np.nan)
-    tables = {} if classes is None else {name: _classes(classes[classes["measure"] == name], names, weeks) for name in MEDIAN_OF}
-    return Subjects(kind, names, values, tables)
+    for name in (each for each in (*MEASURES, *ACTIVITY) if each in rows.column_names and each not in CLASSES_OF.values()):
+        values[name] = np.full((len(names), len(weeks)), np.nan if name in MEDIANS_OF else 0.0)
+        values[name][place] = rows[name].cast(pa.float64()).to_numpy()
+    classes = {
+        name: _classes(rows[column], place, values)
+        for name, column in zip(("cost", "latency"), CLASSES_OF, strict=True)
+        if column in rows.column_names
+    }
+    return Subjects(kind, names, values, classes)
 
 
-def _classes(rows: pd.DataFrame, names: list[object], weeks: tuple[int, ...]) -> Numbers:
-    """Return the number of values of each subject in each week and class."""
-    rows = rows[rows["party"].notna()]
-    numbers = np.unique(rows["class"].to_numpy("int64"))
-    table = np.zeros((len(names), len(weeks), len(numbers)))
-    place = pd.Index(names).get_indexer(rows["party"]), pd.Index(weeks).get_indexer(rows["week"])
-    table[(*place, np.searchsorted(numbers, rows["class"].to_numpy("int64")))] = rows["requests"].to_numpy("float64")
+def _classes(histograms: pa.ChunkedArray, place: tuple[Integers, Integers], values: Mapping[str, Numbers]) -> Numbers:
+    """Return the number of values of each subject in each week and class, from a map of classes to numbers per row."""
+    maps = histograms.combine_chunks()
+    rows = np.repeat(np.arange(len(maps)), np.diff(maps.offsets.to_numpy()))
+    keys, items = maps.keys.to_numpy(), maps.items.to_numpy()
+    numbers = np.unique(keys)
+    table = np.zeros((*values["requests"].shape, len(numbers)))
+    table[place[0][rows], place[1][rows], np.searchsorted(numbers, keys)] = items
     return table
 
 
-def _all_names(kind: str, names: pd.Series, stretch: Stretch) -> list[object]:
+def _all_names(kind: str, names: pa.ChunkedArray, stretch: Stretch) -> list[object]:
     length: int | None = {"day": DAY, "hour": HOUR}.get(kind)
     if length is None:
-        return sorted(names.unique().tolist())
+        return sorted(names.unique().to_pylist())
     return list(range(-(-(stretch.until - stretch.since) // length)))
 
 
