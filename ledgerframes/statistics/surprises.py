@@ -1,4 +1,4 @@
-"""How far the latest of several weeks is from the weeks before it.
+"""Distance of the latest of several weeks from the weeks before it.
 
 Requests are not independent: they come in clusters, and weeks differ. A score therefore has two steps. The first is the distance
 of a week from all others, in standard deviations of independent requests. The second compares the distance of the latest week
@@ -28,7 +28,7 @@ _normal_quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
 
 @dataclass(frozen=True)
 class Surprises:
-    """What each subject's latest week says.
+    """Surprise of each subject's latest week.
 
     Attributes
     ----------
@@ -68,7 +68,9 @@ def count_scores(counts: npt.ArrayLike) -> Numbers:
 
 
 def rate_scores(hits: npt.ArrayLike, trials: npt.ArrayLike) -> Numbers:
-    """Return the score of each week's rate against the other weeks before, missing (NaN) with too few trials.
+    """Return the score of each week's rate against the other weeks before.
+
+    It is missing (NaN) with too few trials.
 
     Parameters
     ----------
@@ -81,9 +83,10 @@ def rate_scores(hits: npt.ArrayLike, trials: npt.ArrayLike) -> Numbers:
 
 
 def rank_scores(classes: npt.ArrayLike) -> Numbers:
-    """Return the score of each week's values against those of the other weeks before, missing (NaN) with too few values.
+    """Return the score of each week's values against those of the other weeks before.
 
-    It is the rank sum of Wilcoxon, Mann and Whitney, so that a few values far from the others do not matter.
+    It is the rank sum of Wilcoxon, Mann and Whitney, so that a few values far from the others do not matter. It is missing (NaN)
+    with too few values.
 
     Parameters
     ----------
@@ -143,7 +146,7 @@ def t_tail(t: Numbers, degrees: Numbers) -> Numbers:
 
 
 def _shared_dispersion(squares: Numbers, degrees: float) -> tuple[float, float]:
-    """Return the dispersion that subjects share, and the degrees of freedom that it counts for.
+    """Return the dispersion that subjects share, and its degrees of freedom.
 
     They follow from the spread of the subjects' own dispersions, by moments: squares of `degrees` degrees of freedom spread by
     chance alone, and what they spread more is a difference between subjects, which makes the shared one count for less.

@@ -1,4 +1,4 @@
-"""What is unusual in a window, and what it costs: :func:`ledgerframes.findings`."""
+"""Findings, the unusual of a window with its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs no weeks before to be known: time that is missing, and a balance that ends."""
+"""Facts that need no comparison, of time that is missing and of a balance that ends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LEAST_SHARE = 1e-9  # less is an error of rounding
 
 
 def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
-    """Return a row for the time of a window that is not in the store, and one for that which can change."""
-    stored, final = window_share(frames, accept_provisional=True), window_share(frames)
+    """Return a row for time that is not in the store, and one for time that can change."""
+    in_store, final = window_share(frames, accept_provisional=True), window_share(frames)
     hours = (window.until - window.since).total_seconds() / 3600
-    parts = ((NOT_IN_STORE, 1 - stored), (NOT_FINAL, stored - final))
+    parts = ((NOT_IN_STORE, 1 - in_store), (NOT_FINAL, in_store - final))
     return [_row("data", "", what, "hours", share * hours, window) for what, share in parts if share > LEAST_SHARE]
 
 

@@ -1,4 +1,4 @@
-"""What is unusual in a window, and what it costs."""
+"""Findings from all comparisons and facts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ledgerframes.analysis._groups import times_of
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis.cost._runway import TrafficBalance
 from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
-from ledgerframes.analysis.findings._looks import UNITS, look
+from ledgerframes.analysis.findings._looks import UNITS, compare
 from ledgerframes.analysis.findings._sentences import figure_of, sentence_of, summary_of
-from ledgerframes.analysis.findings._single_requests import ONE_COST, largest_query, look_at_requests
+from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
@@ -143,7 +143,7 @@ def findings(
 
 
 def judged_window(frames: Frames, history: Frames | None) -> Window | None:
-    """Return the window that is looked at: that of the frames, or without a history their last seven days."""
+    """Return the window of the frames, or without a history their last seven days."""
     window = frames.window
     if window is None or history is not None or window.until - window.since <= WEEK:
         return window
@@ -151,8 +151,8 @@ def judged_window(frames: Frames, history: Frames | None) -> Window | None:
 
 
 def _looks(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
-    parts = [look(subjects, stretch, frames) for subjects in read_subjects(frames, history, stretch)]
-    return pd.concat([*parts, look_at_requests(frames, history, stretch)], ignore_index=True)
+    parts = [compare(subjects, stretch, frames) for subjects in read_subjects(frames, history, stretch)]
+    return pd.concat([*parts, compare_requests(frames, history, stretch)], ignore_index=True)
 
 
 def _no_looks() -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What is looked at: each measure of each subject, against its own weeks before."""
+"""Comparisons of each measure of each subject with its own weeks before."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Comparison:
     p: Rates
 
 
-def look(subjects: Subjects, stretch: Stretch, frames: Frames) -> pd.DataFrame:
+def compare(subjects: Subjects, stretch: Stretch, frames: Frames) -> pd.DataFrame:
     """Return one row per measure of a subject that can be judged."""
     length = PERIODS.get(subjects.kind, stretch.until - stretch.since)
     is_covered = np.broadcast_to(stretch.covers(frames, length), len(subjects))
@@ -129,9 +129,9 @@ def _count(subjects: Subjects, counts: Rates, units: Rates, what: str, is_covere
     if subjects.kind == "hour":
         runs, ends = _empty_runs(scaled, is_covered)
         scores[:, 0] = count_scores(runs)[:, 0]
-    found = surprises(scores, only_rises=what in (NEGATIVE, EARLY))
+    result = surprises(scores, only_rises=what in (NEGATIVE, EARLY))
     before = counts[:, 1:].mean(axis=1)
-    root, half = np.sqrt(before / units), found.width * np.sqrt(1 + 1 / weeks) / 2
+    root, half = np.sqrt(before / units), result.width * np.sqrt(1 + 1 / weeks) / 2
     low, high = (np.maximum(root + sign * half, 0) ** 2 * units for sign in (-1, 1))
     mean_cost = _ratio(subjects["cost"][:, 1:].sum(axis=1), subjects["known"][:, 1:].sum(axis=1)) if what == REQUESTS else np.nan
     if what == REQUESTS:
@@ -139,33 +139,33 @@ def _count(subjects: Subjects, counts: Rates, units: Rates, what: str, is_covere
     effect = (counts[:, 0] - before) * mean_cost
     if subjects.kind == "hour":
         effect = np.array([effect[start : end + 1].sum() for start, end in enumerate(ends.tolist())])
-    return Comparison(counts[:, 0], before, low, high, effect, found.p)
+    return Comparison(counts[:, 0], before, low, high, effect, result.p)
 
 
 def _rate(hits: Rates, trials: Rates, bytes_of_all: Rates) -> Comparison:
     """Return rates against the rate of the weeks before."""
-    found = surprises(rate_scores(hits, trials), only_rises=True)
+    result = surprises(rate_scores(hits, trials), only_rises=True)
     rest = trials[:, 1:].sum(axis=1)
     value, before = _ratio(hits[:, 0], trials[:, 0]), _ratio(hits[:, 1:].sum(axis=1), rest)
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = found.width * np.sqrt(before * (1 - before) * (1 / trials[:, 0] + 1 / rest))
+        half = result.width * np.sqrt(before * (1 - before) * (1 / trials[:, 0] + 1 / rest))
     low, high = np.clip(before - half, 0, 1), np.clip(before + half, 0, 1)
-    return Comparison(value, before, low, high, (value - before) * bytes_of_all, found.p)
+    return Comparison(value, before, low, high, (value - before) * bytes_of_all, result.p)
 
 
 def _median(subjects: Subjects, name: str, *, has_effect: bool) -> Comparison:
-    """Return medians against the median of those of the weeks before, by the ranks of all values."""
+    """Return medians against those of the weeks before, by the ranks of all values."""
     classes, medians = subjects.classes[name], subjects[f"{name}_median"]
-    found = surprises(rank_scores(classes), only_rises=not has_effect)
+    result = surprises(rank_scores(classes), only_rises=not has_effect)
     value, before = medians[:, 0], _middle(medians[:, 1:])
     number, rest = classes[:, 0].sum(axis=1), classes[:, 1:].sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = found.width * MEDIAN_ERROR * _spread(classes[:, 1:].sum(axis=1)) / CLASSES * np.sqrt(1 / number + 1 / rest)
+        half = result.width * MEDIAN_ERROR * _spread(classes[:, 1:].sum(axis=1)) / CLASSES * np.sqrt(1 / number + 1 / rest)
     effect = np.full(len(subjects), np.nan)
     if has_effect:
         usual = _ratio(subjects["cost"][:, 1:].sum(axis=1), subjects["known"][:, 1:].sum(axis=1))
         effect = subjects["cost"][:, 0] - subjects["known"][:, 0] * usual
-    return Comparison(value, before, before * np.exp(-half), before * np.exp(half), effect, found.p)
+    return Comparison(value, before, before * np.exp(-half), before * np.exp(half), effect, result.p)
 
 
 def _middle(medians: Rates) -> Rates:
@@ -185,13 +185,13 @@ def _spread(classes: Rates) -> Rates:
 
 
 def _unit(subjects: Subjects) -> Rates:
-    """Return the usual part of a sum of weights, by which the sum counts as that many independent records."""
+    """Return the usual part of a sum of weights, a number of which it counts as."""
     weights, squares = (subjects[name].sum(axis=1) for name in ("weight", "weight_square"))
     return np.where(weights > 0, _ratio(squares, weights, 1), 1)
 
 
 def _empty_runs(counts: Rates, is_covered: Flags) -> tuple[Rates, Integers]:
-    """Return the counts with those of all empty hours that follow an empty one, and the last hour of each run.
+    """Return counts that add up each run of empty hours, and the last hour of each.
 
     The longer a run of empty hours is, the less likely it is. It counts as one surprise of its first hour.
     """

@@ -1,4 +1,4 @@
-"""A sentence for each finding, and one for all."""
+"""Sentences of each finding, and of all together."""
 
 from __future__ import annotations
 
@@ -121,16 +121,16 @@ def _effect(row: Any) -> str:
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:
-    """Return what was looked at, and how much of it is unusual."""
+    """Return how many figures were compared, and how many of them are unusual."""
     if weeks < MIN_WEEKS:
         first = f"Too little history: {MIN_WEEKS} whole weeks before the window are needed, {weeks} are here."
-        first += f" Only what needs no history was looked at: {_findings(count)}."
+        first += f" Only what needs no history was looked at: {_count(count)}."
     else:
-        first = f"{looked_at:,} figures were compared with the {weeks} weeks before: {_findings(count)}."
+        first = f"{looked_at:,} figures were compared with the {weeks} weeks before: {_count(count)}."
     return " ".join([first, *notes])
 
 
-def _findings(count: int) -> str:
+def _count(count: int) -> str:
     return "nothing unusual" if not count else f"{count:,} finding{'s' * (count != 1)}"
 
 

@@ -34,8 +34,8 @@ def largest_query(stretch: pa.Table) -> Query:
     return Query(LARGEST, (REQUESTS_OF_WEEKS,), {"stretch": stretch})
 
 
-def look_at_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
-    """Return one row per request that is among the largest of its kind, as :func:`look` does."""
+def compare_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
+    """Return one row per request that is among the largest of its kind."""
     limits = _limits(history, stretch)
     rows = run(frames, largest_query(stretch.table(0))).merge(limits[limits["over"] >= MIN_OVER], on="kind")
     cost, median, largest = (rows[name].to_numpy("float64") for name in ("total_traffic_cost", "median_cost", "largest_cost"))

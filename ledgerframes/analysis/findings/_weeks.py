@@ -117,7 +117,7 @@ class Stretch:
 
 
 def _span(window: Window) -> tuple[int, int, int]:
-    """Return start and end of a window, and the whole weeks that it is moved back by, in microseconds."""
+    """Return start and end of a window, and the step to the week before it."""
     since, until = (extents.microseconds(time) for time in (window.since, window.until))
     return since, until, -(-(until - since) // WEEK) * WEEK
 
@@ -169,8 +169,8 @@ def queries(stretch: Stretch, weeks: int) -> dict[str, Query]:
 
 
 def _query(names: str, rows: Relation, measures: Mapping[str, str], groups: str, parameters: Mapping[str, pa.Table]) -> Query:
-    listed = ",\n".join(f"    {sql} AS {name}" for name, sql in measures.items())
-    return Query(f"SELECT week, {names},\n{listed}\nFROM {rows.name}\nGROUP BY {groups}", (rows,), parameters)
+    selected = ",\n".join(f"    {sql} AS {name}" for name, sql in measures.items())
+    return Query(f"SELECT week, {names},\n{selected}\nFROM {rows.name}\nGROUP BY {groups}", (rows,), parameters)
 
 
 # -- results ------------------------------------------------------------------------------------------------------------
@@ -211,30 +211,27 @@ def _of_set(rows: pa.Table, kind: str) -> pa.Table:
 
 
 def _subjects(kind: str, rows: pa.Table, stretch: Stretch) -> Subjects:
-    """Return one row per subject, which are those of any week, or all days and hours of the window."""
+    """Return one row per subject of any week, or per day or hour of the window."""
     rows = rows.filter(pc.field("name").is_valid())
     names, weeks = _all_names(kind, rows["name"], stretch), (0, *stretch.weeks)
-    place = pd.Index(names).get_indexer(rows["name"].to_pylist()), pd.Index(weeks).get_indexer(rows["week"].to_pylist())
+    indexes = pd.Index(names).get_indexer(rows["name"].to_pylist()), pd.Index(weeks).get_indexer(rows["week"].to_pylist())
     values = {}
     for name in (each for each in (*MEASURES, *ACTIVITY) if each in rows.column_names and each not in CLASSES_OF.values()):
         values[name] = np.full((len(names), len(weeks)), np.nan if name in MEDIANS_OF else 0.0)
-        values[name][place] = rows[name].cast(pa.float64()).to_numpy()
-    classes = {
-        name: _classes(rows[column], place, values)
-        for name, column in zip(("cost", "latency"), CLASSES_OF, strict=True)
-        if column in rows.column_names
-    }
+        values[name][indexes] = rows[name].cast(pa.float64()).to_numpy()
+    columns = {name: column for name, column in CLASSES_OF.items() if column in rows.column_names}
+    classes = {name: _classes(rows[column], indexes, values) for name, column in columns.items()}
     return Subjects(kind, names, values, classes)
 
 
-def _classes(histograms: pa.ChunkedArray, place: tuple[Integers, Integers], values: Mapping[str, Numbers]) -> Numbers:
-    """Return the number of values of each subject in each week and class, from a map of classes to numbers per row."""
+def _classes(histograms: pa.ChunkedArray, indexes: tuple[Integers, Integers], values: Mapping[str, Numbers]) -> Numbers:
+    """Return the number of values of each subject in each week and class."""
     maps = histograms.combine_chunks()
     rows = np.repeat(np.arange(len(maps)), np.diff(maps.offsets.to_numpy()))
     keys, items = maps.keys.to_numpy(), maps.items.to_numpy()
     numbers = np.unique(keys)
     table = np.zeros((*values["requests"].shape, len(numbers)))
-    table[place[0][rows], place[1][rows], np.searchsorted(numbers, keys)] = items
+    table[indexes[0][rows], indexes[1][rows], np.searchsorted(numbers, keys)] = items
     return table
 
 
