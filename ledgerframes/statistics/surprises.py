@@ -20,6 +20,7 @@ MIN_SCORES = 3  # of the weeks before, for a dispersion of a subject's own
 MIN_VALUES = 5  # that have ranks, in one week
 MIN_VALUES_BEFORE = 20
 MAX_DEGREES = 1000
+LEAST_DEGREES = 30  # of all subjects of a kind, of which there can be one
 LEAST_P = 1e-300
 Z95 = 0.975
 
@@ -129,7 +130,7 @@ def surprises(scores: Numbers, *, only_rises: bool = False) -> Surprises:
     shared, shared_degrees = _shared_dispersion(squares[has_own], float(degrees[has_own].mean()))
     own = np.where(has_own, degrees, 0)
     dispersion = np.maximum(1.0, (shared_degrees * shared + own * squares) / (shared_degrees + own))
-    total = np.minimum(shared_degrees + own, max(float(own.sum()), 1.0))
+    total = np.minimum(shared_degrees + own, max(float(own.sum()), LEAST_DEGREES))
     p = t_tail(scores[:, 0] / np.sqrt(dispersion), total)
     p = p if only_rises else 2 * np.minimum(p, 1 - p)
     factors = {each: t_quantile(Z95, max(1, round(each))) for each in np.unique(total).tolist()}

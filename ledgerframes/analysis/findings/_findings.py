@@ -15,7 +15,7 @@ from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis.cost._runway import TrafficBalance
 from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
 from ledgerframes.analysis.findings._looks import UNITS, compare
-from ledgerframes.analysis.findings._sentences import figure_of, sentence_of, summary_of
+from ledgerframes.analysis.findings._sentences import describe, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
 from ledgerframes.engine import Query
@@ -201,7 +201,7 @@ def _result(
     values["effect_usd"] = _dollars(values["effect_bytes"], price)
     table = pd.DataFrame(values).assign(request_kind=rows["request_kind"])
     values["figure"] = [figure_of(row) for row in table.itertuples(index=False)]
-    values["sentence"] = [sentence_of(row, weeks) for row in table.itertuples(index=False)]
+    values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
     values["coverage"] = np.nan
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
     result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}

@@ -62,7 +62,7 @@ def figure_of(row: Any) -> str:
     return CALLS[row.what].format(by=by)
 
 
-def sentence_of(row: Any, weeks: int) -> str:
+def describe(row: Any, weeks: int) -> str:
     """Return what a finding says, with its value and what is usual."""
     text = _statement(row, f"the {weeks} weeks before")
     return f"{text[0].upper()}{text[1:]}{_effect(row)}"
