@@ -30,7 +30,6 @@ LEVEL = 0.05
 WEEK = timedelta(days=7)
 CURRENCY = "USD"
 NOT_DECIDED = "wasted share", "rejection rate"
-RANGE = "of such weeks lie within. Missing if nothing is usual"
 
 
 def _queries(frames: Frames, **_: object) -> list[Query]:
@@ -54,9 +53,9 @@ FINDINGS = declare.Figure(
         declare.choice("what", (*UNITS, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
         declare.text("unit", "Unit of the value and of its usual range."),
         declare.rate("value", "Value in the window: a count, a sum, a share, or a median."),
-        declare.rate("before", "Its mean, share or median in the weeks before. Missing if nothing is usual."),
-        declare.rate("usual_low", f"Lower end of the range that 95 % {RANGE}, or for a single request."),
-        declare.rate("usual_high", f"Upper end of the range that 95 % {RANGE}. The largest cost before for a single request."),
+        declare.rate("before", "Its mean, share or median in the weeks before. Missing for a fact."),
+        declare.rate("usual_low", "Lower end of what 95 % of weeks have. Missing for a fact and a single request."),
+        declare.rate("usual_high", "Upper end of it, or the largest cost before a single request. Missing for a fact."),
         declare.cost("effect_bytes", "Bytes more than usual, less if negative. Missing if they are unknown.", "Bytes at stake"),
         declare.amount("effect_usd", "These bytes at the list price. Missing without a price.", "USD"),
         declare.rate("p", "P-value against the weeks before. Missing for a fact."),
