@@ -43,7 +43,7 @@ Draw = np.random.Generator
 
 @dataclass(frozen=True)
 class Plant:
-    """What a size of a planted case is called, and what must be found: the subject, and its name or start."""
+    """What must be found: the subject, and its name or start."""
 
     subject: str
     name: str
@@ -233,7 +233,7 @@ def falling_provider(week: Tables, share: float, before: list[Tables], draw: Dra
 
 def empty_hours(week: Tables, hours: float, before: list[Tables], draw: Draw) -> tuple[Tables, Plant]:
     """So many hours in a row without a request."""
-    first = int(draw.integers(7 * 24 - hours))
+    first = int(draw.integers(int(7 * 24 - hours)))
     times, ids = _times_and_ids(week["verdicts"])
     inside = ids[(times // HOUR >= first) & (times // HOUR < first + hours)]
     others, other_ids = _times_and_ids(week["updates"])
@@ -327,12 +327,12 @@ def findings(quiet: int = QUIET_WEEKS, swings: int = SWINGING_WEEKS, planted: di
     if swings:
         share = _count(false_findings(swings, swings=True)) / swings
         rows.append(Row(Figure("swinging weeks with a false finding, of 1", share, 0.05, 0.05, higher_is_better=False), HOW))
-    bounds = {"large": 0.95, "middle": 0.8, "small": 0.0}
+    bounds = {"large": (0.95, 0.9), "middle": (0.8, 0.7), "small": (0.0, 0.0)}
     for size, count in (planted or PLANTED).items():
         hits = found_plants(count, size)
         note = ", ".join(f"{name} {number} of {count}" for name, number in hits.items())
         share = sum(hits.values()) / (count * len(PLANTS))
-        rows.append(Row(Figure(f"{size} planted cases that are found, of 1", share, bounds[size], bounds[size], note=note), HOW))
+        rows.append(Row(Figure(f"{size} planted cases that are found, of 1", share, *bounds[size], note=note), HOW))
     return rows
 
 

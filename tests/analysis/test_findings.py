@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,8 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.frames import Frames
+from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.rules import parse_rule
 from ledgerframes.windows import Window
 
 MONDAY = DAY - timedelta(days=6)
@@ -307,3 +311,25 @@ def test_every_call_of_a_finding_runs() -> None:
         names = {"lf": lf, "frames": frames, "history": history()}
         assert isinstance(eval(call, names), pd.DataFrame)
     assert len(result) > 5
+
+
+def test_a_rule_of_a_report_counts_them(quiet: Frames) -> None:
+    frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
+    rule = parse_rule("findings > 0")
+    counts = measure_headline(frames, history())["findings"], measure_headline(week(), history())["findings"]
+    assert counts[1] == 0
+    assert counts[0] == len(lf.findings(frames, history=history()))
+    assert rule.explain({"findings": counts[0]}) == f"findings > 0: findings is {counts[0]}"
+    assert rule.explain({"findings": counts[1]}) is None
+    unknown = measure_headline(frames, frames)  # without the weeks before
+    assert rule.explain(unknown) == rule.explain(measure_headline(frames)) == "findings > 0: findings is unknown"
+
+
+def test_the_queries_run_without_this_package(quiet: Frames, tmp_path: Path) -> None:
+    lf.save_frames(quiet.between(MONDAY, MONDAY + WEEK), tmp_path)
+    text = lf.query(lf.findings, lf.open_frames(tmp_path))
+    with duckdb.connect() as connection:
+        statements = connection.extract_statements(text)
+        results = [connection.sql(each.query) for each in statements]
+        assert [len(result) for result in results if result is not None][-1] > 0
+    assert len(statements) == 6  # the time zone, and a query of each group of subjects
