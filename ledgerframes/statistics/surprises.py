@@ -79,8 +79,11 @@ def rate_scores(hits: npt.ArrayLike, trials: npt.ArrayLike) -> Numbers:
         Hits among trials, the latest week first.
     """
     x, n = (np.asarray(each, dtype=float) for each in (hits, trials))
-    scores, _ = group_against_rest(x, n, x + _others(x), n + _others(n))
-    return scores
+    hits_of_all, trials_of_all = x + _others(x), n + _others(n)
+    scores, _ = group_against_rest(x, n, hits_of_all, trials_of_all)
+    # Weeks before without any hit do not differ, so that the first hits ever can be judged.
+    is_alike = (hits_of_all == 0) & (n > 0) & ~np.isnan(scores[:, :1])
+    return np.where(is_alike, 0.0, scores)
 
 
 def rank_scores(classes: npt.ArrayLike) -> Numbers:

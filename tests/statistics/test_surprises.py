@@ -57,6 +57,14 @@ def test_a_fall_is_no_surprise_where_only_rises_count() -> None:
     assert surprises(scores, only_rises=True).p[0] > 0.99
 
 
+def test_the_first_hits_ever_are_judged() -> None:
+    scores = rate_scores([[30, 0, 0, 0, 0], [0, 0, 0, 0, 0]], [[200] * 5] * 2)
+    assert scores[0, 0] > 4
+    assert (scores[0, 1:] == 0).all()
+    assert surprises(scores).p[0] < 0.001
+    assert np.isnan(surprises(scores).p[1])
+
+
 def test_nothing_is_judged_without_weeks() -> None:
     assert np.isnan(surprises(np.full((3, 5), np.nan)).p).all()
 
