@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,9 +23,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from figures import Figure, as_table
-from measuring import KEPT, Row, empty_store, say
+from measuring import KEPT, Row, say
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.windows import Window
 
@@ -61,8 +63,8 @@ def weeks_of(seed: int) -> list[Tables]:
         shutil.rmtree(folder, ignore_errors=True)
         days = 7 * WEEKS
         with (
-            empty_store() as scratch,
-            lf.connect("sandbox", seed=seed, events=days * EVENTS_PER_DAY, days=days, store=scratch.root) as net,
+            tempfile.TemporaryDirectory(dir=KEPT) as store,
+            lf.connect("sandbox", seed=seed, events=days * EVENTS_PER_DAY, days=days, store=store) as net,
         ):
             lf.save_frames(lf.load_events(net, since="0001-01-01"), folder)
     frames = lf.open_frames(folder)
@@ -111,15 +113,10 @@ def frames_of(weeks: list[Tables]) -> Frames:
     moved = [{name: _moved(rows, _micros(MONDAY) - k * WEEK) for name, rows in week.items()} for k, week in enumerate(weeks)]
     tables = {name: pa.concat_tables([week[name] for week in moved]) for name in TABLES}
     window = Window(MONDAY - timedelta(weeks=len(weeks) - 1), MONDAY + timedelta(weeks=1))
-    covered = pd.DataFrame([{"since": window.since, "until": window.until, "status": "final", "rows": 1, "migration_id": pd.NA}])
-    source = MemoryFrameSource(tables, "sandbox", _coverage(covered), has_second_verdicts=False)
+    coverage = [{"since": window.since, "until": window.until, "status": "final", "rows": 1}]
+    covered = testing.frames_of(coverage=coverage).coverage
+    source = MemoryFrameSource(tables, "sandbox", covered, has_second_verdicts=False)
     return Frames(source, TABLES, window=window, population="all")
-
-
-def _coverage(rows: pd.DataFrame) -> pd.DataFrame:
-    from ledgerframes import testing
-
-    return testing.frames_of(window=None, coverage=rows.to_dict("records")).coverage
 
 
 def found(weeks: list[Tables], history: Frames) -> pd.DataFrame:

@@ -41,11 +41,11 @@ def measure_headline(frames: Frames, weeks: Frames | None = None) -> Headline:
         "total_traffic_cost": totals["total_traffic_cost"],
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
-        "findings": None if weeks is None else _count_findings(frames, weeks),
+        "findings": None if weeks is None else _number_unusual(frames, weeks),
     }
 
 
-def _count_findings(frames: Frames, weeks: Frames) -> int | None:
+def _number_unusual(frames: Frames, weeks: Frames) -> int | None:
     """Return the number of findings, None if the history is too short to tell."""
     from ledgerframes.analysis.findings import findings
     from ledgerframes.statistics.usual_ranges import MIN_WEEKS
