@@ -26,6 +26,7 @@ _IMPORTED_AT_FIRST_USE = {
     "decimals": "ledgerframes.decimals:",
     "economy": "ledgerframes.analysis.economy:",
     "eras": "ledgerframes.analysis.eras:",
+    "findings": "ledgerframes.analysis.findings:findings",
     "grant": "ledgerframes.analysis.grant:",
     "labels": "ledgerframes.analysis.labels:",
     "load_active_contracts": "ledgerframes.loaders.state:load_active_contracts",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     )
     from ledgerframes.analysis._queries import query
     from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
+    from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
     from ledgerframes.frames import Frames
@@ -150,6 +152,7 @@ __all__ = [
     "decimals",
     "economy",
     "eras",
+    "findings",
     "grant",
     "labels",
     "load_active_contracts",

@@ -1,4 +1,4 @@
-"""Journals of plain text accounting, for hledger and beancount, from the entries of :func:`ledgerframes.cost.journal`."""
+"""Files of hledger and beancount, from the entries of a journal."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _beancount_entry(rows: Sequence[dict[Any, Any]]) -> str:
 
 
 def _signed(row: dict[Any, Any]) -> Decimal:
-    """Return the amount with its sign, to the cent: a debit adds, a credit takes."""
+    """Return a debit as a positive amount and a credit as a negative one, to the cent."""
     amount = -row["credit"] if pd.isna(row["debit"]) else row["debit"]
     return Decimal(amount).quantize(CENT)
 

@@ -120,10 +120,7 @@ def run_query(
 ) -> QueryResult:
     """Run :func:`sql`, with notes on rows that are provisional or not in the result."""
     if not hasattr(net, "settings"):
-        got = type(net).__name__
-        raise UsageError(
-            f"net= must be the network that lf.connect returned, got {got}. SQL reads its store; during= limits the rows."
-        )
+        raise UsageError(f"net= must be a network from lf.connect, got {type(net).__name__}. Limit the rows with during=.")
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)

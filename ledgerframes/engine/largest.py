@@ -1,4 +1,4 @@
-"""Relations of the requests with the highest cost, and of what their cost is compared with."""
+"""Relations of the requests with the highest cost, and of the costs of their kinds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COSTS_OF_KINDS = Relation(
 
 
 def largest_requests(count: int) -> Query:
-    """Return the query of the requests with the highest known cost, the first by id among equals."""
+    """Return the query of the requests with the highest known cost, sorted by id among equals."""
     largest = Relation(
         "largest_requests",
         "One row per request of those with the highest known cost.",

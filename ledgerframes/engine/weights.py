@@ -111,7 +111,7 @@ class Weights:
 
     @property
     def confirmers_with_rights(self) -> Relation:
-        """The parties with a right, found first: they are few, and most parties of quorums are not among them."""
+        """The parties of quorums that have a right."""
         query = f"""
         SELECT update_id, view_id, party, factor, rights.since, rights.until
         FROM {self.confirmers.name}

@@ -100,8 +100,8 @@ def cost_requests(chart: Chart) -> None:
     >>> ax = lf.plot.cost_requests(lf.cost.requests(day))
     """
     visible = chart.frame.head(r.MAX_BARS)
-    names = visible[["kind", "template_name", "choice", "update_id"]].itertuples(index=False)
-    labels = [f"{_choice_label(*kind)}  {update_id[:8]}…" for *kind, update_id in names]
+    kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
+    labels = [f"{r.template_label(*kind)}  {each[:8]}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
     costs = r.numbers(visible["total_traffic_cost"])
     texts = [
         c.size(cost) + ("" if np.isnan(times) else f"  ({times:,.1f} × median)")
@@ -112,10 +112,6 @@ def cost_requests(chart: Chart) -> None:
     c.bytes_axis(chart.ax.xaxis, costs.max(), chart.axis_title("total_traffic_cost"))
     omitted = r.omitted_note(len(chart.frame) - len(visible), r.MAX_BARS, "requests")
     chart.show_titles("Requests with the highest traffic cost", omitted)
-
-
-def _choice_label(kind: object, template_name: object, choice: object) -> str:
-    return r.label(choice) if isinstance(choice, str) else r.template_label(kind, template_name, choice)
 
 
 @draws("cost.overhead")

@@ -1,4 +1,4 @@
-"""The four figures that a page opens with: cost, waste, rejections and latency, each with its change and its days."""
+"""Key figures of a page, with their change and their days."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KeyFigure(TypedDict):
     Attributes
     ----------
     label, value, note : str
-        What it is, its value with the unit, and what belongs beside it.
+        Its name, its value with the unit, and a remark.
     change : str
         Against the period before, empty if the two do not compare.
     is_clear : bool

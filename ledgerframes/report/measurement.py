@@ -53,11 +53,11 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     """Measure the window of a report through the copied catalog."""
     report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
     frames = load_events(offline, since=window.since, until=window.until)
-    headline = measure_headline(frames)
+    weeks = _load_weeks(offline, window) if report.needs_history else None
+    headline = measure_headline(frames, weeks)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
     state = load_state(offline, frames) if report.needs_state else None
-    weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
         "headline": headline,
         "days": daily_integers(frames),

@@ -47,7 +47,7 @@ def render_overview(out: Path, now: datetime) -> str:
 
 
 def _latest_figures(report_dir: ReportDir) -> list[KeyFigure]:
-    """Return the key figures of the latest run, none without one, or from a version without them."""
+    """Return the key figures of the latest run, if it has any."""
     runs = report_dir.published_runs()
     latest = report_dir.latest_key()
     return runs[latest].get("key_figures", []) if latest in runs else []

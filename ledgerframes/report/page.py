@@ -40,7 +40,7 @@ ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
 
 
 class Bar(TypedDict):
-    """The bar of a day beside a key figure."""
+    """A bar for one day of a key figure."""
 
     period: str
     height: int  # in percent of the highest
@@ -124,7 +124,7 @@ def render_template(name: str, **values: Any) -> str:
 
 
 def bars(figure: KeyFigure) -> list[Bar]:
-    """Return the days of a key figure as bars with a common scale, none if the period has only one.
+    """Return the days of a key figure as bars with a common scale, unless there is only one.
 
     >>> figure = {"before": [None, 2.0], "days": [4.0, 1.0]}
     >>> [(bar["period"], bar["height"]) for bar in bars(figure)]

@@ -58,6 +58,7 @@ RECOMPUTED = {
     "economy.reward_split": f"{LOOPS}::test_reward_split",
     "economy.rounds": "analysis/test_economy.py::test_the_sandbox_is_explained",
     "reconcile.rewards": "analysis/test_rewards.py::test_each_error_is_found_at_its_link_and_nowhere_else",
+    "findings": "analysis/test_findings.py::test_a_bad_day_costs_what_its_requests_cost",
     "grant.evidence": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
     "grant.evidence_totals": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
     "grant.verify": "analysis/test_grant.py::test_every_change_of_a_folder_is_found",

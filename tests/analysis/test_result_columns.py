@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import pandas as pd
 import pytest
@@ -35,8 +36,7 @@ PERIODS = [(name, by) for name, by in GROUPINGS if FIGURES[name].has_periods]
 
 
 def analysis(name):
-    module, _, function = name.partition(".")
-    return getattr(getattr(lf, module), function)
+    return attrgetter(name)(lf)
 
 
 LABELS = pd.DataFrame({"id": ["alice"], "name": ["Alice"], "group": ["people"]}, dtype="str")
