@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.settings import EngineSettings
 
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
+OTHER = "other_"
 
 
 class Tables(Protocol):
@@ -27,6 +28,10 @@ class Tables(Protocol):
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
+
+
+Source = tuple[Tables, str]  # where a table comes from, and its name there
+NO_SOURCES: Mapping[str, Source] = {}
 
 
 @dataclass(frozen=True)
@@ -41,22 +46,44 @@ class Query:
         Relations that it names.
     parameters : mapping of str to Table
         Small tables that the caller passed, such as labels, by the name that relations have for them.
+    sources : mapping of str to Source
+        Tables of other frames than those of the query, such as the second ones of a comparison, by the name that relations have
+        for them.
     """
 
     select: str
     relations: tuple[Relation, ...]
     parameters: Mapping[str, pa.Table] = field(default_factory=lambda: NO_PARAMETERS)
+    sources: Mapping[str, Source] = field(default_factory=lambda: NO_SOURCES)
+
+    def source(self, tables: Tables, name: str) -> Source:
+        """Return where a table comes from: those of the query, or other frames."""
+        return self.sources.get(name, (tables, name))
 
     @property
     def tables(self) -> list[str]:
         """Stored tables that the query reads."""
-        return tables_of(self.relations)
+        return [name for name in tables_of(self.relations) if name not in self.parameters]
 
     @property
     def text(self) -> str:
         """The statement over tables of these names."""
         definitions = ",\n\n".join(each.definition for each in in_order(self.relations))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
+
+
+def of_other(relation: Relation) -> Relation:
+    """Return the same relation over tables whose names start with ``other_``, those of the second frames of a comparison."""
+    tables = tables_of([relation])
+    renamed = [Relation(name, f"Table {name} of the other side.", f"FROM {OTHER}{name}") for name in tables]
+    definitions = ",\n".join(each.definition for each in [*renamed, *in_order([relation])])
+    query = f"WITH\n{definitions}\nFROM {relation.name}"
+    return Relation(f"{OTHER}{relation.name}", relation.rows, query, tuple(f"{OTHER}{name}" for name in tables))
+
+
+def other_sources(tables: Iterable[str], other: Tables) -> dict[str, Source]:
+    """Return where the tables of the other side of a comparison come from."""
+    return {f"{OTHER}{name}": (other, name) for name in tables}
 
 
 def run(tables: Tables, query: Query) -> pd.DataFrame:
@@ -78,7 +105,8 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
         import duckdb
 
         for name in query.tables:
-            connection.register(name, tables.scan(name))
+            source, table = query.source(tables, name)
+            connection.register(name, source.scan(table))
         for name, rows in query.parameters.items():
             connection.register(name, rows)
         try:
