@@ -17,6 +17,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.windows import iso
 
 Snapshot = Frames | pd.DataFrame
+CONTRACT_COLUMNS = tuple(ACTIVE_CONTRACTS.column_names)
 SNAPSHOT = Relation("snapshot", "One row per contract.", "FROM active_contracts", tables=("active_contracts",))
 
 
@@ -31,7 +32,7 @@ def require_columns(table: object, columns: Iterable[str], rule: str, step: str 
     raise UsageError(f"{rule}, got {value}. {step}".rstrip())
 
 
-def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = tuple(ACTIVE_CONTRACTS.column_names)) -> pd.DataFrame:
+def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> pd.DataFrame:
     """Return columns of the contracts of one snapshot, and its time."""
     names = list(dict.fromkeys(["snapshot_time", *columns]))
     rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
@@ -55,7 +56,7 @@ class SnapshotTable:
     Attributes
     ----------
     time : datetime, optional
-        Time of the snapshot.
+        Time of the snapshot, None without one.
     parameters, sources : mapping
         The table, of a DataFrame or of Frames, by its name in queries.
     """
@@ -65,21 +66,29 @@ class SnapshotTable:
     sources: Mapping[str, Source] = field(default_factory=dict)
 
 
-def snapshot_table(
-    snapshot: Snapshot | None, argument: str, columns: Sequence[str] = tuple(ACTIVE_CONTRACTS.column_names)
-) -> SnapshotTable:
+def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
     """Return columns of a snapshot as a table of queries, whose name begins with that of the argument."""
     name = f"{argument}_contracts"
-    schema = pa.schema([ACTIVE_CONTRACTS.schema.field(each) for each in columns])
-    if snapshot is None:
-        return SnapshotTable(None, {name: schema.empty_table()})
     if isinstance(snapshot, Frames):
         times = run(snapshot, Query("SELECT DISTINCT snapshot_time FROM snapshot ORDER BY 1", (SNAPSHOT,)))["snapshot_time"]
         _require_one_time(times, argument)
         return SnapshotTable(times.iloc[0].to_pydatetime(), sources={name: (snapshot, "active_contracts")})
     rows = snapshot_rows(snapshot, argument, columns)
-    table = pa.Table.from_pandas(rows[[*columns]], schema, preserve_index=False)
+    table = pa.Table.from_pandas(rows[[*columns]], _schema(columns), preserve_index=False)
     return SnapshotTable(rows["snapshot_time"].iloc[0].to_pydatetime(), {name: table})
+
+
+def base_table(base: Snapshot | None, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
+    """Return the table of the snapshot of ``base=``, without rows if there is none."""
+    return (
+        SnapshotTable(None, {"base_contracts": _schema(columns).empty_table()})
+        if base is None
+        else snapshot_table(base, "base", columns)
+    )
+
+
+def _schema(columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([ACTIVE_CONTRACTS.schema.field(each) for each in columns])
 
 
 def require_before(since: datetime, until: datetime) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
+from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, base_table, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
@@ -88,16 +88,8 @@ def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd
     """
     require_frames(frames, "contracts.active_at")
     until = instant(time)
-    if frames.is_filtered:
-        raise UsageError(
-            "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
-            "Pass the unfiltered frames."
-        )
-    frames.scan("tree_events")  # refuses frames without this table before their coverage
-    older = _older_contracts(base, until)
-    since = HISTORY_START if older.time is None else older.time
-    require_final_history(frames, Window(since, until))
-    rows = run_arrow(frames.between(since, until), _contracts_query(older))
+    history, older = replay(frames, until, base)
+    rows = run_arrow(history, _contracts_query(older))
     contracts = ACTIVE_CONTRACTS.to_pandas(rows.cast(COLUMNS_WITHOUT_TIME))
     return contracts.assign(snapshot_time=pd.Series(until, contracts.index, "datetime64[us, UTC]"))[COLUMN_NAMES]
 
@@ -111,11 +103,33 @@ def _contracts_query(older: SnapshotTable) -> Query:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
+def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Frames, SnapshotTable]:
+    """Return the history that leads to the contracts of a time, and the contracts before it.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not cover that history, or a part of it is provisional.
+    UsageError
+        If the frames have no ``tree_events`` or were filtered with ``where``, or `base` is not one snapshot from before.
+    """
+    if frames.is_filtered:
+        raise UsageError(
+            "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
+            "Pass the unfiltered frames."
+        )
+    frames.scan("tree_events")  # refuses frames without this table before their coverage
+    older = _older_contracts(base, until)
+    since = HISTORY_START if older.time is None else older.time
+    require_final_history(frames, Window(since, until))
+    return frames.between(since, until), older
+
+
 def _older_contracts(base: Snapshot | None, until: datetime) -> SnapshotTable:
     """Return the contracts of a base in the dtypes of its table, which must be from before the end."""
     if isinstance(base, pd.DataFrame):
         _require_dtypes(snapshot_rows(base, "base"))
-    older = snapshot_table(base, "base")
+    older = base_table(base)
     if older.time is not None:
         require_before(older.time, until)
     return older

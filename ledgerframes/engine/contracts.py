@@ -51,3 +51,11 @@ REPLAYED_CONTRACTS = Relation(
     tables=("tree_events",),
     relations=(ARCHIVALS, BASE_CONTRACTS),
 )
+SNAPSHOT_CONTRACTS = Relation(
+    "snapshot",
+    "One row per contract of the snapshot.",
+    """
+    FROM snapshot_contracts
+    """,
+    tables=("snapshot_contracts",),
+)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +18,10 @@ from ledgerframes.engine.results import to_pandas
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.settings import EngineSettings
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+BATCH_ROWS = 100_000
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
 OTHER = "other_"
 
@@ -101,6 +106,22 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
 
 def run_arrow(tables: Tables, query: Query) -> pa.Table:
     """Run a query, and return the result as Arrow has it."""
+    with _running(tables, query) as connection:
+        return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
+
+
+def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
+    """Run a query whose result is large, and yield it in parts, of which the first has columns only."""
+    with _running(tables, query) as connection:
+        reader = run_with_progress(connection, lambda: connection.sql(query.text).to_arrow_reader(BATCH_ROWS))
+        yield pa.RecordBatch.from_pylist([], reader.schema)
+        while (batch := run_with_progress(connection, lambda: next(reader, None))) is not None:
+            yield batch
+
+
+@contextmanager
+def _running(tables: Tables, query: Query) -> Iterator[DuckDBPyConnection]:
+    """Open a connection that has the tables of a query, and raise its failures as those of this library."""
     with connected(tables.engine) as connection:
         import duckdb
 
@@ -110,7 +131,7 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
         for name, rows in query.parameters.items():
             connection.register(name, rows)
         try:
-            return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
+            yield connection
         except duckdb.Error as error:
             failure = failure_of(error, query.tables, tables.engine)
             if failure is None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, snapshot_table
+from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, base_table
 from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.engine import Query, run
@@ -32,7 +32,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``,
     empty if it counts.
     """
-    older = snapshot_table(base, "base", SNAPSHOT_COLUMNS)
+    older = base_table(base, SNAPSHOT_COLUMNS)
     created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
     names = ("template_name", "package_name", "create_arguments")
     facts = [template_and_payload(*row) for row in zip(*(created[name] for name in names), strict=True)]
