@@ -80,11 +80,9 @@ def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = C
 
 def base_table(base: Snapshot | None, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
     """Return the table of the snapshot of ``base=``, without rows if there is none."""
-    return (
-        SnapshotTable(None, {"base_contracts": _schema(columns).empty_table()})
-        if base is None
-        else snapshot_table(base, "base", columns)
-    )
+    if base is None:
+        return SnapshotTable(None, {"base_contracts": _schema(columns).empty_table()})
+    return snapshot_table(base, "base", columns)
 
 
 def _schema(columns: Sequence[str]) -> pa.Schema:

@@ -58,12 +58,11 @@ def differences(
         *(f"CASE WHEN ours.{key} IS NOT NULL THEN ours.{each} ELSE theirs.{each} END AS {each}" for each in heads),
         f"CASE WHEN theirs.{key} IS NULL THEN {ONLY_OURS} WHEN ours.{key} IS NULL THEN {ONLY_THEIRS} END AS only_in",
         "only_in IS NULL AS is_in_both",
-        f"CASE WHEN is_in_both THEN list_filter([\n{_as_list(names)}\n], lambda name: name IS NOT NULL) ELSE [] END AS different_columns",
+        f"list_filter([\n{_as_list(names)}\n], lambda name: is_in_both AND name IS NOT NULL) AS different_columns",
         *values,
     ]
-    query = (
-        f"SELECT\n{_as_list(selected)}\nFROM {ours.name} AS ours\nFULL JOIN {theirs.name} AS theirs ON ours.{key} = theirs.{key}"
-    )
+    join = f"{ours.name} AS ours\nFULL JOIN {theirs.name} AS theirs ON ours.{key} = theirs.{key}"
+    query = f"SELECT\n{_as_list(selected)}\nFROM {join}"
     return Relation(name, "One row per row of either source.", query, relations=(ours, theirs))
 
 

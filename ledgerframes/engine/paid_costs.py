@@ -1,7 +1,8 @@
 """Relations of the costs that a participant paid, next to those of the history.
 
-The caller passes ``common_times``, the separate times that both sources have with their last microseconds, and ``owner``, one row
-with the participant, without a prefix, and ``pruned``, one row with the last offsets of pruned ranges. The table ``ledger_updates`` is that of the participant's ledger.
+The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times that both
+sources have, up to their last microseconds, ``owner``, one row with the participant without a prefix, and ``pruned``, one row with
+the last offsets of ranges that were pruned.
 """
 
 from __future__ import annotations

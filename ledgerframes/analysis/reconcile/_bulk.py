@@ -207,13 +207,10 @@ def _differences_of(name: str) -> Relation:
     """Return the relation of the rows of a table in either source."""
     key = KEYS[name]
     columns = [each for each in table(name).columns if each.name not in (key, OF_THE_HOST)]
-    sides = [Relation(f"{side}_{name}", f"Rows of {rows}.", f"FROM {rows}", (rows,)) for side, rows in _sides(name)]
-    heads = dict.fromkeys([*HEAD, key])
-    return differences(f"{name}_of_both", *sides, key, [*heads], [(each.name, each.type, each.is_json) for each in columns])
-
-
-def _sides(name: str) -> list[tuple[str, str]]:
-    return [("listed", name), ("bulk", f"other_{name}")]
+    listed = Relation(f"listed_{name}", "Rows of the listing.", f"FROM {name}", (name,))
+    in_bulk = Relation(f"bulk_{name}", "Rows of the bulk objects.", f"FROM other_{name}", (f"other_{name}",))
+    facts = [(each.name, each.type, each.is_json) for each in columns]
+    return differences(f"{name}_of_both", listed, in_bulk, key, list(dict.fromkeys([*HEAD, key])), facts)
 
 
 def _rows_query(bulk: Frames, name: str) -> Query:

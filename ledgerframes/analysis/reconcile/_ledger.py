@@ -253,9 +253,8 @@ def _ledger_times(ledger: Frames) -> list[Interval]:
     covered = ledger.coverage
     gaps = covered[covered["status"] == "gap"] if "after" in covered else covered.iloc[:0]
     through = pa.array([[int(each) for each in gaps.get("through", [])]], pa.list_(pa.int64()))
-    return _intervals(
-        run(ledger, Query(f"FROM {LEDGER_PARTS.name}", (LEDGER_PARTS,), {"pruned": pa.table({"through": through})}))
-    )
+    pruned = {"pruned": pa.table({"through": through})}
+    return _intervals(run(ledger, Query(f"FROM {LEDGER_PARTS.name}", (LEDGER_PARTS,), pruned)))
 
 
 def _intervals(rows: pd.DataFrame) -> list[Interval]:

@@ -156,7 +156,12 @@ def _compared(hours: pd.DataFrame, groups: Groups) -> pd.DataFrame:
         first = rows["first_difference"].groupby(by_group.codes).min().reindex(range(len(groups)))
         in_both = counts["equal"] + counts["different"]
         coverage = ratio(in_both, in_both + counts["only_a"] + counts["only_b"])
-        facts = {"aspect": aspect, **counts, "first_difference": pd.to_datetime(first, utc=True), "coverage": coverage}
+        facts: dict[str, Any] = {
+            "aspect": aspect,
+            **counts,
+            "first_difference": pd.to_datetime(first, utc=True),
+            "coverage": coverage,
+        }
         parts.append(groups.keys.assign(**facts))
     return pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
 
