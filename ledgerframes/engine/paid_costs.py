@@ -1,8 +1,8 @@
 """Relations of the costs that a participant paid, next to those of the history.
 
-The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times that both
-sources have, up to their last microseconds, ``owner``, one row with the participant without a prefix, and ``pruned``, one row with
-the last offsets of ranges that were pruned.
+The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times of both
+sources, up to their last microseconds, and ``owner``, one row with the participant without a prefix. For parts of the ledger, it
+passes ``pruned``, one row with the last offsets of ranges that were pruned.
 """
 
 from __future__ import annotations

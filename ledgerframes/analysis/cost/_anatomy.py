@@ -19,6 +19,7 @@ from ledgerframes.frames import Frames
 PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    without_query="it has rows of tables as they are. Query them with lf.sql(net, 'FROM envelopes WHERE update_id = …')",
     rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
     "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
     "total, a row has the rest.",

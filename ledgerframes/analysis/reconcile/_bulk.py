@@ -43,7 +43,7 @@ BULK = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
-    queries=lambda listing, bulk: [_rows_query(bulk, name) for name in KEYS],
+    queries=lambda listing, bulk: _queries(listing, bulk, "reconcile.bulk"),
 )
 COUNTS = (
     declare.count("equal", "Updates that are equal in both sources.", "updates"),
@@ -55,7 +55,7 @@ COUNTS = (
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
     distinct=("kind",),
-    queries=lambda listing, bulk, **_: _unequal_queries(bulk),
+    queries=lambda listing, bulk, **_: _queries(listing, bulk, "reconcile.bulk_totals"),
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
     like="reconcile.bulk",
     columns=(declare.choice("kind", KINDS, "transaction, reassignment, or import of a migration."), *COUNTS),
@@ -218,6 +218,11 @@ def _rows_query(bulk: Frames, name: str) -> Query:
     relation = _differences_of(name)
     event_id = "" if KEYS[name] == "event_id" else ", NULL::VARCHAR AS event_id"
     return Query(f"SELECT *{event_id}\nFROM {relation.name}", (relation,), sources=other_sources([name], bulk))
+
+
+def _queries(listing: Frames, bulk: Frames, name: str) -> list[Query]:
+    _require_comparable(listing, bulk, name)
+    return [_rows_query(bulk, name) for name in KEYS]
 
 
 def _unequal_queries(bulk: Frames) -> list[Query]:

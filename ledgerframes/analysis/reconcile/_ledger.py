@@ -17,6 +17,7 @@ from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
 from ledgerframes.datasets._schema import TIME
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTS, OWNERS
+from ledgerframes.engine.query import Source
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
@@ -128,11 +129,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
     """
-    PAID_TRAFFIC.check(ledger)
-    PAID_TRAFFIC.check(history)
-    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     query = _costs_query(ledger, history, participant, f"{SELECT_ROWS}\nORDER BY record_time, update_id")
-    rows = run(history, query)
+    rows = run(ledger, query)
     rows["verdict_result"] = category_of("verdict_result", rows["verdict_result"], None)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
     coverage = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
@@ -166,15 +164,12 @@ def paid_traffic_totals(
     True
     """
     failed = _failed_commands(completions)
-    PAID_TRAFFIC.check(ledger)
-    PAID_TRAFFIC.check(history)
-    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
-    sums = run(history, _costs_query(ledger, history, participant, SELECT_TOTALS))
+    sums = run(ledger, _costs_query(ledger, history, participant, SELECT_TOTALS))
     rows = pd.concat([sums, failed], ignore_index=True)
     rows = rows.assign(outcome=pd.Categorical(rows["outcome"], OUTCOMES), why=pd.Categorical(rows["why"], REASONS))
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
-    paid, total = run(history, _sums_query(ledger)).iloc[0]
+    paid, total = run(ledger, _sums_query(history)).iloc[0]
     _require_total("paid_traffic_cost", costs, int(paid) + int(failed["paid_traffic_cost"].sum()))
     _require_total("total_traffic_cost", costs, int(total))
     coverage = ratio([sums["known"].sum()], [sums["own"].sum()])[0]
@@ -182,20 +177,27 @@ def paid_traffic_totals(
 
 
 def _costs_query(ledger: Frames, history: Frames, participant: str | None, select: str) -> Query:
-    """Return a query of the updates and requests of both sources."""
+    """Return a query of the updates and requests of both sources, which must be of one network."""
+    PAID_TRAFFIC.check(ledger)
+    PAID_TRAFFIC.check(history)
+    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
     times = common_times(_ledger_times(ledger), _history_times(history))
     parameters = {"owner": pa.table({"participant": [owner]}), "common_times": pa.Table.from_pylist(times, TIMES)}
-    return Query(select, (COMPARED_COSTS,), parameters, {"ledger_updates": (ledger, "ledger_updates")})
+    return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
 
 
-def _sums_query(ledger: Frames) -> Query:
+def _sums_query(history: Frames) -> Query:
     """Return the query of the total costs of both sources."""
     select = """
 SELECT
     (SELECT coalesce(sum(paid_traffic_cost), 0) FROM ledger) AS paid_traffic_cost,
     (SELECT coalesce(sum(total_traffic_cost), 0) FROM summaries) AS total_traffic_cost"""
-    return Query(select.lstrip(), (LEDGER, SUMMARIES), sources={"ledger_updates": (ledger, "ledger_updates")})
+    return Query(select.lstrip(), (LEDGER, SUMMARIES), sources=_sources(history))
+
+
+def _sources(history: Frames) -> dict[str, Source]:
+    return {name: (history, name) for name in ("verdicts", "updates", "traffic")}
 
 
 def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
@@ -287,6 +289,7 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    without_query="it reads the ranges of the catalog. Read them in ledger.coverage",
     rows="One row per stored range; sorted by offset.",
     columns=(
         declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),

@@ -64,7 +64,7 @@ NODES = declare.Figure(
     condition="with a known fact at both nodes",
     unit="updates of either node",
     has_periods=True,
-    queries=lambda a, b, every: [_facts_query(b, every)],
+    queries=lambda **arguments: _queries(**arguments),
 )
 
 
@@ -93,8 +93,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     """
     NODES.check(a)
     NODES.check(b)
-    if a.window != b.window:
-        raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
+    _require_one_window(a, b)
     hours = run(a, _facts_query(b, every))
     times = pd.concat([hours["first_time"], hours["last_time"]], ignore_index=True)
     groups = single_group(len(times)) if every is None else periods_of(a, times, every)
@@ -104,6 +103,17 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     common = run(a, _latencies_query(b, every))
     values |= _latency_differences(common, common["part"].map(group_of_part), frame["group"]) | _time_at_both(a, b, frame, every)
     return NODES.build(a, values, every=every)
+
+
+def _require_one_window(a: Frames, b: Frames) -> None:
+    if a.window != b.window:
+        raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
+
+
+def _queries(a: Frames, b: Frames, every: str | None) -> list[Query]:
+    NODES.check(b)
+    _require_one_window(a, b)
+    return [_facts_query(b, every)]
 
 
 def _facts_query(b: Frames, every: str | None) -> Query:

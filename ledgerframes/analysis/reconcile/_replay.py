@@ -57,6 +57,7 @@ def _coin(name: str, description: str) -> declare.ResultColumn:
 
 SUPPLY = declare.Figure(
     "reconcile.supply",
+    without_query="it compares coins of two snapshots with all flows. Show the query of lf.economy.burn_mint for the flows",
     rows="One row.",
     columns=(
         _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),

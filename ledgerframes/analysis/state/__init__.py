@@ -13,10 +13,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._arguments import Snapshot, require_columns
+from ledgerframes.analysis._arguments import Snapshot, base_table, require_columns
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
+from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, lifetimes_query, of_template, read_lifetimes
 from ledgerframes.analysis.state._payloads import (
     COIN_RULES,
     OPEN_ROUND,
@@ -28,6 +28,7 @@ from ledgerframes.analysis.state._payloads import (
     read_rules,
     read_validators,
 )
+from ledgerframes.engine import Query
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
 
@@ -58,6 +59,10 @@ def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn
     return declare.amount(name, f"{description} Missing if it is not in the contract.", unit)
 
 
+def _queries(frames: Frames, base: Snapshot | None) -> list[Query]:
+    return [lifetimes_query(base_table(base, SNAPSHOT_COLUMNS))]
+
+
 ROUNDS = declare.Figure(
     "state.rounds",
     rows="One row per contract; sorted by start and contract.",
@@ -77,6 +82,7 @@ ROUNDS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 FEATURED = declare.Figure(
     "state.featured",
@@ -89,6 +95,7 @@ FEATURED = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
@@ -104,6 +111,7 @@ SUPER_VALIDATORS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 CONFIG = declare.Figure(
     "state.config",
@@ -120,6 +128,7 @@ CONFIG = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 PROBLEMS = declare.Figure(
     "state.problems",
@@ -135,6 +144,7 @@ PROBLEMS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 
 
