@@ -51,7 +51,8 @@ SELECT_ROWS = """SELECT
     difference,
     outcome,
     why
-FROM compared_costs"""
+FROM compared_costs
+ORDER BY record_time, update_id"""
 SELECT_TOTALS = """SELECT
     outcome,
     why,
@@ -129,7 +130,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
     """
-    query = _costs_query(ledger, history, participant, f"{SELECT_ROWS}\nORDER BY record_time, update_id")
+    query = _costs_query(ledger, history, participant, SELECT_ROWS)
     rows = run(ledger, query)
     rows["verdict_result"] = category_of("verdict_result", rows["verdict_result"], None)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
