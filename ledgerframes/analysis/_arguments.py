@@ -67,7 +67,7 @@ class SnapshotTable:
 
 
 def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
-    """Return columns of a snapshot as a table of queries, whose name begins with that of the argument."""
+    """Return columns of a snapshot as a table of queries, named after the argument."""
     name = f"{argument}_contracts"
     if isinstance(snapshot, Frames):
         times = run(snapshot, Query("SELECT DISTINCT snapshot_time FROM snapshot ORDER BY 1", (SNAPSHOT,)))["snapshot_time"]

@@ -126,7 +126,7 @@ def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Fram
 
 
 def _older_contracts(base: Snapshot | None, until: datetime) -> SnapshotTable:
-    """Return the contracts of a base in the dtypes of its table, which must be from before the end."""
+    """Return the contracts of a base from before the end, in the dtypes of its table."""
     if isinstance(base, pd.DataFrame):
         _require_dtypes(snapshot_rows(base, "base"))
     older = base_table(base)

@@ -66,7 +66,10 @@ ASPECTS = {
 
 
 def _compared(aspect: str, column: str) -> str:
-    """Return which nodes have a fact, and whether it is equal, in SQL. Only requests of both nodes have more facts than one."""
+    """Return which nodes have a fact, and whether it is equal, in SQL.
+
+    Only requests of both nodes have more facts than their presence.
+    """
     if not column:
         return f"{{'aspect': '{aspect}', 'has_a': in_a, 'has_b': in_b, 'is_equal': in_both}}"
     has_a, has_b = (f"in_both AND {node}.{column} IS NOT NULL" for node in "ab")

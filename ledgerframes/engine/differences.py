@@ -39,7 +39,7 @@ COMPARED_UPDATES = Relation(
 def differences(
     name: str, ours: Relation, theirs: Relation, key: str, heads: Sequence[str], columns: Iterable[tuple[str, pa.DataType, bool]]
 ) -> Relation:
-    """Return the relation of the rows of two others, joined by a key, with the columns that differ.
+    """Return the relation of the rows of two others, with the columns that differ.
 
     Each of `columns` has its name, its type, and whether it is a payload. Payloads that differ are in the rows, because only
     their members tell whether they have the same value.

@@ -1,4 +1,4 @@
-"""Relations of the contracts that hold the state of the network, from their creates to their archivals.
+"""Relations of the lifetimes of contracts that hold the state of the network.
 
 The caller passes ``base_contracts``, the contracts of an earlier snapshot, or none.
 """

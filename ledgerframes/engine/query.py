@@ -62,7 +62,7 @@ class Query:
     sources: Mapping[str, Source] = field(default_factory=lambda: NO_SOURCES)
 
     def source(self, tables: Tables, name: str) -> Source:
-        """Return where a table comes from: those of the query, or other frames."""
+        """Return where a table comes from."""
         return self.sources.get(name, (tables, name))
 
     @property
@@ -78,7 +78,10 @@ class Query:
 
 
 def of_other(relation: Relation) -> Relation:
-    """Return the same relation over tables whose names start with ``other_``, those of the second frames of a comparison."""
+    """Return the same relation over the second frames of a comparison.
+
+    The names of their tables start with ``other_``.
+    """
     tables = tables_of([relation])
     renamed = [Relation(name, f"Table {name} of the other side.", f"FROM {OTHER}{name}") for name in tables]
     definitions = ",\n".join(each.definition for each in [*renamed, *in_order([relation])])
@@ -111,7 +114,10 @@ def run_arrow(tables: Tables, query: Query) -> pa.Table:
 
 
 def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
-    """Run a query whose result is large, and yield it in parts, of which the first has columns only."""
+    """Run a query whose result is large, and yield it in parts.
+
+    The first part has columns only.
+    """
     with _running(tables, query) as connection:
         reader = run_with_progress(connection, lambda: connection.sql(query.text).to_arrow_reader(BATCH_ROWS))
         yield pa.RecordBatch.from_pylist([], reader.schema)
@@ -121,7 +127,7 @@ def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _running(tables: Tables, query: Query) -> Iterator[DuckDBPyConnection]:
-    """Open a connection that has the tables of a query, and raise its failures as those of this library."""
+    """Open a connection with the tables of a query, and raise its failures as ours."""
     with connected(tables.engine) as connection:
         import duckdb
 

@@ -202,7 +202,10 @@ def _known_share(rows: pd.DataFrame) -> float:
 
 
 def _known_share_of_bytes(rows: pd.DataFrame) -> float:
-    """Return known bytes over known and estimated ones. A request with an unknown cost counts as the median."""
+    """Return known bytes over known and estimated ones.
+
+    A request with an unknown cost counts as the median.
+    """
     costs = _costs(rows)
     known_bytes, unknown = float(sum(costs.tolist())), int(rows["requests"].sum()) - len(costs)
     if not unknown:

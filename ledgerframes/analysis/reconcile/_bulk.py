@@ -184,14 +184,17 @@ def _count(groups: Groups, parts: pd.DataFrame, outcome: int) -> Integers:
 
 
 def _worst_of_updates(unequal: pd.DataFrame) -> pa.Table:
-    """Return the worst outcome of the rows of each update, where a node of one source only makes its update different."""
+    """Return the worst outcome of the rows of each update.
+
+    A node that only one source has makes its update different.
+    """
     worst = unequal["outcome"].clip(lower=DIFFERENT).groupby(unequal["update_id"]).min()
     columns = {"update_id": pa.array(worst.index, pa.string()), "outcome": pa.array(worst, pa.int64())}
     return pa.table(columns)
 
 
 def _updates_query(bulk: Frames, every: str | None, worst: pa.Table) -> Query:
-    """Return the query of the updates of each kind and outcome, by parts of periods with their first time."""
+    """Return the query of the updates of each kind and outcome, by parts of periods."""
     select = f"""
 SELECT kind, outcome, {period_of(every)} AS part, min(record_time) AS first_time, count(*) AS updates
 FROM compared_updates
@@ -207,10 +210,10 @@ def _differences_of(name: str) -> Relation:
     """Return the relation of the rows of a table in either source."""
     key = KEYS[name]
     columns = [each for each in table(name).columns if each.name not in (key, OF_THE_HOST)]
-    listed = Relation(f"listed_{name}", "Rows of the listing.", f"FROM {name}", (name,))
+    listing = Relation(f"listing_{name}", "Rows of the listing.", f"FROM {name}", (name,))
     in_bulk = Relation(f"bulk_{name}", "Rows of the bulk objects.", f"FROM other_{name}", (f"other_{name}",))
     facts = [(each.name, each.type, each.is_json) for each in columns]
-    return differences(f"{name}_of_both", listed, in_bulk, key, list(dict.fromkeys([*HEAD, key])), facts)
+    return differences(f"{name}_of_both", listing, in_bulk, key, list(dict.fromkeys([*HEAD, key])), facts)
 
 
 def _rows_query(bulk: Frames, name: str) -> Query:
@@ -226,6 +229,6 @@ def _queries(listing: Frames, bulk: Frames, name: str) -> list[Query]:
 
 
 def _unequal_queries(bulk: Frames) -> list[Query]:
-    """Return the queries of the rows of all tables that are not in both sources, or differ there in a text."""
+    """Return the queries of all rows that one source does not have, or that differ in a text."""
     condition = "WHERE NOT is_in_both OR len(different_columns) > 0"
     return [replace(each, select=f"{each.select}\n{condition}") for each in (_rows_query(bulk, name) for name in KEYS)]

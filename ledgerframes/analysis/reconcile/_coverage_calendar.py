@@ -58,7 +58,7 @@ COVERAGE = declare.Figure(
         declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
-    queries=lambda frames, every, **_: [_counts_query(_counted(frames), every)],
+    queries=lambda frames, every, **_: [_counts_query(_names(frames), every)],
 )
 
 
@@ -154,22 +154,22 @@ class Periods:
 
 
 def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd.Series]:
-    """Return the number of requests of each table in each period, missing for tables that the frames do not have."""
+    """Return the requests of each count in each period, missing without its table."""
     counts = dict.fromkeys(COUNTED, pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
-    names = _counted(frames)
+    names = _names(frames)
     rows = run(frames, _counts_query(names, every)) if names else pd.DataFrame()
     for name in names:
         counts[name] = periods.total(rows[rows["name"] == name])
     return counts
 
 
-def _counted(frames: Frames) -> list[str]:
+def _names(frames: Frames) -> list[str]:
     """Return which counts these frames have a table for."""
     return [name for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)]
 
 
 def _counts_query(names: Sequence[str], every: str | None) -> Query:
-    """Return the query of the requests of each count, by parts of periods with their first time."""
+    """Return the query of the requests of each count, by parts of periods."""
     selects = [
         f"""SELECT
     '{name}' AS name,

@@ -178,7 +178,7 @@ def paid_traffic_totals(
 
 
 def _costs_query(ledger: Frames, history: Frames, participant: str | None, select: str) -> Query:
-    """Return a query of the updates and requests of both sources, which must be of one network."""
+    """Return a query of the updates and requests of two sources of one network."""
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)

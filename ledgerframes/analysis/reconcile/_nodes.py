@@ -117,7 +117,7 @@ def _queries(a: Frames, b: Frames, every: str | None) -> list[Query]:
 
 
 def _facts_query(b: Frames, every: str | None) -> Query:
-    """Return the query of the numbers of equal and different facts by hour and parts of periods."""
+    """Return the query of equal and different facts, by hour and parts of periods."""
     select = f"""
 SELECT
     aspect,
@@ -156,7 +156,7 @@ def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -
 
 
 def _compared(hours: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Return the numbers of updates with an equal or different fact, one row per period and aspect."""
+    """Return equal and different facts, one row per period and aspect."""
     codes = groups.codes[: len(hours)]
     parts = []
     for aspect in ASPECTS:

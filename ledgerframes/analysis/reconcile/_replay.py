@@ -157,7 +157,7 @@ def _query_of_both(select: str, relations: tuple[Relation, ...], older: Snapshot
 
 
 def _count(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of contracts of each template and outcome, with the first one by id and where it differs."""
+    """Return the number of contracts of each template and outcome, with the first one by id."""
     keys = [*NAMES, "outcome"]
     rows = rows.assign(outcome=pd.Series(np.array(OUTCOMES)[rows["outcome"]], rows.index)).sort_values("contract_id")
     firsts = rows.drop_duplicates(keys)

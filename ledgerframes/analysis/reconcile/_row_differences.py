@@ -24,7 +24,9 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def compared(frames: Frames, query: Query, heads: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield rows of :func:`ledgerframes.engine.differences.differences` in parts, with ``outcome`` and ``first_path``.
+    """Yield the rows of two sources in parts, with ``outcome`` and ``first_path``.
+
+    The query is one of :func:`ledgerframes.engine.differences.differences`.
 
     The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal
     value, because its text differs.
@@ -43,7 +45,7 @@ def _compare_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compare_row(batch: pa.RecordBatch, row: int) -> tuple[int, str | None]:
-    """Return the worst outcome of the columns of a row that differ, and the first path with it."""
+    """Return the worst outcome of the cells of a row, and the first path with it."""
     cells = (_compare_cell(name, *_payloads(batch, name, row)) for name in batch["different_columns"][row].as_py())
     return min(cells, key=lambda cell: cell[0])
 
@@ -56,7 +58,10 @@ def _payloads(batch: pa.RecordBatch, name: str, row: int) -> tuple[object, objec
 
 
 def _compare_cell(name: str, left: object, right: object) -> tuple[int, str | None]:
-    """Return the outcome of two cells that differ, and the first path that does. Only payloads have texts."""
+    """Return the outcome of two cells that differ, and the first path that does.
+
+    Only payloads have texts.
+    """
     if not (isinstance(left, str) and isinstance(right, str)):
         return DIFFERENT, name
     try:
