@@ -86,7 +86,8 @@ def duckdb_rows(text: str) -> Iterator[list[str]]:
     """Yield the rows of each statement of a text in a plain DuckDB."""
     with duckdb.connect() as connection:
         for statement in connection.extract_statements(text):
-            if (result := connection.sql(statement.query)) is not None:
+            result = connection.sql(statement.query)
+            if statement.type == duckdb.StatementType.SELECT:
                 yield plain(result.to_arrow_table().to_pylist())
 
 
@@ -141,12 +142,10 @@ def session() -> SparkSession:
     return builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
 
 
-def outcomes(spark: SparkSession, net: lf.Network) -> dict[str, str]:
-    """Return the outcome of each figure with a query."""
+def queries(net: lf.Network) -> dict[str, str]:
+    """Return the SQL of each figure with a query."""
     analysis = {figure.name: function for function, figure in ANALYSES.items()}
-    return {
-        name: outcome(spark, lf.query(analysis[name], frames, **arguments)) for name, frames, arguments in calls(frames_of(net))
-    }
+    return {name: lf.query(analysis[name], frames, **arguments) for name, frames, arguments in calls(frames_of(net))}
 
 
 def table(found: dict[str, str]) -> str:
@@ -156,4 +155,5 @@ def table(found: dict[str, str]) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as root, lf.connect("sandbox", events=900, days=2, store=root) as network:
-        print(table(outcomes(session(), network)))
+        engine = session()
+        print(table({name: outcome(engine, text) for name, text in queries(network).items()}))

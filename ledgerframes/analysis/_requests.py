@@ -174,27 +174,11 @@ def encode_texts(texts: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     return rank[encoded.indices.to_numpy()], in_order
 
 
-def encode_items(lists: pd.Series) -> tuple[Integers, Integers, pa.Array]:
-    """Return the position of each item's list, each item as a number, and the texts by number."""
-    owners, texts = list_items(lists)
-    codes, names = encode_texts(texts)
-    return owners, codes, names
-
-
 def distinct_pairs(owners: Integers, codes: Integers, code_count: int) -> tuple[Integers, Integers]:
     """Return each pair of numbers once, in order. The second ones are below a count."""
     width = max(code_count, 1)
     pairs = distinct(owners * width + codes)
     return pairs // width, pairs % width
-
-
-def join_sorted(lists: pd.Series) -> pd.Series:
-    """Return each list as one text in alphabetical order, missing for a missing list."""
-    owners, codes, names = encode_items(lists)
-    ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
-    ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
-    texts = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
-    return pd.Series(pd.array(texts, dtype="str"), lists.index).where(lists.notna())
 
 
 def _arrow(lists: pd.Series) -> pa.ChunkedArray:
