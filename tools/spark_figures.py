@@ -138,7 +138,9 @@ def reason(error: Exception) -> str:
 
 def session() -> SparkSession:
     """Return a local Spark in UTC."""
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = (
+        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", 1)
+    )
     return builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
 
 
@@ -156,4 +158,6 @@ def table(found: dict[str, str]) -> str:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as root, lf.connect("sandbox", events=900, days=2, store=root) as network:
         engine = session()
-        print(table({name: outcome(engine, text) for name, text in queries(network).items()}))
+        print(table({}))
+        for figure, sql in queries(network).items():
+            print(table({figure: outcome(engine, sql)}).splitlines()[-1], flush=True)
