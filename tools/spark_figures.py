@@ -130,7 +130,7 @@ def plain_value(value: Any) -> Any:
 
 def reason(error: Exception) -> str:
     """Return the first words of an error, without what differs from run to run."""
-    line = str(error).splitlines()[0] if str(error) else type(error).__name__
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
     found = re.match(r"\[([A-Z_.]+)\]", line)
     routine = re.search(r"routine `?(\w+)`?", line)
     return f"{found[1]}{f': {routine[1]}' if routine else ''}" if found else line[:90]
