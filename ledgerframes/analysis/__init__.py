@@ -5,8 +5,54 @@ Each package or module has the figures of one noun. What several of them share s
 
 from __future__ import annotations
 
-from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
-from ledgerframes.analysis._figures import CALLS, FIGURES, SHARE, Figure, ResultColumn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ledgerframes.analysis._figures import SHARE, Figure, ResultColumn
+
+# Imported when first used, because most callers need one or two of them.
+NOUNS = (
+    "activity",
+    "contracts",
+    "cost",
+    "economy",
+    "eras",
+    "grant",
+    "labels",
+    "reconcile",
+    "state",
+    "trees",
+    "verdict",
+    "votes",
+)
+
+if TYPE_CHECKING:
+    from ledgerframes.analysis import (
+        activity,
+        contracts,
+        cost,
+        economy,
+        eras,
+        grant,
+        labels,
+        reconcile,
+        state,
+        trees,
+        verdict,
+        votes,
+    )
+    from ledgerframes.analysis._figures import CALLS, FIGURES
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in NOUNS:
+            return import_module(f"{__name__}.{name}")
+        if name in ("CALLS", "FIGURES"):  # all figures, which declare themselves when they are imported
+            for noun in NOUNS:
+                import_module(f"{__name__}.{noun}")
+            return getattr(import_module(f"{__name__}._figures"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "CALLS",

@@ -112,7 +112,9 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
 
 def _names() -> Iterator[str]:
     """Yield the figures that have a query."""
-    for figure in ANALYSES.values():
+    from ledgerframes.analysis import FIGURES  # imports all of them
+
+    for figure in FIGURES.values():
         if figure.queries is not None or any(column.measure for column in figure.columns):
             yield figure.name
 

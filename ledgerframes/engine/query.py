@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 import pyarrow as pa
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 BATCH_ROWS = 100_000
-NO_PARAMETERS: Mapping[str, pa.Table] = {}
 OTHER = "other_"
+NO_PARAMETERS: Mapping[str, pa.Table] = {}
 
 
 class Tables(Protocol):
@@ -33,6 +34,9 @@ class Tables(Protocol):
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
+
+    def count_rows(self, table: str) -> int:
+        """Count the rows of one table without reading them."""
 
 
 Source = tuple[Tables, str]  # where a table comes from, and its name there
@@ -73,7 +77,11 @@ class Query:
     @property
     def text(self) -> str:
         """The statement over tables of these names."""
-        definitions = ",\n\n".join(each.definition for each in in_order(self.relations))
+        return self.text_without(())
+
+    def text_without(self, names: Collection[str]) -> str:
+        """Return the statement without the definitions of relations that are tables already."""
+        definitions = ",\n\n".join(each.definition for each in in_order(self.relations, without=names))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
 
 
@@ -109,8 +117,7 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
 
 def run_arrow(tables: Tables, query: Query) -> pa.Table:
     """Run a query, and return the result as Arrow has it."""
-    with _running(tables, query) as connection:
-        return run_with_progress(connection, connection.sql(query.text).to_arrow_table)
+    return _run(tables, query, _shared_tables(tables, query))
 
 
 def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
@@ -118,28 +125,62 @@ def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
 
     The first part has columns only.
     """
-    with _running(tables, query) as connection:
+    with _running(tables, query, {}) as connection:
         reader = run_with_progress(connection, lambda: connection.sql(query.text).to_arrow_reader(BATCH_ROWS))
         yield pa.RecordBatch.from_pylist([], reader.schema)
         while (batch := run_with_progress(connection, lambda: next(reader, None))) is not None:
             yield batch
 
 
+def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Table:
+    """Run a query over stored tables, and over relations whose rows are known."""
+    with _running(tables, query, shared) as connection:
+        return run_with_progress(connection, connection.sql(query.text_without(shared)).to_arrow_table)
+
+
 @contextmanager
-def _running(tables: Tables, query: Query) -> Iterator[DuckDBPyConnection]:
+def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> Iterator[DuckDBPyConnection]:
     """Open a connection with the tables of a query, and raise its failures as ours."""
+    names = [name for name in tables_of(query.relations, without=shared) if name not in query.parameters]
     with connected(tables.engine) as connection:
         import duckdb
 
-        for name in query.tables:
+        for name in names:
             source, table = query.source(tables, name)
             connection.register(name, source.scan(table))
-        for name, rows in query.parameters.items():
+        for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:
             yield connection
         except duckdb.Error as error:
-            failure = failure_of(error, query.tables, tables.engine)
+            failure = failure_of(error, names, tables.engine)
             if failure is None:
                 raise
             raise failure from error
+
+
+# -- shared rows --------------------------------------------------------------------------------------------------------
+
+# Joining the requests takes most of a query over few of them. The requests of so many rows take about 70 MB.
+MAX_SHARED_ROWS = 500_000
+_shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictionary()
+
+
+def _shared_tables(tables: Tables, query: Query) -> dict[str, pa.Table]:
+    """Return the rows of shared relations that are few, and whose tables are stored."""
+    passed = {*query.parameters, *query.sources}
+    relations = [each for each in in_order(query.relations) if each.is_shared and passed.isdisjoint(tables_of([each]))]
+    shared = {each.name: shared_rows(tables, each) for each in relations}
+    return {name: rows for name, rows in shared.items() if rows is not None}
+
+
+def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
+    """Return the rows of a relation, or None if they may be many.
+
+    They are read once, and live as long as the tables.
+    """
+    known = _shared.setdefault(tables, {})
+    if relation.name not in known:
+        is_small = sum(map(tables.count_rows, tables_of([relation]))) <= MAX_SHARED_ROWS
+        known[relation.name] = _run(tables, Query(f"FROM {relation.name}", (relation,)), {}) if is_small else None
+    return known[relation.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
@@ -29,6 +29,8 @@ class Relation:
         Whether the engine keeps its rows, which are few, because several parts of a query read them.
     is_read_anew : bool
         Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
+    is_shared : bool
+        Whether queries over the same tables share its rows, if the tables are small (see :mod:`ledgerframes.engine.query`).
     """
 
     name: str
@@ -38,6 +40,7 @@ class Relation:
     relations: tuple[Relation, ...] = ()
     is_kept: bool = False
     is_read_anew: bool = False
+    is_shared: bool = False
 
     @property
     def definition(self) -> str:
@@ -47,15 +50,19 @@ class Relation:
         return f"-- {self.rows}\n{self.name} AS {materialized}(\n{query}\n)"
 
 
-def in_order(relations: Iterable[Relation]) -> list[Relation]:
-    """Return relations with all that they need, each once and after those that it needs."""
+def in_order(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[Relation]:
+    """Return relations with all that they need, each once and after those that it needs.
+
+    It omits those of `without`, and what only they need.
+    """
     ordered: dict[str, Relation] = {}
     for relation in relations:
-        for each in [*in_order(relation.relations), relation]:
-            ordered.setdefault(each.name, each)
+        if relation.name not in without:
+            for each in [*in_order(relation.relations, without=without), relation]:
+                ordered.setdefault(each.name, each)
     return list(ordered.values())
 
 
-def tables_of(relations: Iterable[Relation]) -> list[str]:
+def tables_of(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[str]:
     """Return the stored tables that relations need, each once."""
-    return list(dict.fromkeys(table for each in in_order(relations) for table in each.tables))
+    return list(dict.fromkeys(table for each in in_order(relations, without=without) for table in each.tables))

@@ -73,6 +73,7 @@ REQUESTS = Relation(
     """,
     tables=("updates", "traffic"),
     relations=(DECISIONS,),
+    is_shared=True,
 )
 
 
@@ -136,6 +137,7 @@ ROOT_NODES = Relation(
     WHERE node_index = 0
     """,
     tables=("tree_events",),
+    is_shared=True,
 )
 REQUESTS_BY_TEMPLATE = Relation(
     "requests_by_template",
@@ -195,6 +197,7 @@ ENVELOPES_BY_REQUEST = Relation(
     GROUP BY update_id
     """,
     tables=("envelopes",),
+    is_shared=True,
 )
 ENVELOPES_BY_VIEW = Relation(
     "envelopes_by_view",

@@ -8,18 +8,54 @@ published. :func:`show_table` and :func:`show_text` are for notebooks.
 
 from __future__ import annotations
 
-from ledgerframes.report.budgets import read_budgets
-from ledgerframes.report.headline import HEADLINE
-from ledgerframes.report.history import describe_waste
-from ledgerframes.report.loads import load_before, load_history, load_state
-from ledgerframes.report.overview import write_overview
-from ledgerframes.report.prices import Prices, read_prices
-from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
-from ledgerframes.report.run import ReportResult, run_report
-from ledgerframes.report.run_changes import compare_runs
-from ledgerframes.report.runs import list_runs
-from ledgerframes.report.summary.balance import describe_runway
-from ledgerframes.report.tables import shorten, show_table, show_text
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+# Imported when first used, because no command and no notebook needs all of them.
+_MODULES = {
+    "HEADLINE": "headline",
+    "REPORTS": "registry",
+    "Prices": "prices",
+    "Report": "registry",
+    "ReportResult": "run",
+    "compare_runs": "run_changes",
+    "describe_runway": "summary.balance",
+    "describe_waste": "history",
+    "list_runs": "runs",
+    "load_before": "loads",
+    "load_history": "loads",
+    "load_state": "loads",
+    "notebooks_dir": "registry",
+    "read_budgets": "budgets",
+    "read_prices": "prices",
+    "run_report": "run",
+    "shorten": "tables",
+    "show_table": "tables",
+    "show_text": "tables",
+    "write_overview": "overview",
+}
+
+if TYPE_CHECKING:
+    from ledgerframes.report.budgets import read_budgets
+    from ledgerframes.report.headline import HEADLINE
+    from ledgerframes.report.history import describe_waste
+    from ledgerframes.report.loads import load_before, load_history, load_state
+    from ledgerframes.report.overview import write_overview
+    from ledgerframes.report.prices import Prices, read_prices
+    from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
+    from ledgerframes.report.run import ReportResult, run_report
+    from ledgerframes.report.run_changes import compare_runs
+    from ledgerframes.report.runs import list_runs
+    from ledgerframes.report.summary.balance import describe_runway
+    from ledgerframes.report.tables import shorten, show_table, show_text
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            globals()[name] = value = resolve_name(f"{__name__}.{_MODULES[name]}:{name}")
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "HEADLINE",

@@ -34,6 +34,11 @@ def describe_figure(figure: Figure) -> str:
     'Requests. Number by Hour: from 5 to 9, highest at 2.'
     """
     figure.draw_without_rendering()  # sets the texts of ticks
+    return describe_drawn(figure)
+
+
+def describe_drawn(figure: Figure) -> str:
+    """Return the text of a figure that was drawn."""
     return " ".join(text for ax in figure.axes for text in _sentences(ax))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ledgerframes.analysis.cost._budget import kind_of
 from ledgerframes.errors import UsageError
 
 
@@ -40,6 +39,8 @@ def _pair(text: str) -> tuple[str, int]:
     name, _, number = text.rpartition("=")
     if not name or not number.strip().isdecimal():
         raise UsageError(f"budgets= must be pairs like 'Module:Entity/Choice=9000', separated by commas, got {text!r}.")
+    from ledgerframes.analysis.cost._budget import kind_of  # late: most reports have no budgets
+
     name = name.strip()
     kind_of(name)
     return name, int(number)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._coverage import period_share
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.report.headline import Headline
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import count_rows, read_rows
 from ledgerframes.windows import Window, iso
+
+if TYPE_CHECKING:
+    from ledgerframes.report.headline import Headline
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,13 @@ class Coverage:
     def known_cost_share(self) -> float | None:
         """Share of the requests with a known cost, None without requests."""
         return self.requests_with_cost / self.requests if self.requests else None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Coverage:
+        """Return the coverage that these JSON values describe."""
+        data_until = values["data_until"] and datetime.fromisoformat(values["data_until"])
+        attributes = {name: value for name, value in values.items() if name != "known_cost_share"}
+        return cls(**{**attributes, "data_until": data_until, "sources": tuple(values["sources"])})
 
     def as_dict(self) -> dict[str, object]:
         """Return the attributes as JSON values."""
@@ -97,6 +107,8 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
 
 def measure_coverage(net: Network, frames: Frames, window: Window, headline: Headline) -> Coverage:
     """Measure the coverage of a window by its frames and their headline figures."""
+    from ledgerframes.analysis._coverage import period_share  # late: a report that is reused needs no analysis
+
     segments = net.store.segments(EVENTS, window)
     final = period_share(frames)
     provisional = period_share(frames, accept_provisional=True) - final

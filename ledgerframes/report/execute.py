@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ledgerframes.errors import ReportError
 from ledgerframes.extras import extra_for
 from ledgerframes.network import Network
-from ledgerframes.report.history import HISTORY_VARIABLE
+from ledgerframes.report.loads import HISTORY_VARIABLE
 from ledgerframes.report.tables import TABLES_VARIABLE
 
 if TYPE_CHECKING:

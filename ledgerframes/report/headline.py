@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
-from ledgerframes.engine import Query, run
-from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 
 Headline = dict[str, int | float | None]
@@ -23,22 +20,9 @@ HEADLINE = {
 }
 
 
-TOTALS = f"""
-SELECT
-    count(*) AS requests,
-    count(*) FILTER (WHERE {IS_ACCEPTED}) AS accepted,
-    count(*) FILTER (WHERE {IS_REJECTED}) AS rejected,
-    count(*) FILTER (WHERE {IS_KNOWN}) AS requests_with_cost,
-    sum({COST}) AS total_traffic_cost,
-    sum({COST}) FILTER (WHERE {IS_ACCEPTED}) AS useful_traffic_cost,
-    sum({COST}) FILTER (WHERE {IS_REJECTED}) AS wasted_traffic_cost
-FROM requests
-"""
-
-
 def measure_headline(frames: Frames) -> Headline:
     """Return the figures in :data:`HEADLINE` of all requests, None if unknown."""
-    (row,) = run(frames, Query(TOTALS, (REQUESTS,))).to_dict("records")
+    (row,) = _totals(frames).to_dict("records")
     totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}
     accepted, rejected, with_cost = (totals[name] or 0 for name in ("accepted", "rejected", "requests_with_cost"))
     useful = totals["useful_traffic_cost"] if accepted else 0
@@ -54,6 +38,26 @@ def measure_headline(frames: Frames) -> Headline:
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
     }
+
+
+def _totals(frames: Frames) -> pd.DataFrame:
+    # Late, because a list of runs needs the names only.
+    from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
+    from ledgerframes.engine import Query, run
+    from ledgerframes.engine.requests import REQUESTS
+
+    totals = f"""
+    SELECT
+        count(*) AS requests,
+        count(*) FILTER (WHERE {IS_ACCEPTED}) AS accepted,
+        count(*) FILTER (WHERE {IS_REJECTED}) AS rejected,
+        count(*) FILTER (WHERE {IS_KNOWN}) AS requests_with_cost,
+        sum({COST}) AS total_traffic_cost,
+        sum({COST}) FILTER (WHERE {IS_ACCEPTED}) AS useful_traffic_cost,
+        sum({COST}) FILTER (WHERE {IS_REJECTED}) AS wasted_traffic_cost
+    FROM requests
+    """
+    return run(frames, Query(totals, (REQUESTS,)))
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -6,7 +6,6 @@ They come from the store, or from the integers that each published run keeps of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pandas as pd
 
@@ -14,8 +13,6 @@ from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, p
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
-HISTORY_WEEKS = 6
-HISTORY_VARIABLE = "LEDGERFRAMES_REPORT_HISTORY"
 DAY_DTYPES = {"period_start": "datetime64[us, UTC]", **dict.fromkeys(INTEGERS, "int64"), "is_whole": "bool"}
 
 
@@ -45,11 +42,6 @@ def describe_waste(frames: Frames, history: Frames | pd.DataFrame | None) -> str
     report = period_totals(frames, "1d")
     past = period_totals(history, "1d") if isinstance(history, Frames) else history
     return describe_waste_range(waste_range(report, past, "1d"), report)
-
-
-def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
-    """Return the weeks before a window, None before the first year."""
-    return window.before(timedelta(weeks=weeks))
 
 
 # -- days that runs keep --------------------------------------------------------------------------------------------------

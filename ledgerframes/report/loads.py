@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from datetime import timedelta
 
 import pandas as pd
 
-from ledgerframes.analysis import state
-from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.history import DAY_DTYPES, HISTORY_VARIABLE, HISTORY_WEEKS, history_window
 from ledgerframes.windows import Window, iso
 
+HISTORY_WEEKS = 6
+HISTORY_VARIABLE = "LEDGERFRAMES_REPORT_HISTORY"
 BEGINNING = "0001-01-01"
 State = dict[str, pd.DataFrame]
 
@@ -58,7 +58,11 @@ def load_history(
     """
     history = _load(net, history_window(_window_of(frames, "load_history"), weeks), progress)
     path = os.environ.get(HISTORY_VARIABLE)  # set for the notebook of a run
-    return pd.read_parquet(path).astype(DAY_DTYPES) if history is None and path else history
+    if history is not None or not path:
+        return history
+    from ledgerframes.report.history import DAY_DTYPES  # late: it needs the analyses
+
+    return pd.read_parquet(path).astype(DAY_DTYPES)
 
 
 def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:
@@ -133,16 +137,41 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     True
     """
     window = _window_of(frames, "load_state")
-    source = net if net.in_process or net.offline else Network(net.settings, clock=net.now, offline=True)
     try:
-        whole = network_state(load_events(source, since=BEGINNING, until=window.until, progress=progress))
+        events = _load_whole_history(net, window, progress)
     except CoverageError:
-        return _state_from_snapshot(source, window)
+        return _state_from_snapshot(_state_source(net), window)
+    from ledgerframes.analysis.state._network_state import network_state  # late: a report that is reused needs no analysis
+
+    whole = network_state(events)
     return {"rounds": whole.rounds, "featured": whole.rights, "sv_participants": whole.validators}
+
+
+def fetch_state(net: Network, frames: Frames, *, progress: bool | None = None) -> None:
+    """Make current what :func:`load_state` reads."""
+    with suppress(CoverageError):  # of a source that fetches nothing
+        _load_whole_history(net, _window_of(frames, "fetch_state"), progress)
+
+
+def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
+    """Return the weeks before a window, None before the first year."""
+    return window.before(timedelta(weeks=weeks))
+
+
+def _load_whole_history(net: Network, window: Window, progress: bool | None) -> Frames:
+    return load_events(_state_source(net), since=BEGINNING, until=window.until, progress=progress)
+
+
+def _state_source(net: Network) -> Network:
+    """Return the network of the state, which only the embedded sandbox fetches."""
+    return net if net.in_process or net.offline else Network(net.settings, clock=net.now, offline=True)
 
 
 def _state_from_snapshot(source: Network, window: Window) -> State | None:
     """Return the state from the newest ACS snapshot in the store, None without one."""
+    from ledgerframes.analysis import state
+    from ledgerframes.loaders.bulk import load_bulk
+
     try:
         snapshot = load_bulk(source, kind="acs", at=iso(window.since), progress=False)
         start = snapshot.read("active_contracts", ["snapshot_time"])["snapshot_time"].max()

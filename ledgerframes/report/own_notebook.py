@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel, create_model
 
 from ledgerframes.errors import UsageError
-from ledgerframes.report.execute import read_notebook
 
 WINDOW = ("during", "since", "until")
 PARAMETER_TYPES = (bool, int, float, str)
@@ -39,6 +38,8 @@ def report_name(path: Path) -> str:
 
 
 def _defaults(path: Path) -> dict[str, Any]:
+    from ledgerframes.report.execute import read_notebook  # late: the reports of this package need no reader
+
     try:
         cells = read_notebook(path).cells
     except (OSError, ValueError, KeyError, AttributeError) as error:

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes import decimals
-from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, rounded
@@ -121,6 +120,8 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     elif prices.rate:
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
     if prices.price and frames is not None:
+        from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
+
         require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
 

@@ -86,6 +86,11 @@ class ReportDir:
         run: dict[str, Any] = json.loads((self.path / key / RUN).read_text(encoding="utf-8"))
         return run
 
+    def keys_of(self, start: str) -> list[str]:
+        """Return the keys of the published reports that begin with a text, in order."""
+        names = sorted(path.name for path in self.path.glob(f"{start}*"))
+        return [name for name in names if self.is_complete(name)]
+
     def published_runs(self) -> dict[str, dict[str, Any]]:
         """Return the ``run.json`` of each published run by key, the newest window last."""
         names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []

@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -22,11 +22,9 @@ from ledgerframes.extras import extra_for
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
-from ledgerframes.report.execute import environment_variables, execute
+from ledgerframes.report.coverage import Coverage, Requirements, format_duration, require_past, require_requests
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
-from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window
-from ledgerframes.report.loads import load_before, load_history, load_state
+from ledgerframes.report.loads import HISTORY_WEEKS, fetch_state, history_window, load_before, load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
@@ -35,8 +33,6 @@ from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
-from ledgerframes.report.summary import summarize
-from ledgerframes.report.summary.periods import Periods
 from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
@@ -197,32 +193,65 @@ class _Run:
     progress: bool | None
 
     def run(self) -> ReportResult:
-        timer, requests = self.timer, self.net.request_count
+        requests = self.net.request_count
         require_past(self.net, self.window)
         with self.report_dir.staging_dir() as staging_dir:
-            with timer.step("load"):
-                frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
-                read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
-                kept_days = self._load_history(frames) if self.report.needs_history else None
-                if self.report.subjects:
-                    load_before(self.net, frames, progress=self.progress)
-                if self.report.needs_state:
-                    load_state(self.net, frames, progress=self.progress)
-            with timer.step("freeze"):
-                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite", self.report, kept_days)
-            require_requests(self.net, inputs.coverage, self.window)
-            self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
-            with timer.step("summary"):
-                facts = self._facts(inputs)
+            with self.timer.step("load"):
+                frames, kept_days = self._load()
+            with self.timer.step("freeze"):
+                catalog = staging_dir / "catalog.sqlite"
+                inputs = freeze_inputs(self.net, self.window, catalog, self.report, self.parameters, kept_days)
+                published = self._published_key(inputs)
+            if published:
+                return self._reuse(published)
+            read_prices(self.parameters, frames)  # refuses a price that the data contradict
+            facts = {**self._facts(inputs), "digest": self._digest(inputs)}
             key = self._key(facts)
             if self.report_dir.is_complete(key):
-                is_latest = self.report_dir.set_latest(key)
-                return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
+                return self._reuse(key)
             run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
             run["response_members"] = dict(self.net.extra_members)
             self._write(staging_dir / "report", inputs, run)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
+
+    def _load(self) -> tuple[Frames, pd.DataFrame | None]:
+        """Load all that the report reads, and return its window and the days of earlier runs."""
+        frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+        if not any(self._published_runs()):
+            read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
+        kept_days = self._load_history(frames) if self.report.needs_history else None
+        if self.report.subjects:
+            load_before(self.net, frames, progress=self.progress)
+        if self.report.needs_state:
+            fetch_state(self.net, frames, progress=self.progress)
+        return frames, kept_days
+
+    # -- reuse --------------------------------------------------------------------------------------------------------------
+
+    def _published_runs(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the published runs over this window with these parameters, with their keys."""
+        for key in self.report_dir.keys_of(_key_start(self.window)):
+            run = self.report_dir.read_run(key)
+            if run["parameters"] == self.parameters:
+                yield key, run
+
+    def _digest(self, inputs: FrozenInputs) -> str:
+        """Return the digest of all inputs, which is another one with a PDF."""
+        return f"{inputs.digest()}-{PDF}" if self.pdf else inputs.digest()
+
+    def _published_key(self, inputs: FrozenInputs) -> str | None:
+        """Return the key of the run with these inputs, None if there is none."""
+        return next((key for key, run in self._published_runs() if run.get("digest") == self._digest(inputs)), None)
+
+    def _reuse(self, key: str) -> ReportResult:
+        """Return a published run, which must meet the requirements of this one."""
+        run = self.report_dir.read_run(key)
+        self.requirements.check(Coverage.from_dict(run["coverage"]), self.report.needs_cost, self.net.now())
+        is_latest = self.report_dir.set_latest(key)
+        return self._result(key, run, reused=True, is_latest=is_latest)
+
+    # -- steps --------------------------------------------------------------------------------------------------------------
 
     def _load_history(self, frames: Frames) -> pd.DataFrame | None:
         """Load the weeks before the window, or return the days of earlier runs instead.
@@ -235,6 +264,8 @@ class _Run:
         window = history_window(self.window)
         if window is None:
             return None
+        from ledgerframes.report.history import days_of_runs  # late: it needs the analyses
+
         days = days_of_runs(published_contents(self.report_dir.path.parent), self.net.name, window)
         if self.net.offline or len(days) == HISTORY_WEEKS * 7:
             return days
@@ -243,6 +274,8 @@ class _Run:
 
     def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any]) -> None:
         """Write the files that are published, and add the rest of ``run.json`` to `run`."""
+        from ledgerframes.report.execute import environment_variables, execute
+
         directory.mkdir()
         working_dir = directory.parent / "working"
         working_dir.mkdir()
@@ -264,6 +297,13 @@ class _Run:
 
     def _facts(self, inputs: FrozenInputs) -> dict[str, Any]:
         """Return the content of ``run.json`` before the notebook runs."""
+        from ledgerframes.report.measurement import measure_inputs  # late: a report that is reused needs no analysis
+
+        with self.timer.step("summary"):
+            measured = measure_inputs(inputs)
+            require_requests(self.net, measured.coverage, self.window)
+            self.requirements.check(measured.coverage, self.report.needs_cost, self.net.now())
+            summary = measured.summarize(inputs)
         max_age = self.requirements.max_age
         return {
             "report": self.report.name,
@@ -274,18 +314,12 @@ class _Run:
                 "min_coverage": self.requirements.min_coverage,
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
-            "coverage": inputs.coverage.as_dict(),
-            "summary": summarize(self.report.subjects, self._periods(inputs), read_prices(self.parameters)),
-            **inputs.facts,
+            "coverage": measured.coverage.as_dict(),
+            "summary": summary,
+            **measured.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **inputs.digests},
+            "inputs": {"notebook": digest_of(self.report.path), "page": template_digest(), **measured.digests},
         }
-
-    def _periods(self, inputs: FrozenInputs) -> Periods:
-        """Return the periods with the traffic balance that a parameter of the report gives."""
-        if "balance" not in self.report.subjects:
-            return inputs.periods
-        return replace(inputs.periods, participant=self.parameters["participant"], balance=self.parameters["balance"])
 
     def _services(self) -> dict[str, dict[str, Any]]:
         """Return the versions of each API, by host of this run, and as this release was tried."""
@@ -300,14 +334,18 @@ class _Run:
         if self.pdf:
             content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
-        return f"{since}_{until}_{digest[:12]}"
+        return f"{_key_start(self.window)}{digest[:12]}"
 
     def _result(self, key: str, run: dict[str, Any], *, reused: bool, is_latest: bool) -> ReportResult:
         directory = self.report_dir.path / key
         broken = tuple(reason for rule in self.rules if (reason := rule.explain(run["headline"])))
         latest = self.report_dir.latest
         return ReportResult(self.report.name, key, directory, directory / PAGE, latest, reused, run, is_latest, broken)
+
+
+def _key_start(window: Window) -> str:
+    """Return the part of a key that names the window."""
+    return "".join(f"{time:%Y%m%dT%H%M%SZ}_" for time in (window.since, window.until))
 
 
 class _Timer:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.analysis import FIGURES, SHARE
+from ledgerframes.analysis._figures import SHARE
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
@@ -40,11 +41,6 @@ ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
 Units = dict[tuple[str, str], str]  # of columns, by name and dtype
-UNITS_OF_RESULTS: list[Units] = [
-    {(column.name, column.dtype): column.unit for column in figure.result_columns(by, has_periods=True)}
-    for figure in FIGURES.values()
-    for by in (None, *figure.by)
-]
 # Columns at the end of every result. With one value in all rows they are a note below the table.
 TAIL_NAMES = {
     "coverage_bytes": "Known bytes",
@@ -188,8 +184,25 @@ def _units_of(frame: pd.DataFrame) -> Units:
     difference can be of bytes, or of weights.
     """
     columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
-    own = [units for units in UNITS_OF_RESULTS if columns <= units.keys()]
-    return {**_common_units(UNITS_OF_RESULTS), **_common_units(own)}
+    own = [units for units in _units_of_results() if columns <= units.keys()]
+    return {**_units_of_all_results(), **_common_units(own)}
+
+
+@cache
+def _units_of_results() -> list[Units]:
+    """Return the units of the columns of each figure in each grouping."""
+    from ledgerframes.analysis import FIGURES  # imports all of them
+
+    return [
+        {(column.name, column.dtype): column.unit for column in figure.result_columns(by, has_periods=True)}
+        for figure in FIGURES.values()
+        for by in (None, *figure.by)
+    ]
+
+
+@cache
+def _units_of_all_results() -> Units:
+    return _common_units(_units_of_results())
 
 
 def _common_units(results: Sequence[Units]) -> Units:

@@ -124,7 +124,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
 def without_kernel() -> Iterator[None]:
     """No notebook is run: a kernel takes seconds, and nobody looks at its outputs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ledgerframes.report.run.execute", lambda notebook, *_: read_notebook(notebook))
+        patch.setattr("ledgerframes.report.execute.execute", lambda notebook, *_: read_notebook(notebook))
         yield
 
 

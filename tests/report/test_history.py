@@ -11,7 +11,8 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.report import REPORTS, Report, run_report
-from ledgerframes.report.history import DAY_DTYPES, days_of_runs, history_window
+from ledgerframes.report.history import DAY_DTYPES, days_of_runs
+from ledgerframes.report.loads import history_window
 from ledgerframes.windows import Window, iso
 
 from .conftest import SINCE, UNTIL, NoParameters, Small, connect, without_kernel

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.font_manager import fontManager
 
 import ledgerframes as lf
 from ledgerframes.plot._canvas import STYLE
@@ -114,6 +115,21 @@ def test_the_page_breaks_the_lines_of_title_and_note() -> None:
 
 def test_equal_plots_are_equal_files(spend: pd.DataFrame, drawn: Drawn) -> None:
     assert draw_pictures(lf.plot.cost_spend(spend).figure) == drawn
+
+
+def test_a_figure_is_drawn_and_laid_out_once_for_each_page(spend: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = lf.plot.cost_spend(spend).figure
+    draws: list[object] = []
+    draw = type(figure).draw
+    monkeypatch.setattr(type(figure), "draw", lambda self, renderer: (draws.append(renderer), draw(self, renderer)))
+    draw_pictures(figure)
+    # One draw of each pair finds the layout only.
+    assert len(draws) == 4
+
+
+def test_the_search_for_fonts_is_that_of_matplotlib_again(spend: pd.DataFrame) -> None:
+    draw_pictures(lf.plot.cost_spend(spend).figure)
+    assert "findfont" not in vars(fontManager)
 
 
 def test_a_hostile_label_is_text() -> None:

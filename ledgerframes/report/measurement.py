@@ -1,0 +1,105 @@
+"""Figures, problems and sentences of a window, from frozen inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ledgerframes.analysis import cost
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
+from ledgerframes.loaders.additions import additions_of
+from ledgerframes.loaders.events import load_events
+from ledgerframes.network import Network
+from ledgerframes.report.coverage import Coverage, measure_coverage
+from ledgerframes.report.freeze import FrozenInputs
+from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.history import daily_integers, json_rows
+from ledgerframes.report.loads import history_window, load_before, load_state
+from ledgerframes.report.prices import read_prices
+from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.store import Segment
+from ledgerframes.store.location import digest_of
+from ledgerframes.windows import Window
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Figures of the window of a report."""
+
+    coverage: Coverage
+    periods: Periods
+    facts: dict[str, Any]  # figures, problems and new members of the window, as run.json has them
+    digests: dict[str, Any]  # of the segments of the window, and of the weeks before, empty without usual ranges
+
+    def summarize(self, inputs: FrozenInputs) -> list[Statement]:
+        """Return the sentences that the page of a report opens with."""
+        subjects, parameters, periods = inputs.report.subjects, inputs.parameters, self.periods
+        if "balance" in subjects:
+            periods = replace(periods, participant=parameters["participant"], balance=parameters["balance"])
+        return summarize(subjects, periods, read_prices(parameters))
+
+
+def measure_inputs(inputs: FrozenInputs) -> Measurement:
+    """Measure the window of a report through the copied catalog."""
+    report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
+    frames = load_events(offline, since=window.since, until=window.until)
+    headline = measure_headline(frames)
+    additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
+    before = load_before(offline, frames) if report.subjects else None
+    state = load_state(offline, frames) if report.needs_state else None
+    weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
+    facts = {
+        "headline": headline,
+        "days": daily_integers(frames),
+        "problems": _problems(frames),
+        "missing_before": [str(window) for window in frames.missing_before],
+        "extra_members": sorted(additions.members),
+        "new_kinds": sorted(additions.kinds),
+    }
+    digests = {
+        "snapshot": snapshot.digest,
+        "history": _history_digest(offline, window, history) if report.needs_history else "",
+        "segments": [_describe(segment) for segment in snapshot.segments],
+    }
+    coverage = measure_coverage(offline, frames, window, headline)
+    return Measurement(coverage, Periods(frames, before, state, weeks), facts, digests)
+
+
+def _load_weeks(offline: Network, window: Window) -> Frames | None:
+    """Return the window with the weeks before it, None if the store does not have them."""
+    weeks = history_window(window)
+    try:
+        return load_events(offline, since=weeks.since, until=window.until) if weeks else None
+    except CoverageError:
+        return None
+
+
+def _describe(segment: Segment) -> dict[str, object]:
+    """Return a segment with the digests of its files, which prove the origin later."""
+    return {
+        "extent": str(segment.extent),
+        "final": segment.final,
+        "source": segment.source,
+        "rows": segment.rows,
+        "sha256": {table: file.sha256 for table, file in sorted(segment.files.items())},
+    }
+
+
+def _problems(frames: Frames) -> list[dict[str, object]]:
+    """Return the rows and values that the figures of frames leave out, as JSON values."""
+    values = cost.problems(frames).rename(columns={"first_update_id": "update_id"})
+    values = values[values["rows"] > 0]
+    unusable = values.assign(problem=values["column"] + " " + values["problem"].astype("str"))
+    columns = ["problem", "table", "rows", "update_id"]
+    return [*json_rows(frames.problems[columns]), *json_rows(unusable[columns])]
+
+
+def _history_digest(net: Network, window: Window, history: Path | None) -> str:
+    if history is not None:
+        return digest_of(history)
+    weeks = history_window(window)
+    return net.store.snapshot(EVENTS, weeks).digest if weeks else ""

@@ -1,0 +1,95 @@
+"""A report is made once for the same inputs, and what it is reused for needs no figure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from ledgerframes.errors import CoverageError
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult, run_report
+from ledgerframes.report.coverage import Coverage
+
+from .conftest import SINCE, UNTIL, Small
+
+AGAIN = """\
+import json, sys
+from pathlib import Path
+import ledgerframes as lf
+from ledgerframes.report import run_report
+notebook, store, out, since, until = sys.argv[1:]
+net = lf.connect("sandbox", events=600, days=2, store=store, provisional_minutes=0)
+result = run_report(notebook, net=net, out=Path(out), since=since, until=until)
+print(json.dumps([result.reused, list(sys.modules)]))
+"""
+NOT_NEEDED = ("matplotlib", "duckdb", "scipy", "nbformat", "nbclient", "IPython", "ledgerframes.plot")
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    parameters = new_code_cell("since = until = during = None", metadata={"tags": ["parameters"]}, id="parameters")
+    path = tmp_path / "own.ipynb"
+    nbformat.write(new_notebook(cells=[parameters]), path)
+    return path
+
+
+def run_again(small: Small, net: Network, out: Path) -> ReportResult:
+    small("x = 1")
+    return run_report("small", net=net, out=out, since=SINCE, until=UNTIL)
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_reused_report_imports_neither_engine_nor_pictures(net: Network, notebook: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert not run_report(str(notebook), net=net, out=out, since=SINCE, until=UNTIL).reused
+    # A notebook of a user's own is read for its parameters, those of this package are not.
+    arguments = [str(notebook), str(net.settings.store), str(out), SINCE, UNTIL]
+    done = subprocess.run([sys.executable, "-c", AGAIN, *arguments], capture_output=True, text=True, check=True)
+    is_reused, modules = json.loads(done.stdout)
+    assert is_reused
+    assert not set(modules) & set(NOT_NEEDED) - {"nbformat"}
+    assert not [name for name in modules if name.startswith("ledgerframes.analysis.cost")]
+
+
+def test_a_report_of_this_package_is_found_without_a_reader_of_notebooks() -> None:
+    code = "from ledgerframes.report import run_report; import json, sys; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(json.loads(done.stdout)) & set(NOT_NEEDED)
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_reused_report_measures_nothing(net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run_again(small, net, tmp_path / "out")
+    monkeypatch.setattr("ledgerframes.report.measurement.measure_inputs", None)
+    again = run_again(small, net, tmp_path / "out")
+    assert again.reused and again.key == first.key and again.run == first.run
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_run_of_a_release_without_digests_is_reused_too(net: Network, tmp_path: Path, small: Small) -> None:
+    first = run_again(small, net, tmp_path / "out")
+    path = first.directory / "run.json"
+    run = json.loads(path.read_text(encoding="utf-8"))
+    del run["digest"]
+    path.write_text(json.dumps(run), encoding="utf-8")
+    again = run_again(small, net, tmp_path / "out")
+    assert again.reused and again.key == first.key
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_reused_report_must_meet_the_requirements_of_its_run(net: Network, tmp_path: Path, small: Small) -> None:
+    run_again(small, net, tmp_path / "out")
+    with pytest.raises(CoverageError, match="max_age"):
+        run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, max_age="1h")
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_the_coverage_of_a_run_is_read_back(net: Network, tmp_path: Path, small: Small) -> None:
+    written = run_again(small, net, tmp_path / "out").run["coverage"]
+    assert Coverage.from_dict(written).as_dict() == written
