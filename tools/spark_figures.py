@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from sqlglot import expressions as exp
 
 import ledgerframes as lf
-from ledgerframes.analysis._figures import ANALYSES
+from ledgerframes.analysis import FIGURES
 from ledgerframes.frames import Frames
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -59,7 +59,7 @@ def calls(frames: dict[str, Frames]) -> Iterator[tuple[str, Frames, dict[str, An
         "reconcile.paid_traffic": (frames["ledger"], {"history": day}),
         "reconcile.paid_traffic_totals": (frames["ledger"], {"history": day}),
     }
-    for figure in sorted(ANALYSES.values(), key=lambda each: each.name):
+    for figure in sorted(FIGURES.values(), key=lambda each: each.name):
         if figure.queries is not None or any(column.measure for column in figure.columns):
             of_history = figure.name.startswith(("economy.", "state.", "reconcile."))
             yield figure.name, *arguments.get(figure.name, (history if of_history else day, {}))
@@ -146,8 +146,13 @@ def session() -> SparkSession:
 
 def queries(net: lf.Network) -> dict[str, str]:
     """Return the SQL of each figure with a query."""
-    analysis = {figure.name: function for function, figure in ANALYSES.items()}
-    return {name: lf.query(analysis[name], frames, **arguments) for name, frames, arguments in calls(frames_of(net))}
+    return {name: lf.query(analysis(name), frames, **arguments) for name, frames, arguments in calls(frames_of(net))}
+
+
+def analysis(name: str) -> Any:
+    """Return the function of a figure."""
+    module, _, function = name.partition(".")
+    return getattr(getattr(lf, module), function)
 
 
 def table(found: dict[str, str]) -> str:

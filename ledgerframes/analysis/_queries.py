@@ -112,7 +112,7 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
 
 def _names() -> Iterator[str]:
     """Yield the figures that have a query."""
-    from ledgerframes.analysis import FIGURES  # imports all of them
+    from ledgerframes.analysis import FIGURES  # late: it imports all figures
 
     for figure in FIGURES.values():
         if figure.queries is not None or any(column.measure for column in figure.columns):

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
+from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis._figures import Figure
 from ledgerframes.analysis._queries import _values
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -26,7 +27,8 @@ LABELS = pd.DataFrame({"id": ["o'hara::1220aa"], "name": ["O'Hara; DROP TABLE ve
 
 
 def analysis(name: str) -> Any:
-    return next(function for function, figure in ANALYSES.items() if figure.name == name)
+    module, _, function = name.partition(".")
+    return getattr(getattr(lf, module), function)
 
 
 def run(text: str) -> list[dict[str, Any]]:
