@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.query import Source
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import iso
 
 Snapshot = Frames | pd.DataFrame
+CONTRACT_COLUMNS = tuple(ACTIVE_CONTRACTS.column_names)
+SNAPSHOT = Relation("snapshot", "One row per contract.", "FROM active_contracts", tables=("active_contracts",))
 
 
 def require_columns(table: object, columns: Iterable[str], rule: str, step: str = "") -> pd.DataFrame:
@@ -26,17 +32,61 @@ def require_columns(table: object, columns: Iterable[str], rule: str, step: str 
     raise UsageError(f"{rule}, got {value}. {step}".rstrip())
 
 
-def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = tuple(ACTIVE_CONTRACTS.column_names)) -> pd.DataFrame:
+def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> pd.DataFrame:
     """Return columns of the contracts of one snapshot, and its time."""
     names = list(dict.fromkeys(["snapshot_time", *columns]))
     rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
     rule = f"{argument}= must be Frames or rows of table active_contracts"
     rows = require_columns(rows, names, rule, 'Pass the result of load_bulk(kind="acs").')
-    times = rows["snapshot_time"].drop_duplicates()
+    _require_one_time(rows["snapshot_time"].drop_duplicates(), argument)
+    return rows[names]
+
+
+def _require_one_time(times: pd.Series, argument: str) -> None:
+    """Raise a UsageError unless the different times of a snapshot are one."""
     if len(times) != 1 or times.isna().any():
         values = ", ".join(map(str, times.head(3))) or "none"
         raise UsageError(f"{argument}= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
-    return rows[names]
+
+
+@dataclass(frozen=True)
+class SnapshotTable:
+    """The contracts of a snapshot as a table of queries, or of none.
+
+    Attributes
+    ----------
+    time : datetime, optional
+        Time of the snapshot, None without one.
+    parameters, sources : mapping
+        The table, of a DataFrame or of Frames, by its name in queries.
+    """
+
+    time: datetime | None
+    parameters: Mapping[str, pa.Table] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+
+def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
+    """Return columns of a snapshot as a table of queries, named after the argument."""
+    name = f"{argument}_contracts"
+    if isinstance(snapshot, Frames):
+        times = run(snapshot, Query("SELECT DISTINCT snapshot_time FROM snapshot ORDER BY 1", (SNAPSHOT,)))["snapshot_time"]
+        _require_one_time(times, argument)
+        return SnapshotTable(times.iloc[0].to_pydatetime(), sources={name: (snapshot, "active_contracts")})
+    rows = snapshot_rows(snapshot, argument, columns)
+    table = pa.Table.from_pandas(rows[[*columns]], _schema(columns), preserve_index=False)
+    return SnapshotTable(rows["snapshot_time"].iloc[0].to_pydatetime(), {name: table})
+
+
+def base_table(base: Snapshot | None, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
+    """Return the table of the snapshot of ``base=``, without rows if there is none."""
+    if base is None:
+        return SnapshotTable(None, {"base_contracts": _schema(columns).empty_table()})
+    return snapshot_table(base, "base", columns)
+
+
+def _schema(columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([ACTIVE_CONTRACTS.schema.field(each) for each in columns])
 
 
 def require_before(since: datetime, until: datetime) -> None:

@@ -143,6 +143,8 @@ class Figure:
         Columns that divide each group into parts, whose measures the analysis needs.
     queries : callable, optional
         Function from the arguments of the analysis to its queries, unless they follow from the measures.
+    without_query : str
+        Why the analysis has no query, and what to do instead. Empty if it has one.
     """
 
     name: str
@@ -162,6 +164,7 @@ class Figure:
     others: Mapping[str, Measure] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     queries: Callable[..., Iterable[Query]] | None = None
+    without_query: str = ""
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:

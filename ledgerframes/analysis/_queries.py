@@ -17,7 +17,7 @@ from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.engine.query import Query
+from ledgerframes.engine.query import OTHER, Query, Tables
 from ledgerframes.engine.relation import Relation
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -25,7 +25,7 @@ from ledgerframes.row_filters import RowFilter
 from ledgerframes.store.positions import EVENT
 from ledgerframes.windows import iso
 
-MAX_IDS = 10_000  # more make a text that no shell takes
+MAX_IDS = MAX_ROWS = 10_000  # more make a text that no shell takes
 TYPES = {
     pa.string(): "VARCHAR",
     pa.int64(): "BIGINT",
@@ -33,7 +33,8 @@ TYPES = {
     pa.bool_(): "BOOLEAN",
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }
-DESCRIPTIONS = {"second_verdicts": "Events whose request has an earlier verdict, which counts."}
+SECOND_VERDICTS = "Events whose request has an earlier verdict, which counts."
+DESCRIPTIONS = {"second_verdicts": SECOND_VERDICTS, f"{OTHER}second_verdicts": SECOND_VERDICTS}
 HEAD = """-- lf.{name} over {network}.
 -- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC. With is_overall, a row is that of all rows together.
 SET TimeZone = 'UTC';
@@ -83,6 +84,8 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     if figure not in ANALYSES:
         raise UsageError(f"figure= must be an analysis such as lf.cost.spend, got {figure!r}.")
     declared = ANALYSES[figure]
+    if declared.without_query:
+        raise UsageError(f"lf.{declared.name} has no query, because {declared.without_query}.")
     require_frames(frames, declared.name)
     queries = _queries(declared, figure, frames, arguments)
     network = escape_control(" ".join(frames.network.split()))  # in saved frames it is any text, and a comment is one line
@@ -109,7 +112,7 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
 
 def _names() -> Iterator[str]:
     """Yield the figures that have a query."""
-    from ledgerframes.analysis import FIGURES  # imports all of them
+    from ledgerframes.analysis import FIGURES  # late: it imports all figures
 
     for figure in FIGURES.values():
         if figure.queries is not None or any(column.measure for column in figure.columns):
@@ -118,14 +121,15 @@ def _names() -> Iterator[str]:
 
 def _statement(frames: Frames, query: Query) -> str:
     """Return a query whose tables are the files of frames and whose parameters are values."""
-    second_verdicts = _values("second_verdicts", frames._filter.second_verdicts_inside.select(EVENT))
-    files = [_files(frames, table_spec(name), second_verdicts) for name in query.tables]
+    files = [_files(name, *query.source(frames, name)) for name in query.tables]
     parameters = [_values(name, rows) for name, rows in query.parameters.items()]
     return Query(query.select, (*files, *parameters, *query.relations)).text
 
 
-def _files(frames: Frames, table: Table, second_verdicts: Relation) -> Relation:
+def _files(name: str, frames: Tables, stored_name: str) -> Relation:
     """Return a table as its files, limited to the rows of the frames."""
+    assert isinstance(frames, Frames)
+    table = table_spec(stored_name)
     paths = frames._source.paths(table.name, frames.window)
     if paths is None:
         raise UsageError(
@@ -134,12 +138,23 @@ def _files(frames: Frames, table: Table, second_verdicts: Relation) -> Relation:
         )
     if not paths:
         columns = ", ".join(f'NULL::{_type(each.type)} AS "{each.name}"' for each in table.columns)
-        return Relation(table.name, f"Table {table.name}, without rows.", f"SELECT {columns} WHERE false")
+        return Relation(name, f"Table {table.name}, without rows.", f"SELECT {columns} WHERE false")
     files = ",\n    ".join(map(_literal, paths))
-    conditions = " AND\n    ".join(_conditions(frames._filter, table))
-    where = f"\nWHERE\n    {conditions}" if conditions else ""
-    needed = (second_verdicts,) if second_verdicts.name in where else ()
-    return Relation(table.name, f"Table {table.name}.", f"FROM read_parquet([\n    {files}\n]){where}", relations=needed)
+    conditions = list(_conditions(frames._filter, table))
+    needed: tuple[Relation, ...] = ()
+    if set(EVENT) <= set(table.column_names) and frames._filter.second_verdicts_inside.num_rows:
+        second_verdicts = _second_verdicts(frames, of_other=name != stored_name)
+        conditions.append(f"({', '.join(EVENT)}) NOT IN (FROM {second_verdicts.name})")
+        needed = (second_verdicts,)
+    all_conditions = " AND\n    ".join(conditions)
+    where = f"\nWHERE\n    {all_conditions}" if conditions else ""
+    source = "" if name == stored_name else ", of other frames"
+    return Relation(name, f"Table {table.name}{source}.", f"FROM read_parquet([\n    {files}\n]){where}", relations=needed)
+
+
+def _second_verdicts(frames: Frames, *, of_other: bool) -> Relation:
+    prefix = OTHER if of_other else ""
+    return _values(f"{prefix}second_verdicts", frames._filter.second_verdicts_inside.select(EVENT))
 
 
 def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
@@ -155,12 +170,12 @@ def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
     if rows.offsets is not None:
         after, through = rows.offsets
         yield f'"offset" > {after} AND "offset" <= {through}'
-    if set(EVENT) <= set(names) and rows.second_verdicts_inside.num_rows:
-        yield f"({', '.join(EVENT)}) NOT IN (FROM second_verdicts)"
 
 
 def _values(name: str, rows: pa.Table) -> Relation:
     """Return a small table that the caller passed as values."""
+    if rows.num_rows > MAX_ROWS:
+        raise UsageError(f"The table {name} that was passed has {rows.num_rows:,} rows. Pass frames of a store for it.")
     columns = ", ".join(f"{field.name}::{_type(field.type)} AS {field.name}" for field in rows.schema)
     names = ", ".join(rows.column_names)
     values = ",\n        ".join(_row(row.values()) for row in rows.to_pylist()) or _row([None] * rows.num_columns)

@@ -138,22 +138,6 @@ def encode_texts(texts: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     return rank[encoded.indices.to_numpy()], in_order
 
 
-def encode_items(lists: pd.Series) -> tuple[Integers, Integers, pa.Array]:
-    """Return the position of each item's list, each item as a number, and the texts by number."""
-    owners, texts = list_items(lists)
-    codes, names = encode_texts(texts)
-    return owners, codes, names
-
-
-def join_sorted(lists: pd.Series) -> pd.Series:
-    """Return each list as one text in alphabetical order, missing for a missing list."""
-    owners, codes, names = encode_items(lists)
-    ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
-    ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
-    texts = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
-    return pd.Series(pd.array(texts, dtype="str"), lists.index).where(lists.notna())
-
-
 def _arrow(lists: pd.Series) -> pa.ChunkedArray:
     values = pa.array(lists)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])

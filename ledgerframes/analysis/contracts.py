@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
-from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
+from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, base_table, require_before, snapshot_rows
 from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.engine import Query
+from ledgerframes.engine.contracts import REPLAYED_CONTRACTS
+from ledgerframes.engine.query import run_arrow
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import record_time_filter
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant
 
@@ -31,10 +31,8 @@ def __dir__() -> list[str]:
 
 
 HISTORY_START = datetime(1, 1, 1, tzinfo=UTC)  # the keys of the first bulk objects start here, too
-CREATES = pc.field("event_type") == "created_event"
-CONSUMES = pc.field("consuming")
 COLUMN_NAMES = list(ACTIVE_CONTRACTS.column_names)
-NODE_COLUMNS = [name for name in COLUMN_NAMES if name not in ("snapshot_time", "created_in_update_id")]
+COLUMNS_WITHOUT_TIME = pa.schema([field for field in ACTIVE_CONTRACTS.schema if field.name != "snapshot_time"])
 
 
 def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd.DataFrame:
@@ -90,77 +88,57 @@ def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd
     """
     require_frames(frames, "contracts.active_at")
     until = instant(time)
+    history, older = replay(frames, until, base)
+    rows = run_arrow(history, _contracts_query(older))
+    contracts = ACTIVE_CONTRACTS.to_pandas(rows.cast(COLUMNS_WITHOUT_TIME))
+    return contracts.assign(snapshot_time=pd.Series(until, contracts.index, "datetime64[us, UTC]"))[COLUMN_NAMES]
+
+
+def _contracts_query(older: SnapshotTable) -> Query:
+    """Return the query of the contracts that are active at the end of the frames."""
+    select = f"SELECT {', '.join(COLUMNS_WITHOUT_TIME.names)}\nFROM replayed_contracts\nORDER BY contract_id"
+    return Query(select, (REPLAYED_CONTRACTS,), older.parameters, older.sources)
+
+
+# -- required history ---------------------------------------------------------------------------------------------------
+
+
+def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Frames, SnapshotTable]:
+    """Return the history that leads to the contracts of a time, and the contracts before it.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not cover that history, or a part of it is provisional.
+    UsageError
+        If the frames have no ``tree_events`` or were filtered with ``where``, or `base` is not one snapshot from before.
+    """
     if frames.is_filtered:
         raise UsageError(
             "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
             "Pass the unfiltered frames."
         )
     frames.scan("tree_events")  # refuses frames without this table before their coverage
-    base = None if base is None else snapshot_rows(base, "base")
-    since = HISTORY_START if base is None else _snapshot_time(base, until)
+    older = _older_contracts(base, until)
+    since = HISTORY_START if older.time is None else older.time
     require_final_history(frames, Window(since, until))
-    with frames._scanning("tree_events") as nodes:
-        nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
-        contracts = _active_contracts(nodes, base).sort_values("contract_id", ignore_index=True)
-    return contracts.assign(snapshot_time=pd.Series(until, contracts.index, "datetime64[us, UTC]"))[COLUMN_NAMES]
+    return frames.between(since, until), older
 
 
-# -- required history ---------------------------------------------------------------------------------------------------
+def _older_contracts(base: Snapshot | None, until: datetime) -> SnapshotTable:
+    """Return the contracts of a base from before the end, in the dtypes of its table."""
+    if isinstance(base, pd.DataFrame):
+        _require_dtypes(snapshot_rows(base, "base"))
+    older = base_table(base)
+    if older.time is not None:
+        require_before(older.time, until)
+    return older
 
 
-def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
-    """Return the time of a base in the dtypes of its table, which must be from before `until`."""
+def _require_dtypes(base: pd.DataFrame) -> None:
     for column in ACTIVE_CONTRACTS.columns:
         if str(base[column.name].dtype) != column.pandas_dtype:
             raise UsageError(
                 f"base= must be rows of table active_contracts, which has a column {column.name} of {column.pandas_dtype}. "
                 'Pass the result of load_bulk(kind="acs"), or of this function.'
             )
-    since: datetime = base["snapshot_time"].iloc[0].to_pydatetime().astimezone(UTC)
-    require_before(since, until)
-    return since
-
-
-# -- history ------------------------------------------------------------------------------------------------------------
-
-
-def _active_contracts(nodes: ds.Dataset, base: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the contracts of a base and of creates that no archival consumes."""
-    contract_ids, is_archival = _creates_and_archivals(nodes)
-    consumed = contract_ids.filter(is_archival)
-    is_excluded = pc.or_(is_archival, _is_in(contract_ids, consumed))
-    if base is None:
-        return _read_creates(nodes, pc.invert(is_excluded))
-    base_ids = _ids_of(base)
-    unconsumed = base[~_is_in(base_ids, consumed).to_numpy()].drop(columns="snapshot_time")
-    is_excluded = pc.or_(is_excluded, _is_in(contract_ids, base_ids))
-    contracts: pd.DataFrame = pd.concat([unconsumed, _read_creates(nodes, pc.invert(is_excluded))])
-    return contracts
-
-
-def _creates_and_archivals(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the contract ids of creates and archivals as scanned, and which are archivals."""
-    # All ids together can be longer than 2 GiB.
-    columns = {"contract_id": pc.field("contract_id").cast(pa.large_string()), "consuming": pc.field("consuming")}
-    rows = nodes.to_table(columns=columns)
-    return rows["contract_id"], pc.fill_null(rows["consuming"], False)
-
-
-def _ids_of(base: pd.DataFrame) -> pa.ChunkedArray:
-    schema = pa.schema([("contract_id", pa.large_string())])
-    return pa.Table.from_pandas(base[["contract_id"]], schema, preserve_index=False)["contract_id"]
-
-
-def _is_in(ids: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.is_in(ids, value_set=values.combine_chunks())
-
-
-def _read_creates(nodes: ds.Dataset, mask: pa.ChunkedArray) -> pd.DataFrame:
-    """Return the rows in the mask, read in batches to keep no other payloads in memory."""
-    columns = {**{name: pc.field(name) for name in NODE_COLUMNS}, "created_in_update_id": pc.field("update_id")}
-    scanner = nodes.scanner(columns=columns)
-    flags, row_count, batches = mask.combine_chunks(), 0, []
-    for batch in scanner.to_batches():
-        batches.append(batch.filter(flags.slice(row_count, batch.num_rows)))
-        row_count += batch.num_rows
-    return ACTIVE_CONTRACTS.to_pandas(pa.Table.from_batches(batches, scanner.projected_schema))

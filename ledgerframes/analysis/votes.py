@@ -33,6 +33,7 @@ DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(
     "votes.price",
+    without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
     rows="One row per observation; sorted by time.",
     columns=(
         declare.time("observed_at", "Time of the observation."),
@@ -55,6 +56,7 @@ PRICE = declare.Figure(
 )
 STALE = declare.Figure(
     "votes.stale",
+    without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
     rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
     columns=(
         declare.time("observed_at", "Time of the observation."),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 import pandas as pd
@@ -18,6 +19,11 @@ from ledgerframes.engine.results import to_pandas
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.settings import EngineSettings
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+BATCH_ROWS = 100_000
+OTHER = "other_"
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
 
 
@@ -33,6 +39,10 @@ class Tables(Protocol):
         """Count the rows of one table without reading them."""
 
 
+Source = tuple[Tables, str]  # where a table comes from, and its name there
+NO_SOURCES: Mapping[str, Source] = {}
+
+
 @dataclass(frozen=True)
 class Query:
     """A query of one result.
@@ -45,16 +55,24 @@ class Query:
         Relations that it names.
     parameters : mapping of str to Table
         Small tables that the caller passed, such as labels, by the name that relations have for them.
+    sources : mapping of str to Source
+        Tables of other frames than those of the query, such as the second ones of a comparison, by the name that relations have
+        for them.
     """
 
     select: str
     relations: tuple[Relation, ...]
     parameters: Mapping[str, pa.Table] = field(default_factory=lambda: NO_PARAMETERS)
+    sources: Mapping[str, Source] = field(default_factory=lambda: NO_SOURCES)
+
+    def source(self, tables: Tables, name: str) -> Source:
+        """Return where a table comes from."""
+        return self.sources.get(name, (tables, name))
 
     @property
     def tables(self) -> list[str]:
         """Stored tables that the query reads."""
-        return tables_of(self.relations)
+        return [name for name in tables_of(self.relations) if name not in self.parameters]
 
     @property
     def text(self) -> str:
@@ -65,6 +83,23 @@ class Query:
         """Return the statement without the definitions of relations that are tables already."""
         definitions = ",\n\n".join(each.definition for each in in_order(self.relations, without=names))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
+
+
+def of_other(relation: Relation) -> Relation:
+    """Return the same relation over the second frames of a comparison.
+
+    The names of their tables start with ``other_``.
+    """
+    tables = tables_of([relation])
+    renamed = [Relation(name, f"Table {name} of the other side.", f"FROM {OTHER}{name}") for name in tables]
+    definitions = ",\n".join(each.definition for each in [*renamed, *in_order([relation])])
+    query = f"WITH\n{definitions}\nFROM {relation.name}"
+    return Relation(f"{OTHER}{relation.name}", relation.rows, query, tuple(f"{OTHER}{name}" for name in tables))
+
+
+def other_sources(tables: Iterable[str], other: Tables) -> dict[str, Source]:
+    """Return where the tables of the other side of a comparison come from."""
+    return {f"{OTHER}{name}": (other, name) for name in tables}
 
 
 def run(tables: Tables, query: Query) -> pd.DataFrame:
@@ -82,22 +117,41 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
 
 def run_arrow(tables: Tables, query: Query) -> pa.Table:
     """Run a query, and return the result as Arrow has it."""
-    shared = {each.name: shared_rows(tables, each) for each in in_order(query.relations) if each.is_shared}
-    return _run(tables, query, {name: rows for name, rows in shared.items() if rows is not None})
+    return _run(tables, query, _shared_tables(tables, query))
+
+
+def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
+    """Run a query whose result is large, and yield it in parts.
+
+    The first part has columns only.
+    """
+    with _running(tables, query, {}) as connection:
+        reader = run_with_progress(connection, lambda: connection.sql(query.text).to_arrow_reader(BATCH_ROWS))
+        yield pa.RecordBatch.from_pylist([], reader.schema)
+        while (batch := run_with_progress(connection, lambda: next(reader, None))) is not None:
+            yield batch
 
 
 def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Table:
     """Run a query over stored tables, and over relations whose rows are known."""
-    names = tables_of(query.relations, without=shared)
+    with _running(tables, query, shared) as connection:
+        return run_with_progress(connection, connection.sql(query.text_without(shared)).to_arrow_table)
+
+
+@contextmanager
+def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> Iterator[DuckDBPyConnection]:
+    """Open a connection with the tables of a query, and raise its failures as ours."""
+    names = [name for name in tables_of(query.relations, without=shared) if name not in query.parameters]
     with connected(tables.engine) as connection:
         import duckdb
 
         for name in names:
-            connection.register(name, tables.scan(name))
+            source, table = query.source(tables, name)
+            connection.register(name, source.scan(table))
         for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:
-            return run_with_progress(connection, connection.sql(query.text_without(shared)).to_arrow_table)
+            yield connection
         except duckdb.Error as error:
             failure = failure_of(error, names, tables.engine)
             if failure is None:
@@ -110,6 +164,14 @@ def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Tab
 # Joining the requests takes most of a query over few of them. The requests of so many rows take about 70 MB.
 MAX_SHARED_ROWS = 500_000
 _shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictionary()
+
+
+def _shared_tables(tables: Tables, query: Query) -> dict[str, pa.Table]:
+    """Return the rows of shared relations that are few, and whose tables are stored."""
+    passed = {*query.parameters, *query.sources}
+    relations = [each for each in in_order(query.relations) if each.is_shared and passed.isdisjoint(tables_of([each]))]
+    shared = {each.name: shared_rows(tables, each) for each in relations}
+    return {name: rows for name, rows in shared.items() if rows is not None}
 
 
 def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:

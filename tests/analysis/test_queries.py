@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis._figures import ANALYSES, FIGURES, Figure
+from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis._figures import Figure
 from ledgerframes.analysis._queries import _values
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -26,15 +27,23 @@ LABELS = pd.DataFrame({"id": ["o'hara::1220aa"], "name": ["O'Hara; DROP TABLE ve
 
 
 def analysis(name: str) -> Any:
-    return next(function for function, figure in ANALYSES.items() if figure.name == name)
+    module, _, function = name.partition(".")
+    return getattr(getattr(lf, module), function)
 
 
 def run(text: str) -> list[dict[str, Any]]:
     """Run the statements of a text without this package, and return the rows of the last."""
+    return results_of(text)[-1]
+
+
+def all_rows(text: str) -> list[dict[str, Any]]:
+    return [row for rows in results_of(text) for row in rows]
+
+
+def results_of(text: str) -> list[list[dict[str, Any]]]:
     with duckdb.connect() as connection:
         results = [connection.sql(each.query) for each in connection.extract_statements(text)]
-        *_, last = [each.to_arrow_table().to_pylist() for each in results if each is not None]
-        return list(last)
+        return [each.to_arrow_table().to_pylist() for each in results if each is not None]
 
 
 def required(name: str, frames: Frames) -> dict[str, Any]:
@@ -134,6 +143,127 @@ OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
         lambda shown: sorted(shown["source_ids_sha256"]),
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def sources(sandbox_net: lf.Network, sandbox_history: Frames) -> dict[str, Frames]:
+    """Frames of all kinds for one day, and from the start of the history to its end."""
+    day = {"since": "2026-11-08", "until": "2026-11-09"}
+    history = lf.load_events(sandbox_net, since="0001-01-01", until="2026-11-09")
+    morning = lf.load_events(sandbox_net, **day).where("verdicts", lambda rows: rows["view_count"] > 1, columns=["view_count"])
+    snapshots = {f"acs_{each}": lf.load_bulk(sandbox_net, kind="acs", at=f"2026-11-0{each}") for each in (8, 9)}
+    return {
+        "history": history,
+        "day": lf.load_events(sandbox_net, **day),
+        "part": morning,
+        "bulk": lf.load_bulk(sandbox_net, **day),
+        "ledger": lf.load_updates(sandbox_net),
+        **snapshots,
+    }
+
+
+# Figures of other frames, or of several: the arguments, numbers of all queries together, and the same numbers of the figure.
+COMPARISONS: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
+    "reconcile.nodes": (
+        "day",
+        {"b": "part"},
+        lambda rows: (
+            {each["aspect"]: 0 for each in rows}
+            | {name: sum(each["equal"] for each in rows if each["aspect"] == name) for name in {each["aspect"] for each in rows}}
+        ),
+        lambda shown: dict(zip(shown["aspect"], shown["equal"], strict=True)),
+    ),
+    "reconcile.bulk": (
+        "day",
+        {"bulk": "bulk"},
+        lambda rows: sorted((each["update_id"], str(each["event_id"]), each["is_in_both"]) for each in rows),
+        lambda shown: sorted(
+            (update_id, str(None if pd.isna(event_id) else event_id), not outcome.startswith("only"))
+            for update_id, event_id, outcome in shown[["update_id", "event_id", "outcome"]].itertuples(index=False)
+        ),
+    ),
+    "reconcile.bulk_totals": (
+        "day",
+        {"bulk": "bulk", "every": None},
+        lambda rows: len({each["update_id"] for each in rows}),
+        lambda shown: shown[["equal", "equal_value", "different", "only_listing", "only_bulk"]].sum().sum(),
+    ),
+    "reconcile.contracts": (
+        "history",
+        {"snapshot": "acs_9", "base": "acs_8"},
+        lambda rows: sum(each["is_in_both"] for each in rows),
+        lambda shown: shown["equal"].sum() + shown["different"].sum(),
+    ),
+    "reconcile.coverage": (
+        "history",
+        {"every": None},
+        lambda rows: {each["name"]: each["requests"] for each in rows},
+        lambda shown: shown[["updates", "verdicts", "with_cost", "with_activity"]].iloc[0].to_dict(),
+    ),
+    "reconcile.paid_traffic": (
+        "ledger",
+        {"history": "day"},
+        lambda rows: [(each["update_id"], each["outcome"], each["difference"]) for each in rows],
+        lambda shown: [
+            (update_id, outcome, None if pd.isna(difference) else difference)
+            for update_id, outcome, difference in shown[["update_id", "outcome", "difference"]].itertuples(index=False)
+        ],
+    ),
+    "reconcile.paid_traffic_totals": (
+        "ledger",
+        {"history": "day"},
+        lambda rows: sorted((each["outcome"], int(each["updates"]), int(each["paid_traffic_cost"] or 0)) for each in rows),
+        lambda shown: sorted(
+            (outcome, updates, 0 if pd.isna(paid) else paid)
+            for outcome, updates, paid in shown[["outcome", "updates", "paid_traffic_cost"]].itertuples(index=False)
+        ),
+    ),
+    "cost.compare": (
+        "day",
+        {"after": "part"},
+        lambda rows: sum(each["requests"] for each in rows if each["total_traffic_cost"] is not None),
+        lambda shown: shown["requests_before"].sum() + shown["requests_after"].sum(),
+    ),
+    **{
+        f"state.{name}": (
+            "history",
+            {},
+            lambda rows: {each["contract_id"]: (each["since"], each["until"], each["source"]) for each in rows},
+            lambda shown: {
+                each["contract_id"]: (each["from"], each["until"] if pd.notna(each["until"]) else None, each["source"])
+                for each in shown.to_dict("records")
+            },
+        )
+        for name in ("rounds", "featured", "super_validators", "config")
+    },
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_figures_of_several_frames_have_queries_without_this_package(name: str, sources: dict[str, Frames]) -> None:
+    first, arguments, computed, expected = COMPARISONS[name]
+    arguments = {key: sources.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()}
+    found = computed(all_rows(lf.query(analysis(name), sources[first], **arguments)))
+    shown = expected(analysis(name)(sources[first], **arguments))
+    assert shown
+    assert shown.items() <= found.items() if name.startswith("state.") else found == shown
+
+
+def test_a_query_of_two_frames_is_refused_where_its_figure_is(sources: dict[str, Frames], sample: Frames) -> None:
+    with pytest.raises(UsageError, match="one window"):
+        lf.query(lf.reconcile.nodes, sources["day"], b=sources["history"])
+    with pytest.raises(UsageError, match="one window"):
+        lf.query(lf.reconcile.bulk, sources["history"], bulk=sources["bulk"])
+    with pytest.raises(UsageError, match="Load both in the same manner"):
+        lf.query(lf.cost.compare, sources["day"], after=sources["day"].where("tree_events", event_type="created_event"))
+    with pytest.raises(UsageError, match="one network"):
+        lf.query(lf.reconcile.paid_traffic, sources["ledger"], history=sample)
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in FIGURES.values() if each.without_query))
+def test_figures_without_a_query_say_why_and_what_to_do(name: str, sandbox_history: Frames) -> None:
+    with pytest.raises(UsageError, match=r"has no query, because it .+\. "):
+        lf.query(analysis(name), sandbox_history)
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._requests import read_where
+from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -19,6 +19,7 @@ from ledgerframes.frames import Frames
 PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    without_query="it has rows of tables as they are. Query them with lf.sql(net, 'FROM envelopes WHERE update_id = …')",
     rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
     "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
     "total, a row has the rest.",
@@ -166,8 +167,9 @@ def _nearest_query(update_id: str) -> Query:
 
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of one update."""
-    return read_where(frames, name, pc.field("update_id") == update_id, columns)
+    """Return the rows of one update. The store reads no others."""
+    with frames._scanning(name) as rows:
+        return table(name).to_pandas(rows.filter(pc.field("update_id") == update_id).to_table(columns=columns))
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call
-from ledgerframes.analysis._groups import as_integers, known, single_group, sort_largest_first
+from ledgerframes.analysis._groups import Integers, as_integers, ratio, sort_largest_first
 from ledgerframes.analysis._measures import COST, Count
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis.cost._compare_totals import compare_totals
@@ -40,6 +41,7 @@ COMPARE = declare.Figure(
     rows="One row per kind of request; sorted by the size of its change in total cost per day, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     is_grouped=True,
+    queries=lambda **arguments: _queries(**arguments),
     columns=(
         declare.text("package_ids_before", "Packages before, separated by commas. Missing without any."),
         declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
@@ -147,7 +149,7 @@ def compare(
     values = _columns(pairs, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
     spans = [Call(COMPARE, frames).bounds for frames in (before, after)]
-    known_shares = [float(_costs(side).notna().mean()) for side in sides]
+    known_shares = [_known_share(side) for side in sides]
     values |= compare_totals(values.pop("totals"), (before, after), spans, known_shares)
     if by == "version":  # a request is in several rows, so the changes do not add up
         values["contribution"] = np.nan
@@ -182,9 +184,34 @@ def _costs_query(frames: Frames) -> Query:
     return call.parts_query(["package_id", COST], {"requests": Count()})
 
 
-def _costs(rows: pd.DataFrame) -> pd.Series:
-    """Return the cost of each request, in the order of the costs."""
-    return rows[COST].repeat(rows["requests"].tolist()).reset_index(drop=True)
+def _queries(before: Frames, after: Frames, **_: object) -> list[Query]:
+    _check(before, after, None)
+    query = _costs_query(after)
+    return [_costs_query(before), replace(query, sources={name: (after, name) for name in query.tables})]
+
+
+def _costs(rows: pd.DataFrame) -> Integers:
+    """Return the known cost of each request, in the order of the costs."""
+    known = rows[rows[COST].notna()].sort_values(COST)
+    return np.repeat(known[COST].to_numpy("int64"), known["requests"].to_numpy("int64"))
+
+
+def _known_share(rows: pd.DataFrame) -> float:
+    """Return the share of requests with a known cost, missing without requests."""
+    return float(ratio([_known_count(rows)], [rows["requests"].sum()])[0])
+
+
+def _known_share_of_bytes(rows: pd.DataFrame) -> float:
+    """Return known bytes over known and estimated ones.
+
+    A request with an unknown cost counts as the median.
+    """
+    costs = _costs(rows)
+    known_bytes, unknown = float(sum(costs.tolist())), int(rows["requests"].sum()) - len(costs)
+    if not unknown:
+        return 1.0 if len(costs) else np.nan
+    median = percentile(costs, 50, min_count=1).value
+    return float(ratio([known_bytes], [np.nan if median is None else known_bytes + unknown * float(median)])[0])
 
 
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
@@ -241,9 +268,8 @@ def _row(
 ) -> dict[str, Any]:
     """Return the figures of one kind, or of two of its versions."""
     sides = {"before": before, "after": after}
-    costs_of_all = {side: _costs(rows) for side, rows in sides.items()}
-    costs = {side: each.dropna().astype("int64") for side, each in costs_of_all.items()}
-    first, second = (costs[side].to_numpy() if is_judged else NOTHING for side in SIDES)
+    costs = {side: _costs(rows) for side, rows in sides.items()}
+    first, second = (costs[side] if is_judged else NOTHING for side in SIDES)
     difference, strict = (
         difference_of_percentiles(first, second, 50, confidence=1 - LEVEL / number) for number in (1, judged_count)
     )
@@ -251,12 +277,12 @@ def _row(
         f"{name}_{side}": percentile(costs[side], percent, min_count=min_requests).value for name, percent, side in PERCENTILES
     }
     median_before = percentiles["median_before"]
-    both = pd.concat(list(costs_of_all.values()), ignore_index=True)
+    both = pd.concat([before, after], ignore_index=True)
     return {
         **keys,
         **{f"package_ids_{side}": _package_ids(rows) for side, rows in sides.items()},
         **{f"requests_{side}": len(each) for side, each in costs.items()},
-        **{f"coverage_{side}": each.notna().mean() for side, each in costs_of_all.items()},
+        **{f"coverage_{side}": _known_share(rows) for side, rows in sides.items()},
         **percentiles,
         **{name: getattr(difference, name) for name in ("difference", "low", "high")},
         "low_all": strict.low,
@@ -264,8 +290,8 @@ def _row(
         "relative": difference.difference / median_before if difference.difference is not None and median_before else np.nan,
         "judgment": _judgment(before, after, strict),
         "totals": tuple(sum(each.tolist()) for each in costs.values()),
-        "coverage": both.notna().mean(),
-        "coverage_bytes": single_group(len(both)).coverage_bytes(both, known(both))[0],
+        "coverage": _known_share(both),
+        "coverage_bytes": _known_share_of_bytes(both),
     }
 
 

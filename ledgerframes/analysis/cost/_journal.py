@@ -26,6 +26,7 @@ ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
     "cost.journal",
+    without_query="it reads a bill, not frames. Show the query of lf.cost.statement",
     rows="Two rows per entry; sorted by date, entry, and debit first.",
     columns=(
         declare.text("entry_id", "Id of the entry, the same for the same network, period, party and kind."),

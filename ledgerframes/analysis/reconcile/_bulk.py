@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import pyarrow as pa
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Groups, cross, ratio
-from ledgerframes.analysis._requests import positions, take_or_missing
-from ledgerframes.analysis.reconcile._row_differences import DIFFERENT, compare_tables
+from ledgerframes.analysis._groups import Groups, Integers, cross, ratio
+from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets import table
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.differences import COMPARED_UPDATES, DIFFERENT, EQUAL, differences
+from ledgerframes.engine.query import other_sources
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
@@ -23,7 +27,6 @@ KINDS = ("transaction", "reassignment", "import")
 KEYS = {"updates": "update_id", "reassignments": "update_id", "tree_events": "event_id"}
 HEAD = ["update_id", "record_time"]
 OF_THE_HOST = "host_offset"  # not comparable between hosts
-IMPORT = "canton-network-acs-import-"
 CONDITION, UNIT = "that both sources have", "rows of either source"
 
 BULK = declare.Figure(
@@ -40,6 +43,7 @@ BULK = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=lambda listing, bulk: _queries(listing, bulk, "reconcile.bulk"),
 )
 COUNTS = (
     declare.count("equal", "Updates that are equal in both sources.", "updates"),
@@ -51,6 +55,7 @@ COUNTS = (
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
     distinct=("kind",),
+    queries=lambda listing, bulk, **_: _queries(listing, bulk, "reconcile.bulk_totals"),
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
     like="reconcile.bulk",
     columns=(declare.choice("kind", KINDS, "transaction, reassignment, or import of a migration."), *COUNTS),
@@ -87,7 +92,10 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     >>> rows["outcome"].astype("str").unique().tolist()
     ['equal']
     """
-    rows = _compare(listing, bulk, BULK.name)
+    _require_comparable(listing, bulk, BULK.name)
+    heads = [*HEAD, "event_id"]
+    parts = (part.assign(table=name) for name in KEYS for part in compared(listing, _rows_query(bulk, name), heads))
+    rows = pd.concat(parts, ignore_index=True)
     rows["number"] = rows["event_id"].str.extract(r":(\d+)$", expand=False).astype("Int64")
     order = ["outcome", "record_time", "update_id", "table", "number"]
     rows = rows.sort_values(order, na_position="first", ignore_index=True)
@@ -117,15 +125,17 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()
     [['transaction', 0, 0, 0], ['reassignment', 0, 0, 0], ['import', 0, 0, 0]]
     """
-    rows = _compare(listing, bulk, TOTALS.name)
-    updates = _worst_of_updates(rows)
-    codes = pd.Categorical(_kinds(listing, bulk, updates["update_id"]), KINDS).codes.astype(np.int64)
+    _require_comparable(listing, bulk, TOTALS.name)
+    unequal = [rows[rows["outcome"] < EQUAL] for query in _unequal_queries(bulk) for rows in compared(listing, query, HEAD)]
+    worst = _worst_of_updates(pd.concat(unequal, ignore_index=True))
+    parts = run(listing, _updates_query(bulk, every, worst))
+    codes = pd.Categorical(parts["kind"], KINDS).codes.astype(np.int64)
     groups = Groups(pd.DataFrame({"kind": KINDS}), codes)
     if every is not None:
-        groups = cross(periods_of(listing, updates["record_time"], every), groups, every)
-    outcome = updates["outcome"].to_numpy()
-    counts = {OUTCOMES[code]: groups.count(outcome == code) for code in range(len(OUTCOMES))}
-    _require_totals(counts, len(listing.read("updates", HEAD)), len(bulk.read("updates", HEAD)))
+        groups = cross(periods_of(listing, parts["first_time"], every), groups, every)
+    counts = {name: _count(groups, parts, code) for code, name in enumerate(OUTCOMES)}
+    _require_totals(counts, listing.count_rows("updates"), bulk.count_rows("updates"))
+    in_both = counts["payload differs"] + counts["equal value"] + counts["equal"]
     values = {
         **groups.keys,
         "equal": counts["equal"],
@@ -133,7 +143,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
         "different": counts["payload differs"],
         "only_listing": counts["only listing"],
         "only_bulk": counts["only bulk"],
-        "coverage": groups.coverage(outcome >= DIFFERENT),
+        "coverage": ratio(in_both, in_both + counts["only listing"] + counts["only bulk"]),
     }
     return TOTALS.build(listing, values, every=every)
 
@@ -167,42 +177,58 @@ def _require_totals(counts: dict[str, Any], listing_count: int, bulk_count: int)
         raise IntegrityError("The outcomes do not add up to the updates of both sources. Run `ledgerframes store verify`.")
 
 
-def _kinds(listing: Frames, bulk: Frames, update_ids: pd.Series) -> pd.Series:
-    """Return the kind of each of these updates, that of the listing if both sources have it."""
-    columns = ["update_id", "kind", "workflow_id"]
-    updates = pd.concat([frames.read("updates", columns) for frames in (listing, bulk)], ignore_index=True)
-    kinds = updates["kind"].astype("str").mask(updates["workflow_id"].str.startswith(IMPORT).fillna(False), "import")
-    return take_or_missing(kinds, positions(update_ids, updates["update_id"]))
+def _count(groups: Groups, parts: pd.DataFrame, outcome: int) -> Integers:
+    """Return the number of updates with an outcome in each group."""
+    totals = groups.total(parts["updates"].where(parts["outcome"] == outcome))
+    return totals.fillna(0).to_numpy("int64")
 
 
-def _worst_of_updates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per update, where a node of one source only makes its update different."""
-    is_update = rows["table"] == "updates"
-    outcomes = rows["outcome"].where(is_update, rows["outcome"].clip(lower=DIFFERENT))
-    worst = outcomes.groupby(rows["update_id"]).min()
-    return rows.loc[is_update, HEAD].assign(outcome=rows.loc[is_update, "update_id"].map(worst))
+def _worst_of_updates(unequal: pd.DataFrame) -> pa.Table:
+    """Return the worst outcome of the rows of each update.
+
+    A node that only one source has makes its update different.
+    """
+    worst = unequal["outcome"].clip(lower=DIFFERENT).groupby(unequal["update_id"]).min()
+    columns = {"update_id": pa.array(worst.index, pa.string()), "outcome": pa.array(worst, pa.int64())}
+    return pa.table(columns)
+
+
+def _updates_query(bulk: Frames, every: str | None, worst: pa.Table) -> Query:
+    """Return the query of the updates of each kind and outcome, by parts of periods."""
+    select = f"""
+SELECT kind, outcome, {period_of(every)} AS part, min(record_time) AS first_time, count(*) AS updates
+FROM compared_updates
+GROUP BY ALL"""
+    sources = other_sources(["updates"], bulk)
+    return Query(select.lstrip(), (COMPARED_UPDATES,), {"worst_of_updates": worst}, sources)
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------
 
 
-def _compare(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
-    """Return one row per row of all tables in either source, which must be comparable."""
-    _require_comparable(listing, bulk, name)
-    return pd.concat([_compare_table(listing, bulk, table) for table in KEYS], ignore_index=True)
-
-
-def _read(frames: Frames, name: str) -> pa.Table:
-    with frames._scanning(name) as rows:
-        return rows.to_table()
-
-
-def _compare_table(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
-    """Return one row per row of a table in either source."""
-    ours, theirs = (_read(frames, name) for frames in (listing, bulk))
+def _differences_of(name: str) -> Relation:
+    """Return the relation of the rows of a table in either source."""
     key = KEYS[name]
-    columns = [column for column in table(name).columns if column.name not in (key, OF_THE_HOST)]
-    rows = compare_tables(ours, theirs, key, [*dict.fromkeys([*HEAD, key])], columns)
-    if "event_id" not in rows:
-        rows["event_id"] = pd.Series(pd.NA, rows.index, "str")
-    return rows.astype({"update_id": "str", "event_id": "str"}).assign(table=name)
+    columns = [each for each in table(name).columns if each.name not in (key, OF_THE_HOST)]
+    listing = Relation(f"listing_{name}", "Rows of the listing.", f"FROM {name}", (name,))
+    in_bulk = Relation(f"bulk_{name}", "Rows of the bulk objects.", f"FROM other_{name}", (f"other_{name}",))
+    facts = [(each.name, each.type, each.is_json) for each in columns]
+    return differences(f"{name}_of_both", listing, in_bulk, key, list(dict.fromkeys([*HEAD, key])), facts)
+
+
+def _rows_query(bulk: Frames, name: str) -> Query:
+    """Return the query of the rows of a table in either source."""
+    relation = _differences_of(name)
+    event_id = "" if KEYS[name] == "event_id" else ", NULL::VARCHAR AS event_id"
+    return Query(f"SELECT *{event_id}\nFROM {relation.name}", (relation,), sources=other_sources([name], bulk))
+
+
+def _queries(listing: Frames, bulk: Frames, name: str) -> list[Query]:
+    _require_comparable(listing, bulk, name)
+    return [_rows_query(bulk, name) for name in KEYS]
+
+
+def _unequal_queries(bulk: Frames) -> list[Query]:
+    """Return the queries of all rows that one source does not have, or that differ in a text."""
+    condition = "WHERE NOT is_in_both OR len(different_columns) > 0"
+    return [replace(each, select=f"{each.select}\n{condition}") for each in (_rows_query(bulk, name) for name in KEYS)]

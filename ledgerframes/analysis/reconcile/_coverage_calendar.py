@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,6 +15,9 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders, timed_segments
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds, ratio
+from ledgerframes.analysis._measures import COST
+from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
@@ -24,8 +27,12 @@ FEWER_COSTS, FEWER_UPDATES = "fewer known costs than before", "fewer visible upd
 FEWER_REQUESTS, MORE_REQUESTS = "fewer requests than before", "more requests than before"
 NOT_COMPARED = "too few days before it to compare"
 REASONS = (FEWER_COSTS, FEWER_UPDATES, FEWER_REQUESTS, MORE_REQUESTS, NOT_COMPARED)
-COST = "total_traffic_cost"
-TABLES = {"updates": "updates", "verdicts": "verdicts", "with_cost": "traffic", "with_activity": "activity_records"}
+COUNTED = {
+    "updates": Relation("visible", "One row per visible update.", "FROM updates", ("updates",)),
+    "verdicts": Relation("decided", "One row per verdict.", "FROM verdicts", ("verdicts",)),
+    "with_cost": Relation("paid", "One row per request with a known cost.", f"FROM traffic WHERE {COST} >= 0", ("traffic",)),
+    "with_activity": Relation("active", "One row per activity record.", "FROM activity_records", ("activity_records",)),
+}
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = np.iinfo(np.int64).max
@@ -51,6 +58,7 @@ COVERAGE = declare.Figure(
         declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
+    queries=lambda frames, every, **_: [_counts_query(_names(frames), every)],
 )
 
 
@@ -84,7 +92,7 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     if frames.offset_range is not None:
         raise UsageError("lf.reconcile.coverage needs frames loaded by time. Use lf.reconcile.bounds for offsets.")
     periods = _periods(frames, every)
-    counts = {name: periods.count(frames, table) for name, table in TABLES.items()}
+    counts = _counts(frames, periods, every)
     status, reason = periods.status(frames, _present(frames, now)), np.full(len(periods.starts), None, dtype=object)
     if every == "1d":
         reason = _reasons(status, periods, counts)
@@ -121,13 +129,11 @@ class Periods:
         counts: Integers = np.searchsorted(ordered, self.ends) - np.searchsorted(ordered, self.starts)
         return counts
 
-    def count(self, frames: Frames, table: str) -> pd.Series:
-        """Return the number of requests in a table, missing if the frames do not have it."""
-        if table not in frames.tables:
-            return pd.Series(pd.NA, range(len(self.starts)), "Int64")
-        rows = frames.read(table, ["update_id", "record_time", *([COST] if table == "traffic" else [])])
-        rows = (rows[rows[COST] >= 0] if table == "traffic" else rows).drop_duplicates("update_id")
-        return pd.Series(self.count_times(microseconds(rows["record_time"])), dtype="Int64")
+    def total(self, parts: pd.DataFrame) -> pd.Series:
+        """Return the sum of parts of a period for each period."""
+        parts = parts.sort_values("first_time")
+        times, sums = microseconds(parts["first_time"]), np.append(0, np.cumsum(parts["requests"].to_numpy("int64")))
+        return pd.Series(sums[np.searchsorted(times, self.ends)] - sums[np.searchsorted(times, self.starts)], dtype="Int64")
 
     def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:
         """Return what the frames hold of each period."""
@@ -145,6 +151,36 @@ class Periods:
         ]
         names = ["gap", "missing", "future", "before history", "missing", "provisional"]
         return np.select(conditions, names, "ok").astype(object)
+
+
+def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd.Series]:
+    """Return the requests of each count in each period, missing without its table."""
+    counts = dict.fromkeys(COUNTED, pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
+    names = _names(frames)
+    rows = run(frames, _counts_query(names, every)) if names else pd.DataFrame()
+    for name in names:
+        counts[name] = periods.total(rows[rows["name"] == name])
+    return counts
+
+
+def _names(frames: Frames) -> list[str]:
+    """Return which counts these frames have a table for."""
+    return [name for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)]
+
+
+def _counts_query(names: Sequence[str], every: str | None) -> Query:
+    """Return the query of the requests of each count, by parts of periods."""
+    selects = [
+        f"""SELECT
+    '{name}' AS name,
+    {period_of(every)} AS part,
+    min(record_time) AS first_time,
+    count(DISTINCT update_id) AS requests
+FROM {COUNTED[name].name}
+GROUP BY ALL"""
+        for name in names
+    ]
+    return Query("\nUNION ALL\n".join(selects), tuple(COUNTED[name] for name in names))
 
 
 def _periods(frames: Frames, every: str | None) -> Periods:

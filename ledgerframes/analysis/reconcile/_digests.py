@@ -20,6 +20,7 @@ REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
     "reconcile.digests",
+    without_query="it reads tables of several nodes, not frames. Query those of a store with lf.sql(net, 'FROM bulk_objects')",
     rows="One row per bulk object; sorted by key.",
     columns=(
         declare.text("object_key", "Key of the bulk object."),

@@ -2,28 +2,69 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from datetime import datetime
 
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import timed_segments
-from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
-from ledgerframes.analysis._requests import HEAD, PARTICIPANT_PREFIX, REJECTED, not_negative, positions, requests, take_or_missing
+from ledgerframes.analysis._groupings import category_of
+from ledgerframes.analysis._groups import group_by, microseconds, ratio
+from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.datasets._schema import TIME
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTS, OWNERS
+from ledgerframes.engine.query import Source
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
-EQUAL, DIFFERENT, ONLY_LEDGER, ONLY_HISTORY, NOT_COMPARABLE = OUTCOMES
-OUTSIDE = "outside the common time"
-OTHERS = "request of another participant"
-NO_VERDICT = "no verdict, so the participant is unknown"
-TOPOLOGY = "topology transaction"
-NOT_PAID = "no paid cost in the ledger"
-NO_SUMMARY = "no traffic summary in the history"
-WAS_REJECTED = "rejected"
 FAILED = "failed command without an update id"
-REASONS = (OUTSIDE, OTHERS, NO_VERDICT, TOPOLOGY, NOT_PAID, NO_SUMMARY, WAS_REJECTED, FAILED)
+REASONS = (
+    "outside the common time",
+    "request of another participant",
+    "no verdict, so the participant is unknown",
+    "topology transaction",
+    "no paid cost in the ledger",
+    "no traffic summary in the history",
+    "rejected",
+    FAILED,
+)
+Interval = tuple[int, int]  # first and last microsecond since 1970
+TIMES = pa.schema({"first_time": TIME, "last_time": TIME})
+LEDGER = Relation("ledger", "One row per update of the ledger.", "FROM ledger_updates", ("ledger_updates",))
+SUMMARIES = Relation(
+    "summaries", "One row per traffic summary with a known cost.", "FROM traffic WHERE total_traffic_cost >= 0", ("traffic",)
+)
+SELECT_ROWS = """SELECT
+    update_id,
+    "offset",
+    record_time,
+    is_own,
+    is_inside,
+    verdict_result,
+    paid_traffic_cost,
+    total_traffic_cost,
+    difference,
+    outcome,
+    why
+FROM compared_costs
+ORDER BY record_time, update_id"""
+SELECT_TOTALS = """SELECT
+    outcome,
+    why,
+    count(*) AS updates,
+    sum(paid_traffic_cost) AS paid_traffic_cost,
+    sum(total_traffic_cost) AS total_traffic_cost,
+    sum(difference) AS difference,
+    -- Own requests in the common time, and those whose cost both sources know.
+    count(*) FILTER (is_own AND is_inside) AS own,
+    count(difference) FILTER (is_own AND is_inside) AS known
+FROM compared_costs
+GROUP BY ALL"""
 
 COST_COLUMNS = (
     declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
@@ -48,6 +89,7 @@ PAID_TRAFFIC = declare.Figure(
     ),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
+    queries=lambda ledger, history, participant: [_costs_query(ledger, history, participant, SELECT_ROWS)],
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
@@ -56,6 +98,7 @@ TOTALS = declare.Figure(
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
+    queries=lambda ledger, history, participant, **_: [_costs_query(ledger, history, participant, SELECT_TOTALS)],
 )
 
 
@@ -87,17 +130,9 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
     """
-    PAID_TRAFFIC.check(ledger)
-    PAID_TRAFFIC.check(history)
-    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
-    paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "kind", "participant_id", "paid_traffic_cost"])
-    rows = _full_join(paid, requests(history, ["verdict_result", "submitting_participant_uid"]))
-    rows["is_own"] = _is_own(rows, participant or owner_of(paid, "Pass participant=."))
-    rows["is_inside"] = _is_inside(rows["record_time"], _ledger_times(ledger, paid)) & _is_inside(
-        rows["record_time"], _history_times(history)
-    )
-    rows["difference"] = rows["paid_traffic_cost"] - rows["total_traffic_cost"]
-    rows = rows.join(_outcomes(rows)).sort_values(["record_time", "update_id"], ignore_index=True)
+    query = _costs_query(ledger, history, participant, SELECT_ROWS)
+    rows = run(ledger, query)
+    rows["verdict_result"] = category_of("verdict_result", rows["verdict_result"], None)
     is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
     coverage = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
     return PAID_TRAFFIC.build(history, {**rows, "coverage": coverage})
@@ -130,15 +165,40 @@ def paid_traffic_totals(
     True
     """
     failed = _failed_commands(completions)
-    rows = pd.concat([paid_traffic(ledger, history, participant=participant), failed], ignore_index=True)
+    sums = run(ledger, _costs_query(ledger, history, participant, SELECT_TOTALS))
+    rows = pd.concat([sums, failed], ignore_index=True)
+    rows = rows.assign(outcome=pd.Categorical(rows["outcome"], OUTCOMES), why=pd.Categorical(rows["why"], REASONS))
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
-    paid = [ledger.read("ledger_updates", ["paid_traffic_cost"])["paid_traffic_cost"], failed["paid_traffic_cost"]]
-    _require_total("paid_traffic_cost", costs, pd.concat(paid))
-    total = not_negative(history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
-    _require_total("total_traffic_cost", costs, total)
-    coverage = rows["coverage"].iloc[0] if len(rows) else np.nan
-    return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
+    paid, total = run(ledger, _sums_query(history)).iloc[0]
+    _require_total("paid_traffic_cost", costs, int(paid) + int(failed["paid_traffic_cost"].sum()))
+    _require_total("total_traffic_cost", costs, int(total))
+    coverage = ratio([sums["known"].sum()], [sums["own"].sum()])[0]
+    return TOTALS.build(history, {**groups.keys, "updates": groups.total(rows["updates"]), **costs, "coverage": coverage})
+
+
+def _costs_query(ledger: Frames, history: Frames, participant: str | None, select: str) -> Query:
+    """Return a query of the updates and requests of two sources of one network."""
+    PAID_TRAFFIC.check(ledger)
+    PAID_TRAFFIC.check(history)
+    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
+    owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
+    times = common_times(_ledger_times(ledger), _history_times(history))
+    parameters = {"owner": pa.table({"participant": [owner]}), "common_times": pa.Table.from_pylist(times, TIMES)}
+    return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
+
+
+def _sums_query(history: Frames) -> Query:
+    """Return the query of the total costs of both sources."""
+    select = """
+SELECT
+    (SELECT coalesce(sum(paid_traffic_cost), 0) FROM ledger) AS paid_traffic_cost,
+    (SELECT coalesce(sum(total_traffic_cost), 0) FROM summaries) AS total_traffic_cost"""
+    return Query(select.lstrip(), (LEDGER, SUMMARIES), sources=_sources(history))
+
+
+def _sources(history: Frames) -> dict[str, Source]:
+    return {name: (history, name) for name in ("verdicts", "updates", "traffic")}
 
 
 def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
@@ -155,14 +215,15 @@ def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
             "paid_traffic_cost": costs.array,
             "total_traffic_cost": nothing,
             "difference": nothing,
-            "outcome": pd.Categorical([ONLY_LEDGER] * len(costs), list(OUTCOMES)),
-            "why": pd.Categorical([FAILED] * len(costs), list(REASONS)),
+            "updates": pd.array([1] * len(costs), "Int64"),
+            "outcome": "only in ledger",
+            "why": FAILED,
         }
     )
 
 
-def _require_total(name: str, costs: dict[str, pd.Series], source: pd.Series) -> None:
-    compared, expected = int(costs[name].sum()), int(source.sum())
+def _require_total(name: str, costs: dict[str, pd.Series], expected: int) -> None:
+    compared = int(costs[name].sum())
     if compared != expected:
         raise IntegrityError(
             f"The outcomes add up to {compared:,} bytes of {name}, but the source has {expected:,}. "
@@ -170,98 +231,66 @@ def _require_total(name: str, costs: dict[str, pd.Series], source: pd.Series) ->
         )
 
 
-def _full_join(paid: pd.DataFrame, history: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per update id of either source, with the columns of both."""
-    only_paid = paid[positions(paid["update_id"], history["update_id"]) < 0]
-    rows = pd.concat([history.drop(columns="migration_id"), only_paid[["update_id", "record_time"]]], ignore_index=True)
-    in_ledger = positions(rows["update_id"], paid["update_id"])
-    for name in ("offset", "kind", "paid_traffic_cost"):
-        rows[name] = take_or_missing(paid[name], in_ledger)
-    rows["in_ledger"] = in_ledger >= 0
-    rows["in_history"] = np.arange(len(rows)) < len(history)
-    rows["has_verdict"] = rows["has_verdict"].astype("boolean").fillna(False)
-    return rows.astype({"total_traffic_cost": declare.INTEGER, "paid_traffic_cost": declare.INTEGER})
-
-
-def owner_of(updates: pd.DataFrame, advice: str) -> str | None:
+def owner_of(ledger: Frames, advice: str) -> str | None:
     """Return the only participant of a ledger's updates, None without updates."""
-    owners = updates["participant_id"].unique()
+    owners = run(ledger, Query(f"FROM {OWNERS.name}", (OWNERS,)))["participant_id"]
     if len(owners) > 1:
         raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
     return str(owners[0]) if len(owners) else None
 
 
-def _is_own(rows: pd.DataFrame, participant: str | None) -> pd.Series:
-    """Return whether the participant submitted or paid each request."""
-    uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(PARTICIPANT_PREFIX)
-    is_own = (uids == (participant or "").removeprefix(PARTICIPANT_PREFIX)).astype("boolean").mask(uids.isna())
-    return is_own.mask(is_own.isna() & rows["paid_traffic_cost"].notna(), True)
-
-
-def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the outcome and the reason of each row, from the first condition that it meets."""
-    in_ledger, in_history, is_own = rows["in_ledger"], rows["in_history"], rows["is_own"].fillna(False)
-    has_paid, has_total = rows["paid_traffic_cost"].notna(), rows["total_traffic_cost"].notna()
-    cases = [
-        (~rows["is_inside"], NOT_COMPARABLE, OUTSIDE),
-        (in_ledger & (rows["kind"] == "topology").fillna(False), NOT_COMPARABLE, TOPOLOGY),
-        (rows["is_own"].notna() & ~is_own, NOT_COMPARABLE, OTHERS),
-        (~in_ledger & rows["is_own"].isna(), NOT_COMPARABLE, NO_VERDICT),
-        (~in_ledger & (rows["verdict_result"] == REJECTED).fillna(False), ONLY_HISTORY, WAS_REJECTED),
-        (~in_ledger, ONLY_HISTORY, ""),
-        (~in_history, ONLY_LEDGER, ""),
-        (~has_paid, NOT_COMPARABLE, NOT_PAID),
-        (~has_total, NOT_COMPARABLE, NO_SUMMARY),
-        ((rows["difference"] == 0).fillna(False), EQUAL, ""),
-    ]
-    conditions = [condition.to_numpy(dtype=bool) for condition, _, _ in cases]
-    outcome = np.select(conditions, [OUTCOMES.index(each) for _, each, _ in cases], OUTCOMES.index(DIFFERENT))
-    why = np.select(conditions, [REASONS.index(each) if each else -1 for _, _, each in cases], -1)
-    values = {
-        "outcome": pd.Categorical.from_codes(outcome, pd.Index(OUTCOMES)),
-        "why": pd.Categorical.from_codes(why, pd.Index(REASONS)),
-    }
-    return pd.DataFrame(values, index=rows.index)
-
-
 # -- time that a source holds -------------------------------------------------------------------------------------------
 
 
-def _history_times(history: Frames) -> list[tuple[int, int]]:
-    """Return the intervals of the history, both ends included."""
+def _history_times(history: Frames) -> list[Interval]:
+    """Return the intervals of the history."""
     covered = timed_segments(history)
     if history.window is None or covered.empty:
-        return _extremes(history.read("verdicts", HEAD)["record_time"], history.read("updates", HEAD)["record_time"])
+        return _intervals(run(history, Query(f"FROM {HISTORY_TIME.name}", (HISTORY_TIME,))))
     ends = microseconds(covered["until"]) - 1
     return list(zip(microseconds(covered["since"]).tolist(), ends.tolist(), strict=True))
 
 
-def _ledger_times(ledger: Frames, paid: pd.DataFrame) -> list[tuple[int, int]]:
+def _ledger_times(ledger: Frames) -> list[Interval]:
     """Return the intervals of a ledger between its gaps, from first to last update."""
     covered = ledger.coverage
     gaps = covered[covered["status"] == "gap"] if "after" in covered else covered.iloc[:0]
-    part = np.searchsorted(np.sort(gaps["through"].to_numpy(dtype="int64")), paid["offset"].to_numpy(dtype="int64"))
-    return [interval for _, times in paid["record_time"].groupby(part) for interval in _extremes(times)]
+    through = pa.array([[int(each) for each in gaps.get("through", [])]], pa.list_(pa.int64()))
+    pruned = {"pruned": pa.table({"through": through})}
+    return _intervals(run(ledger, Query(f"FROM {LEDGER_PARTS.name}", (LEDGER_PARTS,), pruned)))
 
 
-def _extremes(*times: pd.Series) -> list[tuple[int, int]]:
-    numbers = np.concatenate([microseconds(each) for each in times])
-    return [(int(numbers.min()), int(numbers.max()))] if len(numbers) else []
+def _intervals(rows: pd.DataFrame) -> list[Interval]:
+    rows = rows.dropna(subset=["first_time"])
+    return list(zip(microseconds(rows["first_time"]).tolist(), microseconds(rows["last_time"]).tolist(), strict=True))
 
 
-def _is_inside(times: pd.Series, intervals: list[tuple[int, int]]) -> Flags:
-    """Return which times are in one of the intervals, both ends included."""
-    numbers = microseconds(times)
-    is_inside: Flags = np.zeros(len(numbers), dtype=bool)
-    for start, end in intervals:
-        is_inside |= (numbers >= start) & (numbers <= end)
-    return is_inside
+def common_times(first: list[Interval], second: list[Interval]) -> list[dict[str, datetime]]:
+    """Return the times that are in an interval of both, as separate intervals."""
+    pairs = [(max(a, c), min(b, d)) for a, b in _merged(first) for c, d in _merged(second)]
+    return [
+        {"first_time": extents.from_microseconds(start), "last_time": extents.from_microseconds(end)}
+        for start, end in pairs
+        if start <= end
+    ]
+
+
+def _merged(intervals: list[Interval]) -> list[Interval]:
+    """Return intervals of which no two touch."""
+    merged: list[Interval] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        elif start <= end:
+            merged.append((start, end))
+    return merged
 
 
 # -- offset ranges ------------------------------------------------------------------------------------------------------
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    without_query="it reads the ranges of the catalog. Read them in ledger.coverage",
     rows="One row per stored range; sorted by offset.",
     columns=(
         declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),
@@ -302,7 +331,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     covered = ledger.coverage
     if not {"after", "through"} <= set(covered) or covered["through"].isna().any():
         raise UsageError("lf.reconcile.bounds needs frames of a participant's ledger. Pass the result of lf.load_updates(net).")
-    owner = owner_of(ledger.read("ledger_updates", ["participant_id"]), "Load the updates of each by itself.")
+    owner = owner_of(ledger, "Load the updates of each by itself.")
     rows = covered.astype({"after": "int64", "through": "int64"}).sort_values(["after", "through"], ignore_index=True)
     reached = rows["through"].cummax().shift(fill_value=int(rows["after"].min()) if len(rows) else 0)
     is_pruned = rows["status"] == "gap"

@@ -9,34 +9,28 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time, window_share
-from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import (
     MICROSECONDS_PER_HOUR,
-    Flags,
     Groups,
     as_integers,
     durations,
-    is_true,
-    known,
     microseconds,
     ratio,
+    single_group,
 )
-from ledgerframes.analysis._requests import ACCEPTED, has_result, join_sorted, not_negative, requests
-from ledgerframes.analysis.verdict._latency_classes import latencies
+from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.comparisons import ASPECTS, BOTH_NODES, COMPARED_FACTS, FACTS
+from ledgerframes.engine.query import other_sources
+from ledgerframes.engine.relation import tables_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_percentiles
 from ledgerframes.statistics.differences import LEAST_COUNT
 
-ASPECTS = {
-    "presence": "",
-    "record time": "record_time",
-    "verdict": "verdict_result",
-    "participant": "submitting_participant_uid",
-    "parties": "parties",
-    "traffic cost": "total_traffic_cost",
-    "activity weight": "weights",
-}
+FACTS_TABLES = tables_of([FACTS])
+COUNTS = ("equal", "different", "only_a", "only_b")
 COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both nodes
 
 
@@ -70,6 +64,7 @@ NODES = declare.Figure(
     condition="with a known fact at both nodes",
     unit="updates of either node",
     has_periods=True,
+    queries=lambda **arguments: _queries(**arguments),
 )
 
 
@@ -98,17 +93,56 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     """
     NODES.check(a)
     NODES.check(b)
+    _require_one_window(a, b)
+    hours = run(a, _facts_query(b, every))
+    times = pd.concat([hours["first_time"], hours["last_time"]], ignore_index=True)
+    groups = single_group(len(times)) if every is None else periods_of(a, times, every)
+    frame = _compared(hours, groups)
+    values = {**frame, "comparable_from": _comparable_from(hours[hours["aspect"] == "presence"])}
+    group_of_part = dict(zip(hours["part"], groups.codes, strict=False))
+    common = run(a, _latencies_query(b, every))
+    values |= _latency_differences(common, common["part"].map(group_of_part), frame["group"]) | _time_at_both(a, b, frame, every)
+    return NODES.build(a, values, every=every)
+
+
+def _require_one_window(a: Frames, b: Frames) -> None:
     if a.window != b.window:
         raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
-    rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
-    times = rows["record_time_a"].fillna(rows["record_time_b"])
-    in_a, in_b = (known(rows[f"record_time_{node}"]) for node in "ab")
-    groups = group_rows(a, rows.assign(record_time=times), [], every)
-    parts = [_compare(aspect, rows, in_a, in_b, groups, times) for aspect in ASPECTS]
-    frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
-    values = {**frame, "comparable_from": _comparable_from(times, in_a & in_b)}
-    values |= _latency_differences(rows, groups, frame["group"]) | _time_at_both(a, b, frame, every)
-    return NODES.build(a, values, every=every)
+
+
+def _queries(a: Frames, b: Frames, every: str | None) -> list[Query]:
+    NODES.check(b)
+    _require_one_window(a, b)
+    return [_facts_query(b, every)]
+
+
+def _facts_query(b: Frames, every: str | None) -> Query:
+    """Return the query of equal and different facts, by hour and parts of periods."""
+    select = f"""
+SELECT
+    aspect,
+    {period_of(every)} AS part,
+    date_trunc('hour', record_time) AS hour,
+    min(record_time) AS first_time,
+    max(record_time) AS last_time,
+    count(*) AS requests,
+    count(*) FILTER (is_equal) AS equal,
+    count(*) FILTER (has_a AND has_b AND NOT is_equal) AS different,
+    count(*) FILTER (has_a AND NOT has_b) AS only_a,
+    count(*) FILTER (has_b AND NOT has_a) AS only_b,
+    min(record_time) FILTER ((has_a OR has_b) AND NOT is_equal) AS first_difference
+FROM compared_facts
+GROUP BY ALL"""
+    return Query(select.lstrip(), (COMPARED_FACTS,), sources=other_sources(FACTS_TABLES, b))
+
+
+def _latencies_query(b: Frames, every: str | None) -> Query:
+    """Return the query of the latencies of requests that both nodes accepted."""
+    select = f"""
+SELECT {period_of(every)} AS part, a.latency AS latency_a, b.latency AS latency_b
+FROM both_nodes
+WHERE a.latency IS NOT NULL AND b.latency IS NOT NULL"""
+    return Query(select.lstrip(), (BOTH_NODES,), sources=other_sources(FACTS_TABLES, b))
 
 
 def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -> dict[str, Any]:
@@ -121,46 +155,34 @@ def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -
     return {"coverage_time": np.minimum(*shares), "is_partial": np.logical_or(*are_partial)}
 
 
-def _facts(frames: Frames) -> pd.DataFrame:
-    """Return one row per request with all compared facts, lists as texts in a fixed order."""
-    columns = ["verdict_result", "submitting_participant_uid", "submitting_parties", "finalization_time"]
-    rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
-    rows["latency"] = not_negative(latencies(rows)).where(has_result(rows, ACCEPTED))
-    rows["parties"] = join_sorted(rows.pop("submitting_parties"))
-    rows["verdict_result"] = rows["verdict_result"].astype("str")
-    activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
-    texts = activity["party"].astype("str") + " " + activity["weight"].astype("str")
-    weights = texts.groupby(activity["update_id"]).agg(", ".join)
-    rows["weights"] = rows["update_id"].map(weights)
-    return rows
+def _compared(hours: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Return equal and different facts, one row per period and aspect."""
+    codes = groups.codes[: len(hours)]
+    parts = []
+    for aspect in ASPECTS:
+        is_aspect = (hours["aspect"] == aspect).to_numpy(dtype=bool)
+        rows, by_group = hours[is_aspect], Groups(groups.keys, codes[is_aspect])
+        counts = {name: by_group.total(rows[name]).fillna(0).to_numpy("int64") for name in COUNTS}
+        first = rows["first_difference"].groupby(by_group.codes).min().reindex(range(len(groups)))
+        in_both = counts["equal"] + counts["different"]
+        coverage = ratio(in_both, in_both + counts["only_a"] + counts["only_b"])
+        facts: dict[str, Any] = {
+            "aspect": aspect,
+            **counts,
+            "first_difference": pd.to_datetime(first, utc=True),
+            "coverage": coverage,
+        }
+        parts.append(groups.keys.assign(**facts))
+    return pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
 
 
-def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: Groups, times: pd.Series) -> pd.DataFrame:
-    """Return the numbers of updates with an equal or different fact, one row per group."""
-    column, has_a, has_b, is_equal = ASPECTS[aspect], in_a, in_b, in_a & in_b
-    if column:
-        has_a, has_b = (known(rows[f"{column}_{node}"]) & in_a & in_b for node in "ab")
-        is_equal = has_a & has_b & is_true(rows[f"{column}_a"] == rows[f"{column}_b"])
-    has_one, in_both = has_a | has_b, has_a & has_b
-    is_unequal = has_one & ~is_equal
-    first = times[is_unequal].groupby(groups.codes[is_unequal]).min().reindex(range(len(groups)))
-    return groups.keys.assign(
-        aspect=aspect,
-        equal=groups.count(is_equal),
-        different=groups.count(in_both & ~is_equal),
-        only_a=groups.count(has_a & ~has_b),
-        only_b=groups.count(has_b & ~has_a),
-        first_difference=pd.to_datetime(first, utc=True),
-        coverage=ratio(groups.count(in_both), groups.count(has_one)),
-    )
-
-
-def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Series) -> dict[str, pd.Series]:
+def _latency_differences(common: pd.DataFrame, codes: pd.Series, row_groups: pd.Series) -> dict[str, pd.Series]:
     """Return the difference of the median latencies for each row of the result."""
-    in_both = known(rows["latency_a"]) & known(rows["latency_b"])
-    common = rows.loc[in_both, ["latency_a", "latency_b"]].astype("int64").groupby(groups.codes[in_both])
     empty = difference_of_percentiles([], [], 50)
-    by_group = {code: difference_of_percentiles(part["latency_a"], part["latency_b"], 50) for code, part in common}
+    by_group = {
+        code: difference_of_percentiles(part["latency_a"].to_numpy("int64"), part["latency_b"].to_numpy("int64"), 50)
+        for code, part in common.groupby(codes)
+    }
     differences = [by_group.get(code, empty) for code in row_groups]
     names = {"latency_difference": "difference", "latency_low": "low", "latency_high": "high"}
     return {
@@ -168,13 +190,13 @@ def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Seri
     }
 
 
-def _comparable_from(times: pd.Series, in_both: Flags) -> pd.Timestamp | None:
+def _comparable_from(rows: pd.DataFrame) -> pd.Timestamp | None:
     """Return the first full hour after which no hour misses more than one id in a thousand."""
-    if not len(times):
+    if rows.empty:
         return None
-    hours = microseconds(times) // MICROSECONDS_PER_HOUR
+    hours = microseconds(rows["hour"]) // MICROSECONDS_PER_HOUR
     first, index = int(hours.min()), hours - hours.min()
-    total, both = np.bincount(index), np.bincount(index, weights=in_both).astype(np.int64)
+    total, both = (np.bincount(index, rows[name].to_numpy("int64")).astype(np.int64) for name in ("requests", "equal"))
     part, whole = COMPARABLE_SHARE
     bad = np.flatnonzero(both * whole < total * part)
     start = int(bad[-1]) + 1 if len(bad) else 0

@@ -6,21 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled, sum_if_known
-from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
+from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
 from ledgerframes.analysis._coverage import require_final_history
-from ledgerframes.analysis._groups import group_by, ratio
-from ledgerframes.analysis.contracts import COLUMN_NAMES, HISTORY_START, active_at
+from ledgerframes.analysis._groups import Groups, Integers, group_by, ratio
+from ledgerframes.analysis.contracts import HISTORY_START, active_at, replay
 from ledgerframes.analysis.economy._network import Network, contracts_of, read_network
 from ledgerframes.analysis.economy._rounds import BURNED, MINTED, sums_of_all
-from ledgerframes.analysis.reconcile._row_differences import compare_tables
+from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
-from ledgerframes.engine import Query, run
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.amounts import amount_of
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
+from ledgerframes.engine.contracts import REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS
+from ledgerframes.engine.differences import differences
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant
@@ -46,6 +47,7 @@ CONTRACTS = declare.Figure(
     ),
     condition="that are in both",
     unit="contracts of this row",
+    queries=lambda **arguments: _queries_of_contracts(**arguments),
 )
 
 
@@ -55,6 +57,7 @@ def _coin(name: str, description: str) -> declare.ResultColumn:
 
 SUPPLY = declare.Figure(
     "reconcile.supply",
+    without_query="it compares coins of two snapshots with all flows. Show the query of lf.economy.burn_mint for the flows",
     rows="One row.",
     columns=(
         _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),
@@ -103,16 +106,21 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     True
     """
     CONTRACTS.check(frames)
-    theirs = snapshot_rows(snapshot, "snapshot")
-    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=base)
-    rows = _compare(replayed, theirs)
+    theirs = snapshot_table(snapshot, "snapshot")
+    assert theirs.time is not None
+    history, older = replay(frames, theirs.time, base)
+    parts = [_count(part) for part in compared(history, _contracts_query(older, theirs), ["contract_id", *NAMES])]
+    rows = pd.concat(parts, ignore_index=True)
     groups = group_by(rows, NAMES)
-    first = rows[rows["outcome"] != "equal"].groupby(NAMES, dropna=False)[["contract_id", "first_path"]].head(1).index
-    firsts = rows.loc[first].assign(group=groups.codes[first]).set_index("group").reindex(range(len(groups)))
-    counts = {name: groups.count((rows["outcome"] == name).to_numpy()) for name in dict.fromkeys(OUTCOMES)}
+    unequal = rows[rows["outcome"] != "equal"].sort_values("contract_id")
+    firsts = unequal.assign(group=groups.codes[unequal.index]).drop_duplicates("group").set_index("group")
+    firsts = firsts.reindex(range(len(groups)))
+    outcomes = dict.fromkeys(OUTCOMES)
+    counts = {name: _total_of(groups, rows["contracts"].where(rows["outcome"] == name)) for name in outcomes}
     in_both = counts["equal"] + counts["different"]
     replayed_counts, snapshot_counts = in_both + counts["only_replay"], in_both + counts["only_snapshot"]
-    if (replayed_counts.sum(), snapshot_counts.sum()) != (len(replayed), len(theirs)):
+    numbers = run(history, _numbers_query(older, theirs)).iloc[0]
+    if (replayed_counts.sum(), snapshot_counts.sum()) != (numbers["replayed"], numbers["in_snapshot"]):
         raise IntegrityError("The outcomes do not add up to the contracts of both sides. Run `ledgerframes store verify`.")
     values = {
         **groups.keys,
@@ -121,9 +129,51 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
         "in_snapshot": snapshot_counts,
         "first_contract_id": firsts["contract_id"],
         "first_path": firsts["first_path"],
-        "coverage": ratio(in_both, groups.count()),
+        "coverage": ratio(in_both, in_both + counts["only_replay"] + counts["only_snapshot"]),
     }
     return CONTRACTS.build(frames, values)
+
+
+def _contracts_query(older: SnapshotTable, theirs: SnapshotTable) -> Query:
+    """Return the query of the contracts of either side."""
+    columns = [(each.name, each.type, each.is_json) for each in COMPARED]
+    relation = differences(
+        "contracts_of_both", REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS, "contract_id", ["contract_id", *NAMES], columns
+    )
+    return _query_of_both(f"FROM {relation.name}", (relation,), older, theirs)
+
+
+def _numbers_query(older: SnapshotTable, theirs: SnapshotTable) -> Query:
+    """Return the query of the number of contracts of each side."""
+    select = """
+SELECT
+    (SELECT count(*) FROM replayed_contracts) AS replayed,
+    (SELECT count(*) FROM snapshot) AS in_snapshot"""
+    return _query_of_both(select.lstrip(), (REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS), older, theirs)
+
+
+def _query_of_both(select: str, relations: tuple[Relation, ...], older: SnapshotTable, theirs: SnapshotTable) -> Query:
+    return Query(select, relations, {**older.parameters, **theirs.parameters}, {**older.sources, **theirs.sources})
+
+
+def _count(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of contracts of each template and outcome, with the first one by id."""
+    keys = [*NAMES, "outcome"]
+    rows = rows.assign(outcome=pd.Series(np.array(OUTCOMES)[rows["outcome"]], rows.index)).sort_values("contract_id")
+    firsts = rows.drop_duplicates(keys)
+    counts = rows.groupby(keys, dropna=False).size().rename("contracts").reset_index()
+    return firsts.merge(counts, on=keys)
+
+
+def _total_of(groups: Groups, numbers: pd.Series) -> Integers:
+    return groups.total(numbers).fillna(0).to_numpy("int64")
+
+
+def _queries_of_contracts(frames: Frames, snapshot: Snapshot, base: Snapshot | None) -> list[Query]:
+    theirs = snapshot_table(snapshot, "snapshot")
+    assert theirs.time is not None
+    _, older = replay(frames, theirs.time, base)
+    return [_contracts_query(older, theirs)]
 
 
 @SUPPLY.document
@@ -205,13 +255,3 @@ GROUP BY ALL"""
 def _total(coins: pd.DataFrame) -> int | None:
     """Return the exact sum of coins, None if an amount is unknown."""
     return sum(filter(None, scaled(coins["amount"]))) if (coins["coins"] == coins["known"]).all() else None
-
-
-def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per contract of either side, sorted by id."""
-    left, right = (
-        pa.Table.from_pandas(rows[COLUMN_NAMES], ACTIVE_CONTRACTS.schema, preserve_index=False) for rows in (ours, theirs)
-    )
-    rows = compare_tables(left, right, "contract_id", ["contract_id", *NAMES], COMPARED)
-    rows = rows.astype(dict.fromkeys(("contract_id", *NAMES), "str")).sort_values("contract_id", ignore_index=True)
-    return rows.assign(outcome=np.array(OUTCOMES)[rows["outcome"]])

@@ -13,63 +13,56 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers
-from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._payloads import DECODER
-from ledgerframes.datasets import Column
+from ledgerframes.engine import Query
+from ledgerframes.engine.differences import DIFFERENT, EQUAL, EQUAL_VALUE
+from ledgerframes.engine.query import run_batches
+from ledgerframes.engine.results import to_pandas
+from ledgerframes.frames import Frames
 
-ONLY_OURS, ONLY_THEIRS, DIFFERENT, EQUAL_VALUE, EQUAL = range(5)  # from worst to best
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-def compare_tables(ours: pa.Table, theirs: pa.Table, key: str, names: Sequence[str], columns: Sequence[Column]) -> pd.DataFrame:
-    """Return the rows of either source with these columns, ``outcome`` and ``first_path``."""
-    our_ids, their_ids = (rows[key].combine_chunks() for rows in (ours, theirs))
-    matches, is_new = positions(our_ids, their_ids), positions(their_ids, our_ids) < 0
-    in_both = np.flatnonzero(matches >= 0)
-    outcome = np.append(np.full(ours.num_rows, ONLY_OURS), np.full(is_new.sum(), ONLY_THEIRS))
-    paths = np.full(len(outcome), None, dtype=object)
-    outcome[in_both], paths[in_both] = _compare_rows(columns, ours.take(in_both), theirs.take(matches[in_both]))
-    heads = pa.concat_tables([ours.select([*names]), theirs.filter(pa.array(is_new)).select([*names])])
-    rows = pd.DataFrame({name: heads[name].to_pandas() for name in names})
-    return rows.assign(outcome=outcome, first_path=pd.Series(paths, dtype="str"))
+def compared(frames: Frames, query: Query, heads: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of two sources in parts, with ``outcome`` and ``first_path``.
 
-
-def _compare_rows(columns: Sequence[Column], ours: pa.Table, theirs: pa.Table) -> tuple[Integers, Any]:
-    """Return outcome and path of the first difference of each pair of rows.
+    The query is one of :func:`ledgerframes.engine.differences.differences`.
 
     The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal
     value, because its text differs.
     """
-    outcome: Integers = np.full(ours.num_rows, EQUAL)
-    paths = np.full(ours.num_rows, None, dtype=object)
-    for column in columns:
-        left, right = _texts(ours[column.name]), _texts(theirs[column.name])
-        for row in np.flatnonzero(~_is_same(left, right)).tolist():
-            if outcome[row] > DIFFERENT:
-                code, path = _compare_cell(column.name, left[row].as_py(), right[row].as_py(), is_json=column.is_json)
-                if code < outcome[row]:
-                    outcome[row], paths[row] = code, path
-    return outcome, paths
+    for batch in run_batches(frames, query):
+        yield to_pandas(pa.Table.from_batches([_compare_rows(batch)]).select([*heads, "outcome", "first_path"]))
 
 
-def _texts(values: pa.ChunkedArray) -> pa.Array:
-    """Return values as texts, a list as its items in order."""
-    array = values.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        return array.dictionary_decode()
-    return pc.binary_join(array.cast(pa.list_(pa.string())), "\n") if pa.types.is_list(array.type) else array
+def _compare_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with their outcome, and the path of their first difference."""
+    outcome = batch["only_in"].fill_null(EQUAL).to_numpy(zero_copy_only=False).astype(np.int64)
+    paths: list[str | None] = [None] * batch.num_rows
+    for row in np.flatnonzero(pc.list_value_length(batch["different_columns"]).to_numpy(zero_copy_only=False)).tolist():
+        outcome[row], paths[row] = _compare_row(batch, row)
+    return batch.append_column("outcome", pa.array(outcome)).append_column("first_path", pa.array(paths, pa.string()))
 
 
-def _is_same(left: pa.Array, right: pa.Array) -> Flags:
-    both_missing = pc.and_(pc.is_null(left), pc.is_null(right))
-    is_same: Flags = pc.or_(pc.fill_null(pc.equal(left, right), False), both_missing).to_numpy(zero_copy_only=False)
-    return is_same
+def _compare_row(batch: pa.RecordBatch, row: int) -> tuple[int, str | None]:
+    """Return the worst outcome of the cells of a row, and the first path with it."""
+    cells = (_compare_cell(name, *_payloads(batch, name, row)) for name in batch["different_columns"][row].as_py())
+    return min(cells, key=lambda cell: cell[0])
 
 
-def _compare_cell(name: str, left: object, right: object, *, is_json: bool) -> tuple[int, str | None]:
-    """Return the outcome of two cells, and the first path that differs."""
-    if not (is_json and isinstance(left, str) and isinstance(right, str)):
+def _payloads(batch: pa.RecordBatch, name: str, row: int) -> tuple[object, object]:
+    """Return the texts of a payload at both sources, none of another column."""
+    if f"ours_{name}" not in batch.schema.names:
+        return None, None
+    return batch[f"ours_{name}"][row].as_py(), batch[f"theirs_{name}"][row].as_py()
+
+
+def _compare_cell(name: str, left: object, right: object) -> tuple[int, str | None]:
+    """Return the outcome of two cells that differ, and the first path that does.
+
+    Only payloads have texts.
+    """
+    if not (isinstance(left, str) and isinstance(right, str)):
         return DIFFERENT, name
     try:
         differences = list(_differences(DECODER.decode(left), DECODER.decode(right), "$"))

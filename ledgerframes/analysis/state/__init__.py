@@ -13,10 +13,10 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._arguments import Snapshot, require_columns
+from ledgerframes.analysis._arguments import Snapshot, base_table, require_columns
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
+from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, lifetimes_query, of_template, read_lifetimes
 from ledgerframes.analysis.state._payloads import (
     COIN_RULES,
     OPEN_ROUND,
@@ -29,6 +29,7 @@ from ledgerframes.analysis.state._payloads import (
     read_validators,
 )
 from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
+from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
@@ -60,6 +61,10 @@ def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn
     return declare.amount(name, f"{description} Missing if it is not in the contract.", unit)
 
 
+def _queries(frames: Frames, base: Snapshot | None) -> list[Query]:
+    return [lifetimes_query(base_table(base, SNAPSHOT_COLUMNS))]
+
+
 ROUNDS = declare.Figure(
     "state.rounds",
     rows="One row per contract; sorted by start and contract.",
@@ -79,6 +84,7 @@ ROUNDS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 FEATURED = declare.Figure(
     "state.featured",
@@ -91,6 +97,7 @@ FEATURED = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
@@ -106,6 +113,7 @@ SUPER_VALIDATORS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 CONFIG = declare.Figure(
     "state.config",
@@ -122,6 +130,7 @@ CONFIG = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 PROBLEMS = declare.Figure(
     "state.problems",
@@ -137,6 +146,7 @@ PROBLEMS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 
 

@@ -7,24 +7,21 @@ package names match and the network's own party signs it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, base_table
 from ledgerframes.analysis._coverage import incomplete_windows
-from ledgerframes.analysis._requests import positions, read_where, take_or_missing
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.lifetimes import LIFETIMES
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
-ANY_TEMPLATE = r"^Splice\.(DsoRules:DsoRules|Round:OpenMiningRound|\w+:FeaturedAppRight|\w+Rules:\w+Rules)$"
-CONTENT_COLUMNS = ["template_name", "package_name", "create_arguments"]
-SNAPSHOT_COLUMNS = ["created_at", "contract_id", "signatories", *CONTENT_COLUMNS]
-CREATE_COLUMNS = ["update_id", "record_time", *SNAPSHOT_COLUMNS]
+SNAPSHOT_COLUMNS = ["created_at", "contract_id", "signatories", "template_name", "package_name", "create_arguments"]
 UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"
 
 
@@ -35,55 +32,28 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``,
     empty if it counts.
     """
-    older = None if base is None else snapshot_rows(base, "base", SNAPSHOT_COLUMNS)
-    created = _creates(frames) if older is None else pd.concat([_creates(frames), _from_snapshot(older)])
-    created = created.drop_duplicates("contract_id", ignore_index=True)
-    archived = _archivals(frames, created["contract_id"])
-    indexes = positions(created["contract_id"], archived["contract_id"])
-    for name in ("until", "effective_until"):
-        created[name] = take_or_missing(archived[name], indexes)
-    facts = [template_and_payload(*row) for row in zip(*(created[name] for name in CONTENT_COLUMNS), strict=True)]
+    older = base_table(base, SNAPSHOT_COLUMNS)
+    created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
+    names = ("template_name", "package_name", "create_arguments")
+    facts = [template_and_payload(*row) for row in zip(*(created[name] for name in names), strict=True)]
     created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
     created["reason"] = _reasons(created)
     if (is_older := created["source"] == "snapshot").any():
         require_rules(created[is_older])
-    _require_start(frames, created, archived, older)
+    _require_start(frames, created, older.time)
     created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
+
+
+def lifetimes_query(older: SnapshotTable) -> Query:
+    """Return the query of all lifetimes, those of the history first."""
+    select = "SELECT *\nFROM lifetimes\nORDER BY source, CASE WHEN source = 'history' THEN since END, contract_id"
+    return Query(select, (LIFETIMES,), older.parameters, older.sources)
 
 
 def of_template(lifetimes: pd.DataFrame, template: str) -> pd.DataFrame:
     """Return the lifetimes of one template that are the network's, with or without a payload."""
     return lifetimes[(lifetimes["template"] == template) & lifetimes["reason"].isin(["", UNREADABLE])]
-
-
-# -- creates and archivals ----------------------------------------------------------------------------------------------
-
-
-def _creates(frames: Frames) -> pd.DataFrame:
-    is_one = pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
-    rows = read_where(frames, "tree_events", (pc.field("event_type") == "created_event") & is_one, CREATE_COLUMNS)
-    rows = rows.sort_values(["record_time", "contract_id"])
-    rows = rows.rename(columns={"record_time": "from", "created_at": "effective_from"})
-    return rows.assign(source="history")
-
-
-def _from_snapshot(older: pd.DataFrame) -> pd.DataFrame:
-    rows = older.loc[older["template_name"].str.fullmatch(ANY_TEMPLATE.strip("^$")), SNAPSHOT_COLUMNS]
-    rows = rows.rename(columns={"created_at": "from"}).sort_values("contract_id")
-    return rows.assign(effective_from=rows["from"], source="snapshot", update_id=pd.Series(pd.NA, rows.index, "str"))
-
-
-def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
-    """Return the first consuming exercise of each of these contracts, and of all rules."""
-    is_one = pc.field("contract_id").isin(pa.array(contract_ids.tolist(), pa.string()))
-    is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == RULES))
-    columns = ["contract_id", "record_time", "update_id", "template_name"]
-    rows = read_where(frames, "tree_events", is_one, columns).rename(columns={"record_time": "until"})
-    rows = rows.sort_values(["until", "update_id"]).drop_duplicates("contract_id", ignore_index=True)
-    updates = frames.read("updates", ["update_id", "effective_at"])
-    rows["effective_until"] = take_or_missing(updates["effective_at"], positions(rows["update_id"], updates["update_id"]))
-    return rows
 
 
 # -- own contracts ------------------------------------------------------------------------------------------------------
@@ -136,14 +106,13 @@ def require_rules(contracts: pd.DataFrame) -> None:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
-def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame, older: pd.DataFrame | None) -> None:
+def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> None:
     """Raise a CoverageError unless a full state is known, and every later change."""
-    rules = created[(created["template"] == RULES) & (created["reason"] != UNSIGNED)]
-    if older is not None and (created["source"] == "snapshot").any():
-        since = older["snapshot_time"].iloc[0]
+    if snapshot_time is not None and (created["source"] == "snapshot").any():
+        since = pd.Timestamp(snapshot_time)
     else:
-        replaced_in = archived.loc[archived["template_name"] == RULES, "update_id"]
-        first = rules[~rules["update_id"].isin(replaced_in)]  # no rules before them
+        rules = created[(created["template"] == RULES) & (created["reason"] != UNSIGNED)]
+        first = rules[~rules["replaces_rules"].fillna(value=False).astype(bool)]  # no rules before them
         if first.empty:
             raise _start_error(frames)
         since = first["from"].min()

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 
 from ledgerframes import extents
 from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds
 from ledgerframes.analysis._once import once_per_frames
-from ledgerframes.analysis._requests import read_where
 from ledgerframes.analysis.state._lifetimes import template_and_payload
 from ledgerframes.analysis.state._payloads import OPEN_ROUND, Values, list_of, read_round
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.lifetimes import ROUNDS_CREATED
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice
@@ -68,9 +68,8 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
     """
     if "tree_events" not in frames.tables or frames.window is None:
         return []
-    is_round = (pc.field("event_type") == "created_event") & (pc.field("template_name") == OPEN_ROUND)
     everything = frames._filtered(replace(frames._filter, update_ids=None))  # with all rows of the window
-    created = read_where(everything, "tree_events", is_round, COLUMNS)
+    created = run(everything, Query(f"FROM {ROUNDS_CREATED.name}", (ROUNDS_CREATED,)))
     payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
     if len({payload["dso"] for payload in payloads}) != 1:
         return []

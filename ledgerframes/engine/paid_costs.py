@@ -1,0 +1,106 @@
+"""Relations of the costs that a participant paid, next to those of the history.
+
+The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times of both
+sources, up to their last microseconds, and ``owner``, one row with the participant without a prefix. For parts of the ledger, it
+passes ``pruned``, one row with the last offsets of ranges that were pruned.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import REQUESTS
+
+LEDGER_PARTS = Relation(
+    "ledger_parts",
+    "One row per part of the ledger between two pruned ranges, with its first and last time.",
+    """
+    SELECT part, min(record_time) AS first_time, max(record_time) AS last_time
+    FROM (SELECT record_time, len(list_filter(through, lambda each: each < "offset")) AS part FROM ledger_updates, pruned)
+    GROUP BY part
+    """,
+    tables=("ledger_updates",),
+)
+HISTORY_TIME = Relation(
+    "history_time",
+    "One row: the first and last time of the history.",
+    """
+    SELECT min(record_time) AS first_time, max(record_time) AS last_time
+    FROM (SELECT record_time FROM verdicts UNION ALL SELECT record_time FROM updates)
+    """,
+    tables=("verdicts", "updates"),
+)
+OWNERS = Relation(
+    "owners",
+    "One row per participant of the ledger, in the order of their first offsets.",
+    """
+    SELECT participant_id FROM ledger_updates GROUP BY ALL ORDER BY min("offset")
+    """,
+    tables=("ledger_updates",),
+)
+
+PAID = Relation(
+    "paid",
+    "One row per update of the ledger. Of two with one id, the first counts.",
+    """
+    SELECT DISTINCT ON (update_id) update_id, "offset", record_time, kind, paid_traffic_cost
+    FROM ledger_updates
+    ORDER BY "offset"
+    """,
+    tables=("ledger_updates",),
+)
+PAID_AND_TOTAL = Relation(
+    "paid_and_total",
+    "One row per update or request in either source.",
+    """
+    SELECT
+        coalesce(requests.update_id, paid.update_id) AS update_id,
+        coalesce(requests.record_time, paid.record_time) AS record_time,
+        paid."offset",
+        paid.kind::VARCHAR AS kind,
+        paid.paid_traffic_cost,
+        paid.update_id IS NOT NULL AS in_ledger,
+        requests.update_id IS NOT NULL AS in_history,
+        requests.verdict_result::VARCHAR AS verdict_result,
+        requests.total_traffic_cost,
+        -- Only the participant of an update pays for it.
+        coalesce(
+            regexp_replace(requests.submitting_participant_uid, '^PAR::', '') = owner.participant,
+            CASE WHEN paid.paid_traffic_cost IS NOT NULL THEN true END
+        ) AS is_own
+    FROM requests
+    FULL JOIN paid ON requests.update_id = paid.update_id
+    CROSS JOIN owner
+    """,
+    relations=(REQUESTS, PAID),
+)
+COMPARED_COSTS = Relation(
+    "compared_costs",
+    "One row per update or request in either source, with its outcome and the reason, from the first condition that it meets.",
+    """
+    SELECT * EXCLUDE (judgment), judgment.outcome, judgment.why
+    FROM (
+        SELECT
+            paid_and_total.*,
+            paid_traffic_cost - total_traffic_cost AS difference,
+            first_time IS NOT NULL AS is_inside,
+            CASE
+                WHEN NOT is_inside THEN {'outcome': 'not comparable', 'why': 'outside the common time'}
+                WHEN kind = 'topology' THEN {'outcome': 'not comparable', 'why': 'topology transaction'}
+                WHEN NOT is_own THEN {'outcome': 'not comparable', 'why': 'request of another participant'}
+                WHEN NOT in_ledger AND is_own IS NULL
+                THEN {'outcome': 'not comparable', 'why': 'no verdict, so the participant is unknown'}
+                WHEN NOT in_ledger AND verdict_result = 'VERDICT_RESULT_REJECTED'
+                THEN {'outcome': 'only in history', 'why': 'rejected'}
+                WHEN NOT in_ledger THEN {'outcome': 'only in history', 'why': NULL}
+                WHEN NOT in_history THEN {'outcome': 'only in ledger', 'why': NULL}
+                WHEN paid_traffic_cost IS NULL THEN {'outcome': 'not comparable', 'why': 'no paid cost in the ledger'}
+                WHEN total_traffic_cost IS NULL THEN {'outcome': 'not comparable', 'why': 'no traffic summary in the history'}
+                WHEN paid_traffic_cost = total_traffic_cost THEN {'outcome': 'equal', 'why': NULL}
+                ELSE {'outcome': 'different', 'why': NULL}
+            END AS judgment
+        FROM paid_and_total
+        LEFT JOIN common_times ON record_time BETWEEN first_time AND last_time
+    )
+    """,
+    relations=(PAID_AND_TOTAL,),
+)

@@ -1,0 +1,45 @@
+"""Queries over the tables of several frames, and results in parts."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ledgerframes.analysis.reconcile._ledger import common_times
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.query import BATCH_ROWS, of_other, other_sources, run_batches
+from ledgerframes.engine.relation import tables_of
+from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.extents import microseconds
+from ledgerframes.frames import Frames
+from ledgerframes.testing import frames_of
+
+NOTHING = frames_of()
+
+
+def frames_with(*ids: str) -> Frames:
+    return frames_of(verdicts=[{"update_id": each} for each in ids])
+
+
+def test_a_relation_reads_the_tables_of_either_frames() -> None:
+    select = "SELECT a.update_id AS a, b.update_id AS b FROM requests a FULL JOIN other_requests b USING (update_id) ORDER BY ALL"
+    query = Query(select, (REQUESTS, of_other(REQUESTS)), sources=other_sources(tables_of([REQUESTS]), frames_with("y", "z")))
+    assert run(frames_with("x", "y"), query).fillna("").values.tolist() == [["x", ""], ["y", "y"], ["", "z"]]
+
+
+def test_a_table_that_is_passed_hides_a_stored_one() -> None:
+    rows = Relation("rows", "One row per verdict.", "FROM verdicts", ("verdicts",))
+    query = Query("SELECT update_id FROM rows", (rows,), {"verdicts": pa.table({"update_id": ["passed"]})})
+    assert run(frames_with("stored"), query)["update_id"].tolist() == ["passed"]
+
+
+def test_a_large_result_comes_in_parts_and_an_empty_one_with_its_columns() -> None:
+    first, *others = run_batches(NOTHING, Query(f"SELECT range AS number FROM range({2 * BATCH_ROWS})", ()))
+    assert (first.num_rows, first.schema.names) == (0, ["number"])
+    assert sum(each.num_rows for each in others) == 2 * BATCH_ROWS
+    assert max(each.num_rows for each in others) < 2 * BATCH_ROWS
+    assert [each.num_rows for each in run_batches(NOTHING, Query("SELECT 1 AS one WHERE false", ()))] == [0]
+
+
+def test_common_times_are_separate() -> None:
+    times = common_times([(0, 9), (5, 14), (20, 30)], [(8, 10), (11, 22), (40, 50)])
+    assert [(microseconds(each["first_time"]), microseconds(each["last_time"])) for each in times] == [(8, 14), (20, 22)]
