@@ -21,10 +21,10 @@ HEADLINE = {
 }
 
 
-def measure_headline(frames: Frames, weeks: Frames | None = None) -> Headline:
+def measure_headline(frames: Frames, findings: pd.DataFrame | None = None) -> Headline:
     """Return the figures in :data:`HEADLINE` of all requests, None if unknown.
 
-    The findings need the window with the weeks before it.
+    The findings are from :func:`ledgerframes.findings`, None without the weeks before.
     """
     (row,) = _totals(frames).to_dict("records")
     totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}
@@ -41,17 +41,15 @@ def measure_headline(frames: Frames, weeks: Frames | None = None) -> Headline:
         "total_traffic_cost": totals["total_traffic_cost"],
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
-        "findings": None if weeks is None else _number_unusual(frames, weeks),
+        "findings": None if findings is None else _number_unusual(findings),
     }
 
 
-def _number_unusual(frames: Frames, weeks: Frames) -> int | None:
+def _number_unusual(findings: pd.DataFrame) -> int | None:
     """Return the number of findings, None if the history is too short to tell."""
-    from ledgerframes.analysis.findings import findings
     from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 
-    result = findings(frames, history=weeks, accept_survivorship=True)
-    return len(result) if result.attrs["weeks"] >= MIN_WEEKS else None
+    return len(findings) if findings.attrs["weeks"] >= MIN_WEEKS else None
 
 
 def _totals(frames: Frames) -> pd.DataFrame:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis.findings import findings as find
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
+from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.freeze import FrozenInputs
 from ledgerframes.report.headline import measure_headline
@@ -54,12 +56,14 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
     frames = load_events(offline, since=window.since, until=window.until)
     weeks = _load_weeks(offline, window) if report.needs_history else None
-    headline = measure_headline(frames, weeks)
+    findings = None if weeks is None else find(frames, history=weeks, accept_survivorship=True)
+    headline = measure_headline(frames, findings)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
     state = load_state(offline, frames) if report.needs_state else None
     facts = {
         "headline": headline,
+        "attention": None if findings is None else describe_attention(findings),
         "days": daily_integers(frames),
         "problems": _problems(frames),
         "missing_before": [str(window) for window in frames.missing_before],

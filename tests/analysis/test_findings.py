@@ -316,12 +316,12 @@ def test_every_call_of_a_finding_runs() -> None:
 def test_a_rule_of_a_report_counts_them(quiet: Frames) -> None:
     frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
     rule = parse_rule("findings > 0")
-    counts = measure_headline(frames, history())["findings"], measure_headline(week(), history())["findings"]
+    counts = [measure_headline(each, lf.findings(each, history=history()))["findings"] for each in (frames, week())]
     assert counts[1] == 0
     assert counts[0] == len(lf.findings(frames, history=history()))
     assert rule.explain({"findings": counts[0]}) == f"findings > 0: findings is {counts[0]}"
     assert rule.explain({"findings": counts[1]}) is None
-    unknown = measure_headline(frames, frames)  # without the weeks before
+    unknown = measure_headline(frames, lf.findings(frames, history=frames))  # without the weeks before
     assert rule.explain(unknown) == rule.explain(measure_headline(frames)) == "findings > 0: findings is unknown"
 
 

@@ -62,6 +62,7 @@ RUN = {
         {"label": text, "value": text, "note": text, "change": text, "is_clear": False, "before": [], "days": [1.0, None]}
         for text in HOSTILE
     ],
+    "attention": {"summary": HOSTILE[0], "sentences": list(HOSTILE), "others": 0},
     "summary": [{"term": HOSTILE[0], "text": HOSTILE[1], "details": list(HOSTILE)}],
 }
 
