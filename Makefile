@@ -7,7 +7,7 @@ SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench bench-loading bench-answers lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -78,9 +78,14 @@ docs: pages  ## Build the site of the docs, in build/docs/index.html
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
 
-bench: .venv/ready  ## Measure everything (25 to 40 minutes), and write docs/performance.md
+bench: bench-loading bench-answers  ## Measure everything (up to two hours), and write both pages on performance
+
+bench-loading: .venv/ready  ## Measure loading and reading (25 to 40 minutes), and write docs/performance.md
 	$(BIN)/python benchmarks/sync_memory.py
 	$(BIN)/python benchmarks/run.py
+
+bench-answers: .venv/ready  ## Measure every figure over a live week (up to an hour), and write docs/performance-of-answers.md
+	$(BIN)/python benchmarks/answers.py
 
 lock:  ## Resolve the dependencies again (needs uv)
 	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \

@@ -39,7 +39,7 @@ runs everything on a small scale, prints its figures, and leaves this page as it
 
 def write(folder: Path, rows: list[Row], quick: bool) -> Path:
     """Write the page beside its picture."""
-    parts = [HEAD.rstrip(), _machine(quick), "## Figures", _table(rows)]
+    parts = [HEAD.rstrip(), machine(quick), "## Figures", _table(rows)]
     parts += ["## What is compared", "\n".join(f"- {sentence}" for sentence in _compared(rows))]
     parts += ["## How the cost grows", f"![Seconds over size, both logarithmic]({PICTURE})"]
     parts += _limits([row for row in rows if row.figure.reached != "goal"])
@@ -49,7 +49,8 @@ def write(folder: Path, rows: list[Row], quick: bool) -> Path:
     return path
 
 
-def _machine(quick: bool) -> str:
+def machine(quick: bool = False) -> str:
+    """Return the sentence that says where a page was measured."""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     said = (

@@ -1,4 +1,4 @@
-"""All benchmarks in one run: a table on stdout, progress on stderr, and docs/performance.md with its picture.
+"""How fast data is loaded and read, in one run: a table on stdout, progress on stderr, and docs/performance.md with its picture.
 
 ``python benchmarks/run.py`` takes 25 minutes on two quiet cores; ``--quick`` one or two, and leaves docs/ alone.
 """
@@ -19,12 +19,12 @@ import unknown_members
 from activity_weights import activity_weights
 from bulk_objects import memory, one_process, two_processes
 from figures import as_table
+from findings import PLANTED, QUIET_WEEKS, SWINGING_WEEKS, findings
 from first_reads import first_reads, small_syncs
 from history import FRAME_BYTES, make_history
 from http_pages import http_pages
 from imports import imports
 from large_sync import large_sync
-from live_week import growth, live_week
 from measuring import KEPT, ROOT, Row, days_of, frames_of, put_together, recut, say
 from warm_reads import warm_reads
 
@@ -54,12 +54,15 @@ class Sizes:
     rounds: int
     requests: int
     syncs: int
-    copies: int  # of a sandbox's week of 100,000 requests
-    growth: tuple[int, ...]
+    quiet_weeks: int
+    swinging_weeks: int
+    planted: dict[str, int]  # cases of each size
 
 
-FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000, 10_000, 40, (1, 4, 16))
-QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000, 200, 1, (1, 2))
+FULL = Sizes(
+    table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000, 10_000, QUIET_WEEKS, SWINGING_WEEKS, PLANTED
+)
+QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000, 200, 2, 0, {"large": 1})
 
 
 def measured(sizes: Sizes, folder: Path) -> list[Row]:
@@ -76,8 +79,8 @@ def measured(sizes: Sizes, folder: Path) -> list[Row]:
         ("first reads", lambda: first_reads(sizes.rounds)),
         ("a store of many small syncs", lambda: small_syncs(sizes.syncs, sizes.rounds)),
         ("pages over HTTP", lambda: http_pages(sizes.events, sizes.rounds)),
-        ("a live week", lambda: [*live_week(sizes.copies), *growth(sizes.growth)]),
         ("activity weights", lambda: activity_weights(sizes.requests, sizes.rounds)),
+        ("findings", lambda: findings(sizes.quiet_weeks, sizes.swinging_weeks, sizes.planted)),
         ("import", lambda: imports(2 * sizes.rounds)),
         ("the whole history", lambda: large_sync(cut, min(2, sizes.rounds), folder / page.PICTURE)),
     ]

@@ -15,6 +15,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_origin
@@ -121,9 +122,8 @@ def results_page() -> str:
 
     parts = [GENERATED, RESULTS_INTRODUCTION.rstrip()]
     for name, figure in FIGURES.items():
-        noun, _, function = name.partition(".")
-        analysis = getattr(getattr(lf, noun), function)
-        plot = f" Plot: `lf.plot.{noun}_{function}`." if hasattr(lf.plot, f"{noun}_{function}") else ""
+        analysis, plot_name = attrgetter(name)(lf), name.replace(".", "_")
+        plot = f" Plot: `lf.plot.{plot_name}`." if hasattr(lf.plot, plot_name) else ""
         head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
         parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
     return "\n\n".join(parts) + "\n"
@@ -327,6 +327,7 @@ def operations_page() -> str:
                 each.changed and f"changed {each.changed}",
                 each.until and f"removed in {each.until}",
                 each.deprecated and f"{'use' if each.until else 'deprecated'}: {each.deprecated}",
+                each.internal and "internal, may change or go",
             )
             if part
         )

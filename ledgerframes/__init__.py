@@ -9,13 +9,13 @@ from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 
 # Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
-    "TABLES": "ledgerframes.datasets:TABLES",
     "Anatomy": "ledgerframes.anatomies:Anatomy",
     "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
     "MarketRate": "ledgerframes.money:MarketRate",
     "Network": "ledgerframes.network:Network",
     "NetworkRate": "ledgerframes.money:NetworkRate",
+    "TABLES": "ledgerframes.datasets:TABLES",
     "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
     "TrafficPrice": "ledgerframes.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
@@ -26,21 +26,32 @@ _IMPORTED_AT_FIRST_USE = {
     "decimals": "ledgerframes.decimals:",
     "economy": "ledgerframes.analysis.economy:",
     "eras": "ledgerframes.analysis.eras:",
+    "findings": "ledgerframes.analysis.findings:findings",
     "grant": "ledgerframes.analysis.grant:",
     "labels": "ledgerframes.analysis.labels:",
     "load_active_contracts": "ledgerframes.loaders.state:load_active_contracts",
     "load_activity": "ledgerframes.loaders.events:load_activity",
     "load_bulk": "ledgerframes.loaders.bulk:load_bulk",
     "load_completions": "ledgerframes.loaders.state:load_completions",
+    "load_contracts": "ledgerframes.loaders.contracts:load_contracts",
     "load_events": "ledgerframes.loaders.events:load_events",
+    "load_featured_apps": "ledgerframes.loaders.network_reference:load_featured_apps",
+    "load_mining_rounds": "ledgerframes.loaders.network_reference:load_mining_rounds",
+    "load_name_entries": "ledgerframes.loaders.network_reference:load_name_entries",
     "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
+    "load_network_rules": "ledgerframes.loaders.network_reference:load_network_rules",
     "load_packages": "ledgerframes.loaders.state:load_packages",
     "load_parties": "ledgerframes.loaders.state:load_parties",
     "load_price_votes": "ledgerframes.loaders.reference:load_price_votes",
+    "load_scans": "ledgerframes.loaders.network_reference:load_scans",
+    "load_synchronizer_status": "ledgerframes.loaders.network_status:load_synchronizer_status",
     "load_synchronizers": "ledgerframes.loaders.state:load_synchronizers",
     "load_traffic": "ledgerframes.loaders.events:load_traffic",
+    "load_traffic_status": "ledgerframes.loaders.network_status:load_traffic_status",
     "load_transfer_offers": "ledgerframes.loaders.offers:load_transfer_offers",
     "load_updates": "ledgerframes.loaders.ledger:load_updates",
+    "load_validator_faucets": "ledgerframes.loaders.network_status:load_validator_faucets",
+    "load_validator_licenses": "ledgerframes.loaders.network_status:load_validator_licenses",
     "load_verdicts": "ledgerframes.loaders.events:load_verdicts",
     "open_frames": "ledgerframes.frames_io:open_frames",
     "operations": "ledgerframes.loaders.operations:operations",
@@ -75,13 +86,28 @@ if TYPE_CHECKING:
     )
     from ledgerframes.analysis._queries import query
     from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
+    from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
     from ledgerframes.frames import Frames
     from ledgerframes.frames_io import open_frames, save_frames
     from ledgerframes.loaders.bulk import load_bulk
+    from ledgerframes.loaders.contracts import load_contracts
     from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
     from ledgerframes.loaders.ledger import load_updates
+    from ledgerframes.loaders.network_reference import (
+        load_featured_apps,
+        load_mining_rounds,
+        load_name_entries,
+        load_network_rules,
+        load_scans,
+    )
+    from ledgerframes.loaders.network_status import (
+        load_synchronizer_status,
+        load_traffic_status,
+        load_validator_faucets,
+        load_validator_licenses,
+    )
     from ledgerframes.loaders.offers import load_transfer_offers
     from ledgerframes.loaders.operations import operations
     from ledgerframes.loaders.reference import load_name_rules, load_price_votes
@@ -126,21 +152,32 @@ __all__ = [
     "decimals",
     "economy",
     "eras",
+    "findings",
     "grant",
     "labels",
     "load_active_contracts",
     "load_activity",
     "load_bulk",
     "load_completions",
+    "load_contracts",
     "load_events",
+    "load_featured_apps",
+    "load_mining_rounds",
+    "load_name_entries",
     "load_name_rules",
+    "load_network_rules",
     "load_packages",
     "load_parties",
     "load_price_votes",
+    "load_scans",
+    "load_synchronizer_status",
     "load_synchronizers",
     "load_traffic",
+    "load_traffic_status",
     "load_transfer_offers",
     "load_updates",
+    "load_validator_faucets",
+    "load_validator_licenses",
     "load_verdicts",
     "open_frames",
     "operations",

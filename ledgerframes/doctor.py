@@ -16,18 +16,28 @@ from platform import python_version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from ledgerframes.api.history_snapshots import parse_record_time
 from ledgerframes.api.operation import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
-from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError, WrongUrlError
+from ledgerframes.errors import (
+    DecodeError,
+    LedgerframesError,
+    NotFoundError,
+    ServiceError,
+    TransportError,
+    UsageError,
+    WrongUrlError,
+)
 from ledgerframes.extras import EXTRAS
 from ledgerframes.network import Network, connect
 from ledgerframes.representation import pluralize
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
 from ledgerframes.wallet import Journal
+from ledgerframes.windows import iso
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 
@@ -246,6 +256,7 @@ def _check_host(net: Network, url: str) -> list[Check]:
         "version": lambda: _version(transport, url),
         "clock": lambda: _clock(response, datetime.now(UTC)),
         "events": lambda: _listing(net),
+        "completeness": lambda: _completeness(net),
     }
     return [_run("service", f"{host} {subject}", check) for subject, check in checks.items()]
 
@@ -308,6 +319,20 @@ def _listing(net: Network) -> Result:
         step = "Load committed updates by id with update_ids= or --update-ids. Rejected requests are not visible."
         return "warning", "Events cannot be listed.", step
     return "ok", "Events can be listed." if events else "Events can be listed, but there are none."
+
+
+def _completeness(net: Network) -> Result:
+    """Check what the network's own nodes are told, which an operator may not show."""
+    try:
+        is_complete, upgrade = net.history.is_backfilled(), net.history.upgrade()
+        ahead = f", which is upgraded at {iso(parse_record_time(upgrade.upgrade_time))}" if upgrade else ""
+    except WrongUrlError:
+        raise
+    except (ServiceError, DecodeError):
+        return "ok", "The host does not say whether it has all of the history."
+    if not is_complete:
+        return "warning", "A part of the history is missing on this host.", "Load that part from a second host, or later."
+    return "ok", f"The host has all of the history of the synchronizer{ahead}."
 
 
 # -- ledger and wallet --------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.extents import plan_missing
 from ledgerframes.frames import Frames
+from ledgerframes.journals import write_journal
 from ledgerframes.store import Store, StoreSnapshot
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, window
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from ledgerframes.network import Network
 
-__all__ = ["from_store", "write_csv", "write_table"]
+__all__ = ["from_store", "write_csv", "write_journal", "write_table"]
 
 
 def __dir__() -> list[str]:

@@ -221,12 +221,12 @@ class Observation(ExtentRange):
     refetchable: ClassVar[bool] = False
 
     @classmethod
-    def at(cls, time: datetime) -> Observation:
+    def at(cls, time: datetime) -> Self:
         """Return the observation of one instant."""
         return cls(microseconds(time), microseconds(time) + 1)
 
     @classmethod
-    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> Observation:
+    def from_catalog(cls, catalog_range: CatalogRange | None, keys: frozenset[str]) -> Self:
         """Return the observation that a catalog stores."""
         assert catalog_range is not None
         return cls(*catalog_range[1:])
@@ -245,6 +245,15 @@ class Observation(ExtentRange):
 
     def __str__(self) -> str:
         return iso(from_microseconds(self.start))
+
+
+@dataclass(frozen=True, order=True)
+class SnapshotTime(Observation):
+    """The time of one ACS snapshot, in microseconds since 1970."""
+
+    def filter(self) -> pc.Expression:
+        """Return an Arrow expression for the rows of this snapshot."""
+        return pc.field("snapshot_time") == pa.scalar(self.start, TIME)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ledgerframes.population import Population, keeps_all_requests, narrow_popul
 from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
-from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
+from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
@@ -196,7 +196,7 @@ class Frames:
             If these frames have no such table.
         """
         expression = self._filter.expression(self._required(table))
-        dataset = self._source.scan(table)
+        dataset = LittleAhead(self._source.scan(table))
         return dataset if expression is None else dataset.filter(expression)
 
     @contextmanager

@@ -31,6 +31,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
+from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, iso, window
 
@@ -84,8 +85,8 @@ def sql(
     Raises
     ------
     UsageError
-        If DuckDB rejects the query, a column of the result has no exact dtype, or a participant's ledger is stored through
-        several filters, which would count its rows more than once.
+        If `net` is no network, DuckDB rejects the query, a column of the result has no exact dtype, or a participant's ledger is
+        stored through several filters, which would count its rows more than once.
     StoreError
         If a file of the store is damaged.
 
@@ -118,6 +119,8 @@ def run_query(
     net: Network, query: str, *, during: str | None = None, since: Time | None = None, until: Time | None = None
 ) -> QueryResult:
     """Run :func:`sql`, with notes on rows that are provisional or not in the result."""
+    if not hasattr(net, "settings"):
+        raise UsageError(f"net= must be a network from lf.connect, got {type(net).__name__}. Limit the rows with during=.")
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
@@ -197,7 +200,7 @@ class _Views:
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
-        rows = snapshot.scan(table.name)
+        rows = LittleAhead(snapshot.scan(table.name))
         each_once = RowFilter(second_verdicts=snapshot.second_verdicts).expression(table)
         relation = self._connection.from_arrow(rows if each_once is None else rows.filter(each_once))
         if time_window is None:

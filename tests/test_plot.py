@@ -66,6 +66,7 @@ CATEGORIES = {
     "era": ["weights", "free responses"],
     "source": ["one.example", "two.example"],
     "aspect": ["verdict", "parties"],
+    "link": ["weights", "root"],
 }
 
 
@@ -163,6 +164,7 @@ PICTURES = {
     "spend by participant": (plot.cost_spend, result("cost.spend", "participant"), COST, ""),
     "spend by participant over time": (plot.cost_spend, result("cost.spend", "participant", over_time=True), TIME, COST),
     "spend by view": (plot.cost_spend, result("cost.spend", "view"), COST, ""),
+    "largest requests": (plot.cost_requests, result("cost.requests"), COST, ""),
     "overhead": (plot.cost_overhead, limited(result("cost.overhead"), 1), COST, ""),
     "overhead over time": (plot.cost_overhead, result("cost.overhead", over_time=True), TIME, COST),
     "overhead by participant over time": (

@@ -33,7 +33,7 @@ VAGUE_NOUNS = re.compile(
     r"(?:^|_)(?:place|places|reading|readings|finding|findings|beside|behind|aside|already|again|way|ways|shelf|crew|lane|moment"
     r"|words|remarks|question|sentence|look|strays|stranger|strangers|twin|twins|pace|room|dearest|goes|go|fares)(?=_|$)"
 )
-ALLOWED_NAMES = {"write_behind"}
+ALLOWED_NAMES = {"write_behind", "findings", "FINDINGS"}
 NOUN_CLAUSE = re.compile(r"^(?:What|Which|Whose|Who|How|Where|That)\b(?!.*\?)")
 DIALECT = re.compile(
     r"\bask(?:s|ed|ing)?\b|\b[Gg]ave\b|\b(?:asked for|looked at|looked for|made from|that came|given by|taken from|taken apart"

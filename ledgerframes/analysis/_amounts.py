@@ -57,6 +57,11 @@ def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> p
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
 
 
+def to_amounts(values: pd.Series) -> pd.Series:
+    """Return decimals of the engine as a column of decimals."""
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values, pa.decimal128(PRECISION, DECIMAL_DIGITS), from_pandas=True)))
+
+
 def sum_if_known(numbers: Iterable[int | None]) -> int | None:
     """Return an exact sum, None if one of the numbers is unknown."""
     known = list(numbers)

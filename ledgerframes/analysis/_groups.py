@@ -74,11 +74,6 @@ class Groups:
             results.append(result)
         return results
 
-    def largest(self, values: pd.Series) -> pd.Series:
-        """Return the largest integer of each group, missing for a group without a value."""
-        (largest,) = self.percentiles(values, [100], min_count=1)
-        return largest
-
     def coverage(self, is_known: Flags) -> Rates:
         """Return the share of each group's rows in the mask, missing for a group without rows."""
         return ratio(self.count(is_known), self.count())

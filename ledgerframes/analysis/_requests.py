@@ -8,14 +8,13 @@ its time are not visible, so a rate would suffer from survivorship.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers, distinct
+from ledgerframes.analysis._groups import Flags, Integers
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -63,11 +62,6 @@ def _nullable(values: pd.Series) -> pd.Series:
     return values.astype("Int64") if pd.api.types.is_integer_dtype(values.dtype) else values
 
 
-def is_rejected(rows: pd.DataFrame) -> Flags:
-    """Return which requests have a verdict that rejects them."""
-    return has_result(rows, REJECTED)
-
-
 def has_result(rows: pd.DataFrame, result: str) -> Flags:
     """Return which requests have this verdict."""
     return (rows["verdict_result"] == result).to_numpy(dtype=bool)
@@ -111,20 +105,6 @@ def positions(ids: pd.Series | pa.Array, values: pd.Series | pa.Array) -> Intege
     return indexes
 
 
-def merge(left: pd.DataFrame, right: pd.DataFrame, **arguments: Any) -> pd.DataFrame:
-    """Return the merge of two frames, whose integers stay integers next to a missing one.
-
-    pandas refuses to merge texts without a chunk.
-    """
-    left, right = (frame if len(frame) else _with_chunks(frame) for frame in (left, right))
-    left, right = (frame.astype(dict.fromkeys(frame.select_dtypes("int64"), "Int64")) for frame in (left, right))
-    return left.merge(right, **arguments)
-
-
-def _with_chunks(empty: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in empty.dtypes.items()})
-
-
 def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
     """Return the values at these positions, missing at -1."""
     return pd.Series(_nullable(values).array.take(indexes, allow_fill=True))
@@ -134,22 +114,6 @@ def read_where(frames: Frames, name: str, condition: pc.Expression, columns: Seq
     """Return columns of the rows of a table that meet a condition. The store reads no others."""
     with frames._scanning(name) as rows:
         return table(name).to_pandas(rows.filter(condition).to_table(columns=list(columns)))
-
-
-def with_requests(children: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of a linked table, with the position of their request as ``request``."""
-    children["request"] = positions(children["update_id"], rows["update_id"])
-    return children[children["request"] >= 0].reset_index(drop=True)
-
-
-def root_templates(
-    frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
-) -> pd.DataFrame:
-    """Return columns of each update's first root node, missing without a visible tree."""
-    rows = read_where(frames, "tree_events", pc.field("depth") == 0, ["update_id", "node_index", *names])
-    rows = rows.sort_values("node_index", kind="stable", ignore_index=True)
-    indexes = positions(update_ids, rows["update_id"])
-    return pd.DataFrame({name: take_or_missing(rows[name], indexes) for name in names})
 
 
 # -- list columns -------------------------------------------------------------------------------------------------------
@@ -172,13 +136,6 @@ def encode_texts(texts: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     rank = pc.rank(encoded.dictionary, sort_keys="ascending", tiebreaker="first").to_numpy().astype(np.int64) - 1
     in_order = encoded.dictionary.take(pc.sort_indices(encoded.dictionary))
     return rank[encoded.indices.to_numpy()], in_order
-
-
-def distinct_pairs(owners: Integers, codes: Integers, code_count: int) -> tuple[Integers, Integers]:
-    """Return each pair of numbers once, in order. The second ones are below a count."""
-    width = max(code_count, 1)
-    pairs = distinct(owners * width + codes)
-    return pairs // width, pairs % width
 
 
 def _arrow(lists: pd.Series) -> pa.ChunkedArray:

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ledgerframes.api.bulk import BulkClient
-from ledgerframes.api.operation import HealthClient, Request, members, operation
+from ledgerframes.api.history_reference import ReferenceClient
+from ledgerframes.api.history_snapshots import SnapshotClient
+from ledgerframes.api.operation import HealthClient, Operation, Request, members, operation
 from ledgerframes.api.response import Response
+from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.api.transport import Transport
+from ledgerframes.api.unsupported import unsupported_error
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
-from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Vocabulary
@@ -41,7 +45,7 @@ class Cursor:
         return {"after_migration_id": self.migration_id, "after_record_time": time}
 
 
-class History(HealthClient, BulkClient):
+class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
     """Client of the history API, which sends a request at every call and caches nothing.
 
     Its paths and members have the words of the network's vocabulary (docs/facts.md#network-words).
@@ -58,6 +62,17 @@ class History(HealthClient, BulkClient):
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
         self.coin = vocabulary.coin
         self.common_path = self.operations["price_votes"].fill_path({"coin": self.coin})
+
+    def send(self, operation: Operation, request: Request) -> Response:
+        """Send a request of an operation, which this service's version may not have."""
+        try:
+            return super().send(operation, request)
+        except WrongUrlError:
+            raise
+        except NotFoundError as error:
+            if not (operation.since or operation.until) or not is_unknown_route(error):
+                raise
+            raise unsupported_error(self.api, operation, self._version_of_host(error.host), error) from error
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -134,6 +149,17 @@ class History(HealthClient, BulkClient):
         """
         return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
+    @operation("GET /v2/updates/hash/{hash}", returns=Update, since="0.6.1")
+    def update_by_hash(self, transaction_hash: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
+        """Look up one update by the hash of the transaction that an external party signed.
+
+        Raises
+        ------
+        NotFoundError
+            If the hash is unknown to this host, which another host may know (docs/facts.md#history-operations).
+        """
+        return Request(path={"hash": transaction_hash}, query=self._encoding(value_encoding))
+
     @operation("POST /v2/updates", returns=list[Update], member="transactions", since="0.4.2", read_only=True)
     def updates(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
@@ -160,7 +186,7 @@ class History(HealthClient, BulkClient):
 
     # -- reference data -----------------------------------------------------------------------------------------------
 
-    @operation("POST /v0/ans-rules", returns=NameRules, member="ans_rules_update", read_only=True)
+    @operation("POST /v0/ans-rules", returns=NameRules, member="ans_rules_update", read_only=True, internal=True)
     def name_rules(self, cached_contract_id: str | None = None, cached_domain_id: str | None = None) -> Request:
         """Return the rules of the name service.
 
@@ -192,7 +218,7 @@ class History(HealthClient, BulkClient):
             )
         return decode(members[key], list[Contract], response.endpoint)
 
-    @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response)
+    @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response, internal=True)
     def _price_votes(self) -> Request:
         return Request(path={"coin": self.coin})
 
@@ -221,13 +247,6 @@ class History(HealthClient, BulkClient):
             If the synchronizer has no such member.
         """
         return Request(path={"domain_id": domain_id, "member_id": member_id})
-
-    @operation("GET /v0/active-synchronizer-serial", returns=int, member="serial")
-    def synchronizer_serial(self) -> Any:
-        """Return the serial of the synchronizer, which counts its upgrades.
-
-        The operation is internal to the network and may change (docs/facts.md#record-times-per-migration).
-        """
 
     # -- requests -----------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ledgerframes.api.operation import HealthClient, Operation, Request, operati
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
+from ledgerframes.api.unsupported import unsupported_error
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.api.versions import PATHS, is_newer
 from ledgerframes.datasets._extras import unknown_members
@@ -63,33 +64,7 @@ class LedgerClient(HealthClient):
 
     def _unsupported(self, operation: Operation, error: ServiceError) -> UnsupportedOperationError:
         version = self._cached_version()
-        actual, label = version.version if version else "", f"{operation.name} ({operation.route})"
-        if version is None:
-            message = (
-                f"{error.host} does not have {label}, and its version is unknown. "
-                "Check ledger_url=, with the operator's path prefix."
-            )
-        elif operation.since and release_of(actual) < release_of(operation.since):
-            message = (
-                f"{label} requires ledger API {operation.since}, but {error.host} runs {actual}. "
-                "Ask the operator for an upgrade, or choose another operation from ledgerframes.operations()."
-            )
-        elif operation.until and release_of(actual) >= release_of(operation.until):
-            message = (
-                f"{label} was removed in ledger API {operation.until}, and {error.host} runs {actual}. "
-                f"Use {operation.deprecated} instead."
-            )
-        else:
-            message = (
-                f"{error.host} runs {actual}, which supports {label}, but the route was not found. "
-                "Ask the operator whether a proxy blocks it."
-            )
-        unsupported = UnsupportedOperationError(
-            message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail
-        )
-        unsupported.required_version, unsupported.actual_version = operation.since, actual
-        unsupported.removed_version = operation.until
-        return unsupported
+        return unsupported_error(self.api, operation, version.version if version else "", error)
 
     def supports(self, name: str) -> bool:
         """Return whether this participant's version has an operation, or is unknown."""

@@ -82,6 +82,7 @@ class Operation:
     changed: str = ""  # versions that changed it
     deprecated: str = ""  # successor of a deprecated or removed operation
     read_only: bool = False  # without an effect, so that it may be sent again
+    internal: bool = False  # meant for the network's own nodes, so that it may change or go
     returns: Any = JSON  # what the body is decoded into: a struct, Response, bytes, None for an empty body, or any JSON
 
     @property
@@ -137,6 +138,7 @@ class Facts(TypedDict, total=False):
     changed: str
     deprecated: str
     read_only: bool
+    internal: bool
 
 
 def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -154,6 +156,7 @@ def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Calla
         # The help shows the route, so that no docstring repeats it.
         versions = [f"{word} {facts[fact]}" for fact, word in VERSION_LABELS.items() if facts.get(fact)]
         notes = [f"``{route}``", *versions, *(["deprecated"] if facts.get("deprecated") else [])]
+        notes += ["internal to the network, so that it may change or go"] if facts.get("internal") else []
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(notes)}."
         return function
 

@@ -15,11 +15,10 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, group, option
+from ledgerframes.cli.sync_reference import observation_commands
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
-    describe_observations,
     describe_sync,
-    format_observations,
     format_plan,
     format_sync,
 )
@@ -224,28 +223,6 @@ def _open_executor(workers: int | None, dask: str | None) -> Iterator[Executor |
         yield None
 
 
-def price_votes(context: CommandContext) -> None:
-    """Save the current coin price votes.
-
-    The service returns only the latest votes. Their history builds up with each run.
-    """
-    from ledgerframes.loaders.reference import load_price_votes
-
-    net = context.connect()
-    context.print_summary(describe_observations(net, load_price_votes(net)), format_observations)
-
-
-def name_rules(context: CommandContext) -> None:
-    """Save the current rules of the name service.
-
-    The service returns only the latest rules. Their history builds up with each run.
-    """
-    from ledgerframes.loaders.reference import load_name_rules
-
-    net = context.connect()
-    context.print_summary(describe_observations(net, load_name_rules(net)), format_observations)
-
-
 def _read_ids(file: Path) -> list[str]:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
@@ -270,5 +247,5 @@ def _require_known_ids(net: Network, unknown_ids: tuple[str, ...], count: int) -
 app = group(
     "Fetch network data into the store.\n\n"
     "Data that is final in the store is never fetched again. If you stop a sync, committed data stays in the store.",
-    {"events": events, "updates": updates, "bulk": bulk, "price-votes": price_votes, "name-rules": name_rules},
+    {"events": events, "updates": updates, "bulk": bulk, **observation_commands()},
 )

@@ -8,15 +8,26 @@ from ledgerframes.datasets.bulk.schema import BULK_TABLES
 from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
+from ledgerframes.datasets.reference.network_schema import NETWORK_TABLES
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.state.schema import LEDGER_STATE_TABLES
 from ledgerframes.errors import UsageError
 
 __all__ = ["EVENT_TABLES", "LEDGER_TABLES", "TABLES", "Column", "Table", "table"]
 
+REFERENCE_TABLES = (PRICE_VOTES, NAME_RULES, *NETWORK_TABLES)
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (*EVENT_TABLES, *BULK_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
+    for table in (
+        *EVENT_TABLES,
+        *BULK_TABLES,
+        *LEDGER_TABLES,
+        *LEDGER_STATE_TABLES,
+        PRICE_VOTES,
+        NAME_RULES,
+        *NETWORK_TABLES,
+        TRANSFER_OFFERS,
+    )
 }
 
 

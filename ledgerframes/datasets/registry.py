@@ -10,21 +10,32 @@ from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES, VERDICTS
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
+from ledgerframes.datasets.reference import network_schema as network
 from ledgerframes.datasets.reference import schema as reference
-from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange
+from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
 __all__ = [
     "BULK",
     "BULK_ACS",
     "BULK_ACS_BY_KEY",
     "BULK_BY_KEY",
+    "CONTRACTS",
     "DATASETS",
     "EVENTS",
     "EVENTS_BY_ID",
+    "FAUCETS",
+    "FEATURED_APPS",
     "LEDGER",
+    "LICENSES",
+    "MINING_ROUNDS",
+    "NAME_ENTRIES",
     "NAME_RULES",
+    "NETWORK_RULES",
     "PRICE_VOTES",
+    "SCANS",
     "STORED_TABLES",
+    "SYNCHRONIZER",
+    "TRAFFIC",
     "Dataset",
 ]
 
@@ -41,6 +52,9 @@ EVENTS_BY_ID = replace(EVENTS, name="events_by_id", extent_type=IdSet, populatio
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
+MINING_ROUNDS, FEATURED_APPS, NAME_ENTRIES, NETWORK_RULES, SCANS, LICENSES, FAUCETS, TRAFFIC, SYNCHRONIZER = (
+    Dataset(table.name, (table,), Observation) for table in network.NETWORK_TABLES
+)
 BULK = Dataset(
     "bulk",
     (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS),
@@ -53,6 +67,7 @@ BULK = Dataset(
 BULK_BY_KEY = replace(BULK, name="bulk_by_key", mergeable=False)
 BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False, population="committed")
 BULK_ACS_BY_KEY = replace(BULK_ACS, name="bulk_acs_by_key")
+CONTRACTS = Dataset("contracts", (ACTIVE_CONTRACTS,), SnapshotTime, mergeable=False, population="committed")
 
 # A table of several datasets is read from the first one that has rows.
 DATASETS: dict[str, Dataset] = {
@@ -64,9 +79,19 @@ DATASETS: dict[str, Dataset] = {
         BULK_BY_KEY,
         BULK_ACS,
         BULK_ACS_BY_KEY,
+        CONTRACTS,
         LEDGER,
         PRICE_VOTES,
         NAME_RULES,
+        MINING_ROUNDS,
+        FEATURED_APPS,
+        NAME_ENTRIES,
+        NETWORK_RULES,
+        SCANS,
+        LICENSES,
+        FAUCETS,
+        TRAFFIC,
+        SYNCHRONIZER,
     )
 }
 STORED_TABLES = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+# The engine would read decimals as floats. As texts, they keep all digits.
+DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
+
+
+def exact(payload: str) -> str:
+    """Return a payload whose members with decimals are texts."""
+    texts = rf"""regexp_replace({payload}, {DECIMALS}, '\1"\2"', 'g')"""
+    return f"CASE WHEN regexp_matches({payload}, {DECIMALS}) THEN {texts} ELSE {payload} END"
+
 
 def member(payload: str, path: str) -> str:
     """Return a member of a payload as text. It is missing from a payload that cannot be read."""
@@ -21,9 +30,14 @@ def amount_of(text: str) -> str:
     mantissa, exponent = (f"split_part(lower({text}), 'e', {part})" for part in (1, 2))
     digits, decimals = f"translate({mantissa}, '+-.', '')", f"length(split_part({mantissa}, '.', 2))"
     last_digit = f"{decimals} - (length({digits}) - length(rtrim({digits}, '0'))) - TRY_CAST({exponent} AS INTEGER)"
+    # Almost all are plain, and those are fast.
     return f"""CASE
-        WHEN {exponent} = '' AND length(rtrim(split_part({text}, '.', 2), '0')) <= 10 THEN TRY_CAST({text} AS DECIMAL(38, 10))
-        WHEN {exponent} <> '' AND ({last_digit} <= 10 OR rtrim({digits}, '0') = '') THEN TRY_CAST({text} AS DECIMAL(38, 10))
+        WHEN instr({text}, '.') >= length({text}) - 10 AND NOT contains({text}, 'e') AND NOT contains({text}, 'E')
+        THEN TRY_CAST({text} AS DECIMAL(38, 10))
+        ELSE CASE
+            WHEN {exponent} = '' AND length(rtrim(split_part({text}, '.', 2), '0')) <= 10 THEN TRY_CAST({text} AS DECIMAL(38, 10))
+            WHEN {exponent} <> '' AND ({last_digit} <= 10 OR rtrim({digits}, '0') = '') THEN TRY_CAST({text} AS DECIMAL(38, 10))
+        END
     END"""
 
 

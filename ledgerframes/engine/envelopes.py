@@ -21,21 +21,57 @@ ENVELOPES_OF_KINDS = Relation(
     """,
     tables=("envelopes",),
 )
-CONFIRMERS_OF_ENVELOPES = Relation(
-    "confirmers_of_envelopes",
-    "One row per envelope with views that somebody can confirm: the parties, in order.",
+# A set of parties is its size and the sum of a number of each party, because texts of all sets do not fit into memory. For the
+# same reason, a key is 128 bits of an id.
+SETS_OF_VIEWS = Relation(
+    "sets_of_views",
+    "One row per view that somebody can confirm: the set of the parties.",
     """
-    SELECT update_id, traffic_cost, confirmers
+    SELECT update_key, view_id, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
-        SELECT update_id, envelope_index, traffic_cost, list_sort(list(DISTINCT party)) AS confirmers
+        SELECT DISTINCT md5_number(update_id) AS update_key, view_id, md5_number_lower(party)::HUGEINT AS party_number
+        FROM (SELECT update_id, view_id, unnest(parties) AS party FROM quorums)
+        WHERE party IS NOT NULL
+    )
+    GROUP BY update_key, view_id
+    """,
+    tables=("quorums",),
+)
+ENVELOPES_OF_ONE_VIEW = Relation(
+    "envelopes_of_one_view",
+    "One row per view with envelopes of this view alone.",
+    """
+    SELECT
+        md5_number(update_id) AS update_key,
+        view_ids[1] AS view_id,
+        count(*) AS envelopes,
+        sum(traffic_cost) AS traffic_cost,
+        max(traffic_cost) AS largest
+    FROM envelopes
+    WHERE traffic_cost >= 0 AND len(view_ids) = 1
+    GROUP BY ALL
+    """,
+    tables=("envelopes",),
+)
+ENVELOPES_OF_SEVERAL_VIEWS = Relation(
+    "envelopes_of_several_views",
+    "One row per envelope of several views that somebody can confirm: the set of the parties.",
+    """
+    SELECT update_key, traffic_cost, count(*) AS confirmers, sum(party_number) AS set_number
+    FROM (
+        SELECT DISTINCT
+            md5_number(update_id) AS update_key,
+            envelope_index,
+            traffic_cost,
+            md5_number_lower(party)::HUGEINT AS party_number
         FROM (
             SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
-            FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0)
+            FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0 AND len(view_ids) > 1)
             JOIN quorums USING (update_id, view_id)
         )
         WHERE party IS NOT NULL
-        GROUP BY update_id, envelope_index, traffic_cost
     )
+    GROUP BY update_key, envelope_index, traffic_cost
     """,
     tables=("envelopes", "quorums"),
 )
@@ -43,19 +79,36 @@ SAME_CONFIRMERS = Relation(
     "same_confirmers",
     "One row per request with confirmers: the most of one envelope, and the envelopes that are not the largest with theirs.",
     """
-    SELECT
-        update_id,
-        max(len(confirmers)) AS confirmers,
-        sum(envelopes - 1) AS same_confirmers_envelopes,
-        sum(traffic_cost - largest) AS same_confirmers_cost
-    FROM (
-        SELECT update_id, confirmers, count(*) AS envelopes, sum(traffic_cost) AS traffic_cost, max(traffic_cost) AS largest
-        FROM confirmers_of_envelopes
-        GROUP BY update_id, confirmers
-    )
-    GROUP BY update_id
+    SELECT traffic.update_id, confirmers, same_confirmers_envelopes, same_confirmers_cost
+    FROM traffic
+    JOIN (
+        SELECT
+            update_key,
+            max(confirmers) AS confirmers,
+            sum(envelopes - 1) AS same_confirmers_envelopes,
+            sum(traffic_cost - largest) AS same_confirmers_cost
+        FROM (
+            SELECT
+                update_key,
+                confirmers,
+                sum(envelopes) AS envelopes,
+                sum(traffic_cost) AS traffic_cost,
+                max(largest) AS largest
+            FROM (
+                SELECT update_key, confirmers, set_number, envelopes, traffic_cost, largest
+                FROM envelopes_of_one_view
+                JOIN sets_of_views USING (update_key, view_id)
+                UNION ALL
+                SELECT update_key, confirmers, set_number, 1, traffic_cost, traffic_cost
+                FROM envelopes_of_several_views
+            )
+            GROUP BY update_key, confirmers, set_number
+        )
+        GROUP BY update_key
+    ) AS sums ON update_key = md5_number(traffic.update_id)
     """,
-    relations=(CONFIRMERS_OF_ENVELOPES,),
+    tables=("traffic",),
+    relations=(SETS_OF_VIEWS, ENVELOPES_OF_ONE_VIEW, ENVELOPES_OF_SEVERAL_VIEWS),
 )
 REQUESTS_BY_REQUEST_KIND = Relation(
     "requests_by_request_kind",

@@ -5,51 +5,92 @@ A choice that wraps a transfer repeats its summary, so a summary counts at the d
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import amount_of, member, whole
+from ledgerframes.engine.amounts import amount_of, exact, member, whole
+from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS, ENDS
 from ledgerframes.engine.coupons import COUPON_FLOWS, NAME_PAYMENTS, PARENTS
-from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES, OLDER_CONTRACTS, above
+from ledgerframes.engine.nodes import NODES, above, nodes_of
 from ledgerframes.engine.relation import Relation
 
-COINS = "('Splice.Coin:Coin', 'Splice.Coin:LockedCoin')"
-EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoin_ExpireCoinV2')"
-# The network's word for the coin is the name of the coin in a locked one.
-COIN = f"""CASE
-            WHEN template = 'Splice.Coin:LockedCoin' THEN {member("create_arguments", "'$.' || coin")}
-            ELSE create_arguments
-        END"""
+RULES = "'Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval'"
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
 
-SUMMARIES = Relation(
-    "summaries",
-    "One row per exercise with the summary of a transfer.",
+PAYING = nodes_of("paying", "One row per exercise.", is_create=False)
+PAYMENTS = Relation(
+    "payments",
+    "One row per exercise with the summary of a transfer, or of a choice that mints coin for tests or burns it.",
     f"""
     SELECT
         record_time,
         update_id,
         node_index,
         depth,
-        coalesce(
-            nullif({member("choice_argument", "'$.transfer.sender'")}, ''), {member("choice_argument", "'$.provider'")}
-        ) AS party,
-        {member("exercise_result", "'$.round.number'")} AS round_text,
+        round_number,
+        sender,
+        summary IS NOT NULL AS has_summary,
         json_extract_string(summary, [
             '$.inputAppRewardAmount', '$.inputValidatorRewardAmount', '$.inputSvRewardAmount',
             '$.inputUnclaimedActivityRecordAmount', '$.inputDevelopmentFundAmount', '$.holdingFees', '$.senderChangeFee'
         ]) AS texts,
-        json_extract(summary, '$.outputFees[*]') AS output_fees
+        json_extract(summary, '$.outputFees[*]') AS output_fees,
+        other_kind,
+        CASE other_kind WHEN 'minted_other' THEN {member("argument", "'$.receiver'")} END AS receiver,
+        CASE other_kind
+            WHEN 'minted_other' THEN {member("argument", "'$.amount'")}
+            WHEN 'burned_preapproval' THEN {member("result", "'$.' || coin || 'Paid'")}
+        END AS other_text
     FROM (
-        SELECT *, list_filter(
-            TRY(json_extract(exercise_result, ['$.summary', '$.result.summary', '$.transferResult.summary'])),
-            lambda value: starts_with(value, '{{')
-        )[1] AS summary
-        FROM exercises
-        WHERE template IN ('Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval')
+        SELECT
+            *,
+            CASE
+                WHEN template NOT IN ({RULES}) THEN NULL
+                WHEN starts_with(found[1], '{{') THEN nullif(found[1], '{{}}')
+                WHEN starts_with(found[2], '{{') THEN nullif(found[2], '{{}}')
+                WHEN starts_with(found[3], '{{') THEN nullif(found[3], '{{}}')
+            END AS summary,
+            {whole("(found[4] ->> '$')")} AS round_number,
+            coalesce(nullif(senders[1], ''), senders[2]) AS sender
+        FROM (
+            SELECT
+                *,
+                TRY(json_extract(result, [
+                    '$.summary', '$.result.summary', '$.transferResult.summary', '$.round.number'
+                ])) AS found,
+                TRY(json_extract_string(argument, ['$.transfer.sender', '$.provider'])) AS senders
+            FROM (
+                SELECT
+                    record_time,
+                    update_id,
+                    node_index,
+                    depth,
+                    contract_id,
+                    template,
+                    {exact("choice_argument")} AS argument,
+                    {exact("exercise_result")} AS result,
+                    CASE
+                        WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
+                        WHEN choice IN (
+                            'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
+                            'TransferPreapproval_Renew'
+                        ) THEN 'burned_preapproval'
+                    END AS other_kind
+                FROM paying
+                WHERE template IN ({RULES}) OR other_kind IS NOT NULL
+            )
+        )
     )
-    WHERE summary <> '{{}}'
+    CROSS JOIN network
+    ANTI JOIN (SELECT contract_key FROM coin_contracts WHERE NOT is_signed) ON contract_key = md5_number(contract_id)
+    WHERE summary IS NOT NULL OR other_kind IS NOT NULL
     """,
-    relations=(EXERCISES,),
+    relations=(PAYING, COIN_CONTRACTS),
     is_kept=True,
+)
+SUMMARIES = Relation(
+    "summaries",
+    "One row per exercise with the summary of a transfer.",
+    "FROM payments WHERE has_summary",
+    relations=(PAYMENTS,),
 )
 LOWER_SUMMARIES = Relation(
     "lower_summaries",
@@ -70,8 +111,7 @@ ABOVE_SUMMARIES = above(LOWER_SUMMARIES)
 COUNTED_SUMMARIES = Relation(
     "counted_summaries",
     "One row per summary that no node below repeats.",
-    f"""
-    SELECT record_time, update_id, node_index, party, {whole("round_text")} AS round_number, texts, output_fees
+    """
     FROM summaries
     ANTI JOIN (SELECT update_id, above_index AS node_index FROM above_lower_summaries) USING (update_id, node_index)
     """,
@@ -81,12 +121,11 @@ SUMMARY_FLOWS = Relation(
     "summary_flows",
     "One row per amount of a summary that counts, by the round of the transfer.",
     f"""
-    SELECT kind, record_time, update_id, party, round_number, {amount_of("text")} AS amount
+    SELECT kind, record_time, party, round_number, {amount_of("text")} AS amount
     FROM (
         SELECT
             record_time,
-            update_id,
-            party,
+            sender AS party,
             round_number,
             unnest([
                 'minted_app', 'minted_validator', 'minted_sv', 'minted_other', 'minted_other', 'fees', 'fees'
@@ -97,8 +136,7 @@ SUMMARY_FLOWS = Relation(
         UNION ALL
         SELECT
             record_time,
-            update_id,
-            party,
+            sender AS party,
             round_number,
             'fees' AS kind,
             -- A number that is no text can have lost digits, so that it is unknown.
@@ -114,25 +152,6 @@ SUMMARY_FLOWS = Relation(
 
 # -- other choices ------------------------------------------------------------------------------------------------------------
 
-COIN_CONTRACTS = Relation(
-    "coin_contracts",
-    "One row per contract, with the owner and the amount that a coin has, locked or not.",
-    f"""
-    SELECT * EXCLUDE (payload), {member("payload", "'$.owner'")} AS owner, {member("payload", "'$.amount.initialAmount'")} AS text
-    FROM (SELECT record_time, update_id, contract_id, template, is_signed, {COIN} AS payload FROM contracts, network)
-    """,
-    relations=(CONTRACTS,),
-    is_read_anew=True,
-)
-COINS_OF_SNAPSHOT = Relation(
-    "coins_of_snapshot",
-    "One row per coin of the network in the snapshot, with its owner and amount.",
-    f"""
-    SELECT template, {member("payload", "'$.owner'")} AS owner, {member("payload", "'$.amount.initialAmount'")} AS text
-    FROM (SELECT template, {COIN} AS payload FROM older_contracts, network WHERE is_signed AND template IN {COINS})
-    """,
-    relations=(OLDER_CONTRACTS,),
-)
 PURCHASES = Relation(
     "purchases",
     "One row per contract of bought traffic that does not merge earlier ones.",
@@ -150,88 +169,71 @@ NAME_FEES = Relation(
     "name_fees",
     "One row per coin of the network's own party that a payment for a name archives.",
     f"""
-    SELECT nodes.record_time, nodes.update_id, parent_index, has_own_parent, text
-    FROM nodes
-    JOIN coin_contracts USING (contract_id)
-    JOIN parents ON parents.update_id = nodes.update_id AND parents.node_index = nodes.node_index
-    JOIN network ON owner = dso
-    WHERE is_consuming AND nodes.template = 'Splice.Coin:Coin' AND parent_choice IN {NAME_PAYMENTS}
+    SELECT ends.record_time, parents.update_id, update_key, parent_index, has_own_parent, amount
+    FROM ends
+    JOIN parents USING (update_key, node_index)
+    JOIN coin_contracts USING (contract_key)
+    WHERE is_consuming AND ends.kind = 'coin' AND is_of_dso AND parent_choice IN {NAME_PAYMENTS}
     """,
-    relations=(NODES, PARENTS, COIN_CONTRACTS),
+    relations=(ENDS, PARENTS, COIN_CONTRACTS),
     is_read_anew=True,
 )
 ARCHIVED_COINS = Relation(
     "archived_coins",
     "One row per coin that is archived, and per coin that expires, without an amount if its contract is not known.",
     f"""
-    SELECT unnest(kinds) AS kind, record_time, update_id, text
+    SELECT unnest(kinds) AS kind, record_time, update_key, amount
     FROM (
         SELECT
-            nodes.record_time,
-            nodes.update_id,
-            text,
-            CASE WHEN choice IN {EXPIRIES} THEN ['burned_dust'] ELSE [] END
-                || CASE WHEN is_consuming AND nodes.template IN {COINS} THEN ['net'] ELSE [] END AS kinds
-        FROM nodes
-        LEFT JOIN coin_contracts USING (contract_id)
-        WHERE (choice IN {EXPIRIES} OR is_consuming AND nodes.template IN {COINS}) AND coalesce(coin_contracts.is_signed, true)
+            ends.record_time,
+            ends.update_key,
+            amount,
+            CASE WHEN is_expiry THEN ['burned_dust'] ELSE [] END
+                || CASE WHEN is_consuming AND ends.kind IN {COINS} THEN ['net'] ELSE [] END AS kinds
+        FROM ends
+        LEFT JOIN coin_contracts USING (contract_key)
+        WHERE (is_expiry OR ends.kind IN {COINS}) AND coalesce(is_signed, true)
     )
     """,
-    relations=(NODES, COIN_CONTRACTS),
+    relations=(ENDS, COIN_CONTRACTS),
     is_read_anew=True,
 )
 OTHER_FLOWS = Relation(
     "other_flows",
     "One row per amount that another choice moves, or that a coin adds to the supply or takes from it.",
     f"""
-    SELECT kind, record_time, update_id, party,
-        CASE
-            WHEN kind = 'traffic_bought' THEN ({whole("text")})::DECIMAL(38, 10)
-            WHEN is_archived THEN -({amount_of("text")})
-            ELSE {amount_of("text")}
-        END AS amount
-    FROM (
-        SELECT 'net' AS kind, record_time, update_id, NULL AS party, text, false AS is_archived
-        FROM coin_contracts
-        WHERE update_id IS NOT NULL AND is_signed AND template IN {COINS}
-        UNION ALL
-        SELECT kind, record_time, update_id, NULL, text, kind = 'net'
-        FROM archived_coins
-        UNION ALL
-        SELECT 'to_dso', record_time, update_id, NULL, text, false
-        FROM coin_contracts
-        JOIN network ON owner = dso
-        ANTI JOIN (SELECT update_id, contract_id FROM nodes WHERE is_consuming) USING (update_id, contract_id)
-        WHERE is_signed AND template = 'Splice.Coin:Coin' AND update_id IS NOT NULL
-        UNION ALL
-        SELECT 'burned_names', record_time, update_id, NULL, text, false
-        FROM name_fees
-        WHERE has_own_parent
-        UNION ALL
-        SELECT 'burned_traffic', record_time, update_id, NULL, {member("create_arguments", "'$.' || coin || 'Spent'")}, false
-        FROM purchases, network
-        UNION ALL
-        SELECT 'traffic_bought', record_time, update_id, NULL, {member("create_arguments", "'$.totalPurchased'")}, false
-        FROM purchases
-        UNION ALL
-        SELECT
-            CASE choice WHEN 'CoinRules_Mint' THEN 'minted_other' ELSE 'burned_preapproval' END,
-            record_time,
-            update_id,
-            CASE choice WHEN 'CoinRules_Mint' THEN {member("choice_argument", "'$.receiver'")} END,
-            CASE choice
-                WHEN 'CoinRules_Mint' THEN {member("choice_argument", "'$.amount'")}
-                ELSE {member("exercise_result", "'$.' || coin || 'Paid'")}
-            END,
-            false
-        FROM exercises, network
-        WHERE choice IN (
-            'CoinRules_Mint', 'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
-            'TransferPreapproval_Renew'
-        )
-    )
+    SELECT 'net' AS kind, record_time, update_key, NULL AS party, amount
+    FROM coin_contracts
+    WHERE update_key IS NOT NULL AND is_signed AND kind IN {COINS}
+    UNION ALL
+    SELECT kind, record_time, update_key, NULL, CASE kind WHEN 'net' THEN -amount ELSE amount END
+    FROM archived_coins
+    UNION ALL
+    SELECT 'to_dso', record_time, update_key, NULL, amount
+    FROM coin_contracts
+    ANTI JOIN (SELECT update_key, contract_key FROM ends WHERE is_consuming) USING (update_key, contract_key)
+    WHERE update_key IS NOT NULL AND is_signed AND kind = 'coin' AND is_of_dso
+    UNION ALL
+    SELECT 'burned_names', record_time, update_key, NULL, amount
+    FROM name_fees
+    WHERE has_own_parent
+    UNION ALL
+    SELECT
+        unnest(['burned_traffic', 'traffic_bought']),
+        record_time,
+        update_key,
+        NULL,
+        unnest([amount, bytes_bought::DECIMAL(38, 10)])
+    FROM coin_contracts
+    LEFT JOIN parents USING (update_key, node_index)
+    WHERE update_key IS NOT NULL AND is_signed AND kind = 'traffic'
+        AND parent_choice IS DISTINCT FROM 'CoinRules_MergeMemberTrafficContracts'
+    UNION ALL
+    SELECT other_kind, record_time, md5_number(update_id), receiver, {amount_of("other_text")}
+    FROM payments
+    WHERE other_kind IS NOT NULL
     """,
-    relations=(NODES, EXERCISES, COIN_CONTRACTS, ARCHIVED_COINS, NAME_FEES, PURCHASES),
+    relations=(COIN_CONTRACTS, ENDS, ARCHIVED_COINS, NAME_FEES, PARENTS, PAYMENTS),
     is_read_anew=True,
 )
 
@@ -259,6 +261,16 @@ FLOWS_AND_COUPONS = Relation(
     relations=(FLOWS, COUPON_FLOWS),
     is_read_anew=True,
 )
+ROUNDS_OF_UPDATES = Relation(
+    "rounds_of_updates",
+    "One row per update with a transfer, and the round of its first transfer.",
+    """
+    SELECT md5_number(update_id) AS update_key, arg_min_null(round_number, node_index) AS transfer_round
+    FROM counted_summaries
+    GROUP BY ALL
+    """,
+    relations=(COUNTED_SUMMARIES,),
+)
 SUMS_BY_TRANSFER = Relation(
     "sums_by_transfer",
     "One row per kind of amount, and round of the transfer in the update, or without one the time.",
@@ -274,17 +286,13 @@ SUMS_BY_TRANSFER = Relation(
     FROM (
         FROM summary_flows
         UNION ALL BY NAME
-        SELECT other_flows.*, round_number
+        SELECT other_flows.*, transfer_round AS round_number
         FROM other_flows
-        LEFT JOIN (
-            SELECT update_id, first(round_number ORDER BY node_index) AS round_number
-            FROM counted_summaries
-            GROUP BY update_id
-        ) USING (update_id)
+        LEFT JOIN rounds_of_updates USING (update_key)
     )
     GROUP BY ALL
     """,
-    relations=(SUMMARY_FLOWS, OTHER_FLOWS, COUNTED_SUMMARIES),
+    relations=(SUMMARY_FLOWS, OTHER_FLOWS, ROUNDS_OF_UPDATES),
 )
 SUMS_BY_ROUND = Relation(
     "sums_by_round",

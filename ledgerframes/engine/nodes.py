@@ -14,21 +14,18 @@ TEMPLATE = """CASE
             THEN replace(template_name, coin_word, 'Coin')
             ELSE ''
         END"""
-# The engine would read decimals as floats. As texts, they keep all digits.
-DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
 
 
-def _payload(name: str) -> str:
-    return (
-        f"CASE WHEN regexp_matches({name}, {DECIMALS}) "
-        rf"""THEN regexp_replace({name}, {DECIMALS}, '\1"\2"', 'g') ELSE {name} END AS {name}"""
-    )
+def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation:
+    """Return the nodes of the network's packages.
 
+    With `is_create`, those that create a contract, or the others.
 
-NODES = Relation(
-    "nodes",
-    "One row per node of the network's packages, with the neutral word for the coin.",
-    f"""
+    Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
+    """
+    # Not as a plain condition, because Arrow would copy the payloads of all nodes that meet it.
+    condition = "" if is_create is None else f" AND coalesce(choice, '') {'=' if is_create else '<>'} ''"
+    query = f"""
     SELECT
         migration_id,
         record_time,
@@ -41,15 +38,17 @@ NODES = Relation(
         coalesce(consuming, false) AS is_consuming,
         signatories,
         coalesce(list_contains(signatories, dso), false) AS is_signed,
-        {_payload("create_arguments")},
-        {_payload("choice_argument")},
-        {_payload("exercise_result")}
+        create_arguments,
+        choice_argument,
+        exercise_result
     FROM tree_events, network
-    WHERE package_name LIKE 'splice-%'
-    """,
-    tables=("tree_events",),
-    is_read_anew=True,
-)
+    WHERE package_name LIKE 'splice-%'{condition}
+    """
+    return Relation(name, rows, query, tables=("tree_events",), is_read_anew=True)
+
+
+NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
+CREATED = nodes_of("created", "One row per such node that creates a contract.", is_create=True)
 OLDER_CONTRACTS = Relation(
     "older_contracts",
     "One row per contract of the network's packages in the snapshot.",
@@ -59,24 +58,34 @@ OLDER_CONTRACTS = Relation(
         {TEMPLATE} AS template,
         coalesce(list_contains(signatories, dso), false) AS is_signed,
         signatories,
-        {_payload("create_arguments")}
+        create_arguments
     FROM older, network
     WHERE package_name LIKE 'splice-%'
     """,
     is_read_anew=True,
+)
+CREATED_AND_OLDER = Relation(
+    "created_and_older",
+    "One row per contract of the snapshot that the frames create, too.",
+    """
+    SELECT contract_id
+    FROM tree_events
+    SEMI JOIN older USING (contract_id)
+    WHERE package_name LIKE 'splice-%' AND choice IS NULL
+    """,
+    tables=("tree_events",),
 )
 CONTRACTS = Relation(
     "contracts",
     "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
     """
     SELECT migration_id, record_time, update_id, node_index, contract_id, template, is_signed, signatories, create_arguments
-    FROM nodes
-    WHERE choice = ''
+    FROM created
     UNION ALL BY NAME
     FROM older_contracts
-    ANTI JOIN (SELECT contract_id FROM nodes WHERE choice = '') USING (contract_id)
+    ANTI JOIN created_and_older USING (contract_id)
     """,
-    relations=(NODES, OLDER_CONTRACTS),
+    relations=(CREATED, CREATED_AND_OLDER, OLDER_CONTRACTS),
     is_read_anew=True,
 )
 EXERCISES = Relation(

@@ -100,10 +100,10 @@ class UnknownTemplateError(LedgerNotFoundError):
 
 
 class UnsupportedOperationError(LedgerError, NotFoundError):
-    """The participant does not have this operation.
+    """The service does not have this operation, also one of the history API.
 
-    `required_version` is the first version of the ledger API with the operation, `removed_version` the first without it again,
-    and `actual_version` the participant's. Each is empty if unknown.
+    `required_version` is the first version of the API with the operation, `removed_version` the first without it again, and
+    `actual_version` the service's. Each is empty if unknown.
     """
 
     required_version: str = ""

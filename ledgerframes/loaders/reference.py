@@ -22,7 +22,7 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
 
-__all__ = ["load_name_rules", "load_price_votes"]
+__all__ = ["load_name_rules", "load_observations", "load_price_votes"]
 
 NAME_RULES_ROUTE = "POST /v0/ans-rules"
 
@@ -55,7 +55,7 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     >>> votes["observed_at"].nunique()
     1
     """
-    return _load_observations(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, plan, progress)
+    return load_observations(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, plan, progress)
 
 
 @check_arguments()
@@ -87,10 +87,10 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     >>> rules["cache_hit"].tolist()
     [False]
     """
-    return _load_observations(net, NAME_RULES, "name rules", _observe_name_rules, refresh, plan, progress)
+    return load_observations(net, NAME_RULES, "name rules", _observe_name_rules, refresh, plan, progress)
 
 
-def _load_observations(
+def load_observations(
     net: Network,
     dataset: Dataset,
     noun: str,

@@ -24,6 +24,7 @@ __all__ = [
     "cost_concentration",
     "cost_estimate",
     "cost_overhead",
+    "cost_requests",
     "cost_runway",
     "cost_spend",
     "cost_wasted",
@@ -88,6 +89,29 @@ def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
     line: dict[str, Any] = {"color": c.text_color(chart.ax), "linestyle": "--", "linewidth": 1.2}
     chart.ax.stairs(chart.numbers("overhead_traffic_cost"), edges, label="overhead (no views)", **line)
     return float(np.nanmax(total))
+
+
+@draws("cost.requests", empty=NO_COST)
+def cost_requests(chart: Chart) -> None:
+    """Draw the requests with the highest cost.
+
+    A bar of cost [bytes] per request, the first 15, with its multiple of the median of its kind.
+
+    >>> ax = lf.plot.cost_requests(lf.cost.requests(day))
+    """
+    visible = chart.frame.head(r.MAX_BARS)
+    kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
+    labels = [f"{r.template_label(*kind)}  {each[:8]}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
+    costs = r.numbers(visible["total_traffic_cost"])
+    texts = [
+        c.size(cost) + ("" if np.isnan(times) else f"  ({times:,.1f} × median)")
+        for cost, times in zip(costs, visible["times_median"], strict=True)
+    ]
+    s.bars(chart, labels, costs, texts)
+    chart.ax.set_xlim(0, costs.max() * 1.4 or 1)
+    c.bytes_axis(chart.ax.xaxis, costs.max(), chart.axis_title("total_traffic_cost"))
+    omitted = r.omitted_note(len(chart.frame) - len(visible), r.MAX_BARS, "requests")
+    chart.show_titles("Requests with the highest traffic cost", omitted)
 
 
 @draws("cost.overhead")

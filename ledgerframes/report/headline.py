@@ -17,11 +17,15 @@ HEADLINE = {
     "total_traffic_cost": "bytes of the requests with a known cost",
     "wasted_traffic_cost": "bytes of the rejected requests with a known cost",
     "wasted_share": "wasted bytes as a share of those with a known verdict",
+    "findings": "what is unusual against the weeks before, unknown with too little history",
 }
 
 
-def measure_headline(frames: Frames) -> Headline:
-    """Return the figures in :data:`HEADLINE` of all requests, None if unknown."""
+def measure_headline(frames: Frames, weeks: Frames | None = None) -> Headline:
+    """Return the figures in :data:`HEADLINE` of all requests, None if unknown.
+
+    The findings need the window with the weeks before it.
+    """
     (row,) = _totals(frames).to_dict("records")
     totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}
     accepted, rejected, with_cost = (totals[name] or 0 for name in ("accepted", "rejected", "requests_with_cost"))
@@ -37,7 +41,17 @@ def measure_headline(frames: Frames) -> Headline:
         "total_traffic_cost": totals["total_traffic_cost"],
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
+        "findings": None if weeks is None else _number_unusual(frames, weeks),
     }
+
+
+def _number_unusual(frames: Frames, weeks: Frames) -> int | None:
+    """Return the number of findings, None if the history is too short to tell."""
+    from ledgerframes.analysis.findings import findings
+    from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+
+    result = findings(frames, history=weeks, accept_survivorship=True)
+    return len(result) if result.attrs["weeks"] >= MIN_WEEKS else None
 
 
 def _totals(frames: Frames) -> pd.DataFrame:

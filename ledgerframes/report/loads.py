@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pandas as pd
 
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.errors import CoverageError, NotFoundError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
@@ -103,8 +103,8 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     """Read rounds, featured rights and super validators as of the window of frames.
 
     Contracts live for years, so the state follows from the history from the start of the network, or from an ACS snapshot at
-    the start of the window. Both are large, so only what the store has counts. The embedded sandbox is small: its history is
-    loaded.
+    the start of the window. Of the history and of bulk objects, only what the store has counts, because both are large. Without
+    them, the service filters a snapshot, which takes seconds. The embedded sandbox is small: its history is loaded.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     -------
     dict of str to DataFrame, or None
         ``rounds``, ``featured`` and ``sv_participants``, as the functions of ``lf.activity`` take them. None if the store has
-        neither.
+        neither, and the service no snapshot.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     try:
         events = _load_whole_history(net, window, progress)
     except CoverageError:
-        return _state_from_snapshot(_state_source(net), window)
+        return _state_from_snapshot(_state_source(net), window) or _state_from_contracts(net, window, progress)
     from ledgerframes.analysis.state._network_state import network_state  # late: a report that is reused needs no analysis
 
     whole = network_state(events)
@@ -149,8 +149,11 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
 
 def fetch_state(net: Network, frames: Frames, *, progress: bool | None = None) -> None:
     """Make current what :func:`load_state` reads."""
-    with suppress(CoverageError):  # of a source that fetches nothing
-        _load_whole_history(net, _window_of(frames, "fetch_state"), progress)
+    window = _window_of(frames, "fetch_state")
+    try:
+        _load_whole_history(net, window, progress)
+    except CoverageError:  # of a source that fetches nothing
+        _load_contracts(net, window, progress)
 
 
 def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
@@ -183,6 +186,26 @@ def _state_from_snapshot(source: Network, window: Window) -> State | None:
         "featured": state.featured(history, base=snapshot),
         "sv_participants": state.super_validators(history, base=snapshot),
     }
+
+
+def _state_from_contracts(net: Network, window: Window, progress: bool | None) -> State | None:
+    """Return the state from the filtered contracts of a snapshot, None without any."""
+    from ledgerframes.analysis import state
+
+    loaded = _load_contracts(net, window, progress)
+    return state.tables(loaded[1], base=loaded[0]) if loaded else None
+
+
+def _load_contracts(net: Network, window: Window, progress: bool | None) -> tuple[pd.DataFrame, Frames] | None:
+    """Load the filtered contracts of a snapshot before a window, and the history after it."""
+    from ledgerframes.loaders.contracts import load_contracts
+
+    with suppress(CoverageError, UsageError, NotFoundError):  # of a service without snapshots, or an empty store
+        contracts = load_contracts(net, at=window.since, progress=progress)
+        if len(contracts):
+            start = contracts["snapshot_time"].iloc[0].to_pydatetime()
+            return contracts, load_events(net, since=start, until=window.until, progress=progress)
+    return None
 
 
 def _window_of(frames: Frames, function: str) -> Window:

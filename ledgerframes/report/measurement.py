@@ -17,6 +17,7 @@ from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.freeze import FrozenInputs
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers, json_rows
+from ledgerframes.report.key_figures import KeyFigure, measure_key_figures
 from ledgerframes.report.loads import history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.summary import summarize
@@ -35,6 +36,11 @@ class Measurement:
     facts: dict[str, Any]  # figures, problems and new members of the window, as run.json has them
     digests: dict[str, Any]  # of the segments of the window, and of the weeks before, empty without usual ranges
 
+    def measure_key_figures(self, inputs: FrozenInputs) -> list[KeyFigure]:
+        """Return the figures that the page of a report opens with."""
+        prices = read_prices(inputs.parameters)
+        return measure_key_figures(self.periods, prices, self.facts["headline"], self.facts["days"])
+
     def summarize(self, inputs: FrozenInputs) -> list[Statement]:
         """Return the sentences that the page of a report opens with."""
         subjects, parameters, periods = inputs.report.subjects, inputs.parameters, self.periods
@@ -47,11 +53,11 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     """Measure the window of a report through the copied catalog."""
     report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
     frames = load_events(offline, since=window.since, until=window.until)
-    headline = measure_headline(frames)
+    weeks = _load_weeks(offline, window) if report.needs_history else None
+    headline = measure_headline(frames, weeks)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
     state = load_state(offline, frames) if report.needs_state else None
-    weeks = _load_weeks(offline, window) if "balance" in report.subjects else None
     facts = {
         "headline": headline,
         "days": daily_integers(frames),

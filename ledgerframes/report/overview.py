@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ledgerframes.report.coverage import format_duration
 from ledgerframes.report.page import render_template
-from ledgerframes.report.publish import PAGE, replace_text
+from ledgerframes.report.publish import PAGE, ReportDir, replace_text
 from ledgerframes.report.runs import failure_notes, list_runs, report_names
 from ledgerframes.statistics import printing
+
+if TYPE_CHECKING:
+    from ledgerframes.report.key_figures import KeyFigure
 
 
 def write_overview(out: Path) -> Path:
@@ -35,11 +38,19 @@ def render_overview(out: Path, now: datetime) -> str:
         {
             "name": name,
             "failure": notes.get(name, ""),
+            "figures": _latest_figures(ReportDir(out, name)),
             "runs": [_describe(run, now) for run in reversed(runs[runs["report"] == name].to_dict("records"))],
         }
         for name in report_names(out)
     ]
     return render_template("overview.html.j2", reports=reports, now=f"{now:%Y-%m-%d %H:%M}")
+
+
+def _latest_figures(report_dir: ReportDir) -> list[KeyFigure]:
+    """Return the key figures of the latest run, if it has any."""
+    runs = report_dir.published_runs()
+    latest = report_dir.latest_key()
+    return runs[latest].get("key_figures", []) if latest in runs else []
 
 
 def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
@@ -23,17 +23,27 @@ from ledgerframes.statistics import printing
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+    from ledgerframes.report.key_figures import KeyFigure
+
 TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
 NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
 MAX_ANCHOR = 60
 ALT = "A plot without a description"
+PERIODS: Final[tuple[Literal["before"], Literal["days"]]] = ("before", "days")
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("p", "div", "span", "small", "strong", "em", "code", "pre", "br", "wbr", "ul", "ol", "li"),
 }
 ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
+
+
+class Bar(TypedDict):
+    """A bar for one day of a key figure."""
+
+    period: str
+    height: int  # in percent of the highest
 
 
 @dataclass(frozen=True)
@@ -107,10 +117,23 @@ def render_template(name: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": printing.share, "time": _format_time, "together": keep_together}
+    environment.filters |= {"percent": printing.share, "time": _format_time, "together": keep_together, "bars": bars}
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     page = environment.get_template(name).render(**values, style=style)
     return escape_control(page)  # those of Markdown and of tables, too
+
+
+def bars(figure: KeyFigure) -> list[Bar]:
+    """Return the days of a key figure as bars with a common scale, unless there is only one.
+
+    >>> figure = {"before": [None, 2.0], "days": [4.0, 1.0]}
+    >>> [(bar["period"], bar["height"]) for bar in bars(figure)]
+    [('before', 0), ('before', 50), ('days', 100), ('days', 25)]
+    """
+    highest = max((value for period in PERIODS for value in figure[period] if value is not None), default=0)
+    if not highest or len(figure["days"]) < 2:
+        return []
+    return [Bar(period=period, height=round(100 * (value or 0) / highest)) for period in PERIODS for value in figure[period]]
 
 
 def _format_time(time: str) -> str:

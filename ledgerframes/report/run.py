@@ -303,7 +303,7 @@ class _Run:
             measured = measure_inputs(inputs)
             require_requests(self.net, measured.coverage, self.window)
             self.requirements.check(measured.coverage, self.report.needs_cost, self.net.now())
-            summary = measured.summarize(inputs)
+            key_figures, summary = measured.measure_key_figures(inputs), measured.summarize(inputs)
         max_age = self.requirements.max_age
         return {
             "report": self.report.name,
@@ -315,6 +315,7 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": measured.coverage.as_dict(),
+            "key_figures": key_figures,
             "summary": summary,
             **measured.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

@@ -20,7 +20,10 @@ from .ledger_api.admin import Admin
 from .ledger_api.commands import Commands
 from .ledger_api.state import State
 from .ledger_api.updates import Updates
+from .reference_api import ReferenceApi
 from .responses import HttpError, LedgerApiError, text_response
+from .rewards_api import RewardsApi
+from .state_api import StateApi
 from .versions import minor_of
 from .wallet import WalletApi
 
@@ -31,6 +34,9 @@ HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api
 APIS: tuple[tuple[type[Api], str], ...] = (
     (HistoryApi, HISTORY_PREFIX),
     (BulkApi, HISTORY_PREFIX),
+    (StateApi, HISTORY_PREFIX),
+    (ReferenceApi, HISTORY_PREFIX),
+    (RewardsApi, HISTORY_PREFIX),
     *((family, LEDGER_PREFIX) for family in (Updates, State, Commands, Admin)),
     (WalletApi, WALLET_PREFIX),
 )
@@ -45,7 +51,7 @@ def make_app(box: Sandbox) -> Flask:
     """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:
-        app.url_map = _routes(box.world.vocabulary.coin, minor_of(box.ledger_version))
+        app.url_map = _routes(box.world.vocabulary.coin, minor_of(box.ledger_version), minor_of(box.history_version))
         for api, _ in APIS:
             app.view_functions.update(api(box).views())
     app.register_error_handler(HttpError, HttpError.response)
@@ -56,11 +62,12 @@ def make_app(box: Sandbox) -> Flask:
 
 
 @lru_cache(MAX_CACHED_ROUTES)  # compiling them takes longer than all the rest of a sandbox
-def _routes(coin: str, minor: int) -> Map:
-    """Return the routes in the network's words, and in a version of the ledger API."""
+def _routes(coin: str, ledger_minor: int, history_minor: int) -> Map:
+    """Return the routes in the network's words, and in versions of two APIs."""
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False  # an empty id is an unknown route, and no redirect
     for api, prefix in APIS:
+        minor = history_minor if prefix == HISTORY_PREFIX else ledger_minor
         for name, _, declared in api.endpoints():
             if not declared.is_in(minor):
                 continue

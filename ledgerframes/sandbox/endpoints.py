@@ -34,13 +34,13 @@ class Endpoint(NamedTuple):
     method: str
     path: str
     request: type[msgspec.Struct] | None = None  # model of the body
-    since: int = 0  # minor version of the ledger 3.x that added the route
-    until: int | None = None  # minor version of the ledger 3.x that removed the route
+    since: int = 0  # minor version of the API (ledger 3.x, history 0.x) that added the route
+    until: int | None = None  # minor version of the API that removed the route
     public: bool = False  # whether no token is needed
     empty_body: bytes = b""  # body that an empty one stands for
 
     def is_in(self, minor: int) -> bool:
-        """Return whether a minor version of the ledger 3.x has the route."""
+        """Return whether a minor version of the API has the route."""
         return self.since <= minor and (self.until is None or minor < self.until)
 
 
@@ -52,6 +52,14 @@ def endpoint(method: str, path: str, request: type[msgspec.Struct] | None = None
         return handler
 
     return declare
+
+
+def require_argument(name: str) -> str:
+    """Return an argument of the query, or refuse its absence."""
+    text = flask.request.args.get(name)
+    if text is None:
+        raise HttpError(404, f"Request is missing required query parameter '{name}'", plain=True)
+    return text
 
 
 class Api:

@@ -99,6 +99,21 @@ class RoundTerms(NamedTuple):
         """Whether app rewards follow traffic rather than markers."""
         return self.minting_version == TRAFFIC_BASED
 
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether rewards by traffic are calculated, but not paid."""
+        return self.minting_version == MARKERS
+
+    @property
+    def dry_run_version(self) -> str | None:
+        """Name of the scheme of a dry run, None without one."""
+        return TRAFFIC_BASED if self.is_dry_run else None
+
+    @property
+    def calculates_rewards(self) -> bool:
+        """Whether rewards by traffic are calculated, whether paid or not."""
+        return self.is_traffic_based or self.is_dry_run
+
 
 @dataclass
 class RoundTotals:
@@ -145,14 +160,39 @@ def app_rewards(terms: RoundTerms, weights: Mapping[str, int]) -> dict[str, int]
     return {party: units(amount, ROUND_HALF_UP) for party, amount in allowances.items() if amount >= threshold}
 
 
+def thresholded(terms: RoundTerms, weights: Mapping[str, int]) -> int:
+    """Return the units that parties below the threshold do not get."""
+    paid, rate = app_rewards(terms, weights), _rate(terms, sum(weights.values()))
+    allowances = (EXACT.multiply(Decimal(weight) / MEGABYTE, rate) for party, weight in weights.items() if party not in paid)
+    return sum(units(amount, ROUND_HALF_UP) for amount in allowances)
+
+
+def unclaimed(terms: RoundTerms, weight: int) -> int:
+    """Return the units for apps that the cap leaves."""
+    return max(0, units(_for_apps(terms) - _multiply(_per_coupon(terms, weight), _burn(terms, weight))))
+
+
 def _rate(terms: RoundTerms, weight: int) -> Decimal:
     """Return the coins per MB of activity weight."""
-    apps, per_mb = _multiply(to_issue(terms), APP_SHARE), _divide(terms.traffic_price, terms.price)
-    burn = _multiply(_divide(Decimal(weight), Decimal(MEGABYTE)), per_mb)
-    if burn <= 0:
-        return _multiply(per_mb, FEATURED_CAP)
-    claimed = _multiply(FEATURED_CAP, burn)
-    return _multiply(per_mb, _divide(_multiply(min(apps, claimed), FEATURED_CAP), claimed))
+    return _multiply(_per_megabyte(terms), _per_coupon(terms, weight))
+
+
+def _per_coupon(terms: RoundTerms, weight: int) -> Decimal:
+    """Return the coins per coin of burn."""
+    claimed = _multiply(FEATURED_CAP, _burn(terms, weight))
+    return _divide(_multiply(min(_for_apps(terms), claimed), FEATURED_CAP), claimed) if claimed > 0 else FEATURED_CAP
+
+
+def _burn(terms: RoundTerms, weight: int) -> Decimal:
+    return _multiply(_divide(Decimal(weight), Decimal(MEGABYTE)), _per_megabyte(terms))
+
+
+def _per_megabyte(terms: RoundTerms) -> Decimal:
+    return _divide(terms.traffic_price, terms.price)
+
+
+def _for_apps(terms: RoundTerms) -> Decimal:
+    return _multiply(to_issue(terms), APP_SHARE)
 
 
 def _multiply(left: Decimal, right: Decimal) -> Decimal:

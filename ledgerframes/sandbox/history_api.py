@@ -33,7 +33,7 @@ MAX_PAGE = 1000
 MAX_CACHED_CONTRACTS = 100
 # Delay of the service's own copy of each stream, in microseconds.
 UPDATES_DELAY, VERDICTS_DELAY = 45 * SECOND, 90 * SECOND
-VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
+COMMITTED = "2026-10-02T09:41:07Z"  # time of the service's own version
 SERIAL = 0  # counts the logical upgrades of a synchronizer, of which no world has one: a new migration starts at 0
 MEMBER = re.compile(r"(PAR|MED)::([A-Za-z0-9_-]+::[0-9a-f]+)")
 STATUS = {"uptime": "PT190H12M4.118S", "ports": {"admin": 5012}, "extra": None, "active": True}
@@ -202,7 +202,7 @@ class HistoryApi(Api):
     _serial = endpoint("GET", "/v0/active-synchronizer-serial")(lambda api: {"serial": SERIAL})
     _ready = endpoint("GET", "/readyz")(lambda api: text_response())
     _live = endpoint("GET", "/livez")(lambda api: text_response())
-    _version = endpoint("GET", "/version")(lambda api: VERSION)
+    _version = endpoint("GET", "/version")(lambda api: {"version": api.box.history_version, "commit_ts": COMMITTED})
     _status = endpoint("GET", "/status")(lambda api: {"success": {"id": f"{api.world.vocabulary.coin}::scan-app", **STATUS}})
 
 

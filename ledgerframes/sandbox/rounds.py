@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from .formulas import MARKERS, TRAFFIC_BASED, RoundTerms
@@ -17,7 +17,7 @@ from .identifiers import contract_id
 from .parties import WorldParties
 from .randomness import number
 from .schedule import OPEN_AT_ONCE, Schedule
-from .script import ROUND_PRICE, Right
+from .script import REQUEST, ROUND_PRICE, Right
 
 FIRST_ROUND = 41_200
 PRICE_STEPS = 36  # the price takes a new direction every six hours of ticks
@@ -56,6 +56,12 @@ class Rounds:
         self.price = lru_cache(MAX_CACHED_ROUNDS)(self._price)  # a dozen transactions need that of the same round
         self.terms = lru_cache(MAX_CACHED_ROUNDS)(self._terms)
         self._first_incomplete = self.first_incomplete(schedule.timeline.now)
+
+    @cached_property
+    def scripted(self) -> frozenset[int]:
+        """Rounds with requests of the script."""
+        requests = (event for event in self.schedule.script.planned if event.kind == REQUEST)
+        return frozenset(number for event in requests if (number := self.lowest_open(event.time)))
 
     def right_id(self, right: Right) -> str:
         """Return the contract id of a right of the script."""

@@ -19,7 +19,7 @@ from .participant.ledger import ParticipantLedger, PlantedMismatch
 from .script import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users
-from .versions import minor_of, release_of
+from .versions import history_release_of, minor_of, release_of
 from .vocabulary import vocabulary_of
 from .wallet import Offer, OfferBook
 from .world import world_of
@@ -27,7 +27,7 @@ from .world import world_of
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-WORLD_VERSION = 2  # raise it when the same seed gives other bytes: stores are named by it
+WORLD_VERSION = 3  # raise it when the same seed gives other bytes: stores are named by it
 HOST = "http://sandbox.invalid"
 
 
@@ -50,6 +50,8 @@ class Sandbox:
         Id of the participant whose ledger the ledger API shows; by default the one that hosts most parties.
     ledger_version
         Version of the ledger API, 3.3 to 3.7 or a release such as 3.6.2, with its routes, members and page tokens.
+    history_version
+        Version of the history API, 0.7 to 0.9 or a release such as 0.8.1, with its routes and page tokens.
     require_token
         Whether the ledger and the wallet API require a bearer token.
     token
@@ -109,6 +111,7 @@ class Sandbox:
         *,
         participant: str | None = None,
         ledger_version: str = "3.5.14",
+        history_version: str = "0.7.4",
         require_token: bool = False,
         token: str | None = None,
         pruned_through: float = 0,
@@ -121,6 +124,7 @@ class Sandbox:
         network_vocabulary = vocabulary_of(vocabulary)
         self.faults = faults or Faults()
         self.ledger_version, self.max_page_size = release_of(ledger_version), max_page_size
+        self.history_version = history_release_of(history_version)
         self.world = world_of(seed, events, days, network_vocabulary)
         begin, end = self.world.timeline.start, self.world.timeline.now
         self.start: datetime = to_datetime(begin)

@@ -64,7 +64,10 @@ def group_against_rest(
         has_enough = np.minimum(n, rest) * np.minimum(p, 1 - p) / effect >= LEAST_EXPECTED
         score = (x / n - (all_x - x) / rest) / np.sqrt(effect * p * (1 - p) * (1 / n + 1 / rest))
         skewness = (1 - 2 * p) * np.sqrt(effect / (n * p * (1 - p))) * (1 - n / all_n) ** 1.5
-        corrected = score - (score**2 - 1) * skewness / 6
+        # From here on the correction would grow faster than the score, so that more hits would count for less.
+        turn = 3 / np.abs(skewness)
+        bent = np.where(skewness > 0, np.minimum(score, turn), np.maximum(score, -turn))
+        corrected = bent - (bent**2 - 1) * skewness / 6
     result = np.where(has_enough, corrected, np.nan)
     return result, np.where(has_enough, two_sided_p(np.where(has_enough, result, 0.0)), np.nan)
 

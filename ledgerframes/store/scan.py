@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +40,69 @@ def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression |
             selected = with_witness(rows.schema, columns)
             for batch in part.to_batches(schema=rows.schema, columns=selected, filter=expression, batch_size=BATCH_ROWS):
                 yield batch.select(list(columns))
+
+
+class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
+    """Rows of a dataset, of which a scan reads one row group ahead of its consumer.
+
+    Other scans read up to 1 GB ahead of a slow query, which its limit of memory does not count.
+    """
+
+    def __init__(self, rows: ds.Dataset) -> None:
+        super().__init__(rows.schema, [rows])
+        self.all_rows = rows
+        self.condition: pc.Expression | None = None
+
+    def filter(self, expression: pc.Expression) -> LittleAhead:
+        """Return the rows that match an expression, too."""
+        narrowed: LittleAhead = super().filter(expression)
+        narrowed.all_rows, narrowed.condition = self.all_rows, _both(self.condition, expression)
+        return narrowed
+
+    def scanner(self, **options: Any) -> ds.Scanner | LittleAheadScanner:
+        """Return a scan with the options of that of a dataset."""
+        if not set(options) <= {"columns", "filter"}:
+            return super().scanner(**options)
+        condition = _both(self.condition, options.get("filter"))
+        return LittleAheadScanner(self.all_rows, super().scanner(**options), options.get("columns"), condition)
+
+
+@dataclass(frozen=True)
+class LittleAheadScanner:
+    """A scan that reads one row group ahead."""
+
+    rows: ds.Dataset
+    whole: ds.Scanner
+    columns: Sequence[str] | None
+    condition: pc.Expression | None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.whole, name)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream."""
+        return pa.RecordBatchReader.from_batches(self.whole.projected_schema, self._iter_batches())
+
+    def _iter_batches(self) -> Iterator[pa.RecordBatch]:
+        read = partial(ds.Fragment.to_table, schema=self.rows.schema, columns=self.columns, filter=self.condition)
+        with ThreadPoolExecutor(1, thread_name_prefix="scan") as pool:
+            before: Future[pa.Table] | None = None
+            for part in self._iter_row_groups():
+                following = pool.submit(read, part)
+                if before is not None:
+                    yield from before.result().to_batches()
+                before = following
+            if before is not None:
+                yield from before.result().to_batches()
+
+    def _iter_row_groups(self) -> Iterator[ds.Fragment]:
+        for fragment in self.rows.get_fragments(self.condition):
+            is_file = isinstance(fragment, ds.ParquetFileFragment)
+            yield from fragment.split_by_row_group(self.condition) if is_file else [fragment]
+
+
+def _both(left: pc.Expression | None, right: pc.Expression | None) -> pc.Expression | None:
+    return right if left is None else left if right is None else left & right
 
 
 def read_rows(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> pa.Table:

@@ -57,7 +57,7 @@ class Context:
     def __init__(self, store: Path) -> None:
         self.box = Sandbox(events=600, days=1)
         self.net = connect(self.box, store)
-        self.newer_net = connect(Sandbox(events=600, days=1, ledger_version="3.7.4"), store / "newer")
+        self.newer_net = connect(Sandbox(events=600, days=1, ledger_version="3.7.4", history_version="0.8.1"), store / "newer")
         self.newer = self.newer_net.ledger
         self.ledger, self.wallet, self.history = self.net.ledger, self.net.wallet, self.net.history
         self.end = self.ledger.ledger_end()
@@ -188,6 +188,37 @@ PROOFS: dict[str, Proof] = {
         at.history.traffic_status(at.net.ledger.connected_synchronizers()[0].synchronizer_id, f"PAR::{at.box.participant}").actual
     ),
     "history.synchronizer_serial": lambda at: at.history.synchronizer_serial() >= 0,
+    "history.update_by_hash": lambda at: at.history.update_by_hash(an_external_hash(at)).external_transaction_hash,
+    "history.snapshot_time": lambda at: at.history.snapshot_time(at.box.now, 4) == SNAPSHOT,
+    "history.next_snapshot_time": lambda at: at.history.next_snapshot_time(instant("2026-11-09T00:00:00Z"), 4) == SNAPSHOT,
+    "history.contracts_page": lambda at: at.newer_net.history.contracts_page(4, instant(SNAPSHOT)).created_events,
+    "history.contracts_page_v1": lambda at: at.history.contracts_page_v1(4, instant(SNAPSHOT)).created_events,
+    "history.holdings_page": lambda at: (
+        at.newer_net.history.holdings_page(4, instant(SNAPSHOT), owners=[an_owner(at)]).created_events
+    ),
+    "history.holdings_page_v1": lambda at: (
+        at.history.holdings_page_v1(4, instant(SNAPSHOT), owners=[an_owner(at)]).created_events
+    ),
+    "history.holdings_summary": lambda at: at.history.holdings_summary(4, instant(SNAPSHOT), owners=[an_owner(at)]),
+    "history.open_and_issuing_rounds": lambda at: at.history.open_and_issuing_rounds().open_mining_rounds,
+    "history.closed_rounds": lambda at: at.history.closed_rounds(),
+    "history.featured_apps": lambda at: at.history.featured_apps(),
+    "history.featured_apps_of": lambda at: at.history.featured_apps_of(at.box.world.parties.providers[0].identifier),
+    "history.name_entries": lambda at: at.history.name_entries(),
+    "history.name_entry": lambda at: at.history.name_entry("dso.sand").user,
+    "history.name_entry_of_party": lambda at: at.history.name_entry_of_party(at.box.world.parties.dso).name == "dso.sand",
+    "history.network_rules": lambda at: at.history.network_rules().sv_node_states,
+    "history.scans": lambda at: at.history.scans()[0].scans,
+    "history.validator_licenses": lambda at: at.history.validator_licenses(page_size=3).next_page_token,
+    "history.validator_faucets": lambda at: at.history.validator_faucets([at.box.participant]),
+    "history.upgrade": lambda at: at.history.upgrade() is None,
+    "history.is_backfilled": lambda at: at.history.is_backfilled(),
+    "history.earliest_reward_round": lambda at: at.history.earliest_reward_round(),
+    "history.reward_totals": lambda at: at.history.reward_totals(a_round(at)).status == "Ok",
+    "history.reward_root": lambda at: at.history.reward_root(a_round(at)).root_hash,
+    "history.reward_batch": lambda at: (
+        at.history.reward_batch(a_round(at), str(at.history.reward_root(a_round(at)).root_hash)).batch_type
+    ),
     "history.bulk_object": lambda at: at.history.bulk_object(at.box.bulk.keys(at.box.bulk.folders()[-1])[0]),
     "history.bulk_updates": lambda at: at.history.bulk_updates(instant("2026-11-08"), instant("2026-11-09")).object_refs,
     "history.bulk_active_contracts": lambda at: at.history.bulk_active_contracts().object_refs,
@@ -195,6 +226,7 @@ PROOFS: dict[str, Proof] = {
     "history.ready": lambda at: set(at.history.ready().values()) == {200},
     "history.live": lambda at: set(at.history.live().values()) == {200},
 }
+SNAPSHOT = "2026-11-09T03:00:00Z"
 VETTING = {"changes": [{"operation": {"Vet": {"value": {"packages": [{"packageId": "00"}]}}}}]}
 EXTERNAL = {"synchronizer": "s", "partyHint": "outside", "publicKey": {"format": "RAW", "keyData": "AAAA" * 11, "keySpec": "EC"}}
 ALLOCATION = {"synchronizer": "s", "onboardingTransactions": [{"transaction": "AA=="}], "multiHashSignatures": []}
@@ -225,6 +257,19 @@ def signed(at: Context) -> dict[str, Any]:
     transaction_hash = str(frames.ledger_updates["transaction_hash"].dropna().iloc[0])
     answer = json.loads(at.newer.update_by_hash(transaction_hash, EVERYTHING).body)
     return dict(answer["update"]["Transaction"]["value"])
+
+
+def an_external_hash(at: Context) -> str:
+    updates = at.history.updates(page_size=1000)
+    return next(update.external_transaction_hash for update in updates if update.external_transaction_hash)
+
+
+def a_round(at: Context) -> int:
+    return at.box.world.rounds.first_incomplete(at.box.clock.now()) - 1
+
+
+def an_owner(at: Context) -> str:
+    return str(at.box.world.parties.users[0].identifier)
 
 
 def a_user(at: Context) -> str:

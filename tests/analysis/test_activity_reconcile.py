@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from network_world import FINAL, SV, WINDOW, World, at, usual_world
@@ -117,8 +119,9 @@ def test_weights_of_the_caller_can_be_compared() -> None:
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
     from ledgerframes.analysis.activity import _reconcile as module
 
-    joined = module._join_sides
-    monkeypatch.setattr(module, "_join_sides", lambda *sides: joined(*sides).iloc[1:])
+    relation = module.reconciled(module.OWN)
+    incomplete = replace(relation, query=f"SELECT * FROM ({relation.query}) WHERE update_id <> 'u'")
+    monkeypatch.setattr(module, "reconciled", lambda _: incomplete)
     with pytest.raises(IntegrityError, match="sum of weight_published"):
         lf.activity.reconcile(usual_world().request("u", 2, records=[("A", 1000)]).frames())
 

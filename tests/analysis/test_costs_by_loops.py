@@ -128,6 +128,45 @@ def test_spend(sandbox_history: Frames, requests: list[Row]) -> None:
     assert rows_of(parties.dropna(subset="party"), ["party", "requests", "total_traffic_cost"]) == ordered(expected)
 
 
+@pytest.mark.parametrize("top", [1, 10, 10_000])
+def test_requests(sandbox_history: Frames, tables: dict[str, list[Row]], requests: list[Row], top: int) -> None:
+    known = [row for row in requests if row["cost"] is not None]
+    kinds = by(known, lambda row: (row["kind"], row["package_name"], row["template_name"], row["choice"]))
+    medians = {kind: ranked((row["cost"] for row in rows), 50) if len(rows) >= 6 else None for kind, rows in kinds.items()}
+    quorums = by(tables["quorums"], lambda row: row["update_id"])
+    envelopes = by((row for row in tables["envelopes"] if row["traffic_cost"] >= 0), lambda row: row["update_id"])
+    expected = []
+    for row in sorted(known, key=lambda row: (-row["cost"], row["update_id"]))[:top]:
+        kind = row["kind"], row["package_name"], row["template_name"], row["choice"]
+        parties = {party for quorum in quorums.get(row["update_id"], ()) for party in quorum["parties"]}
+        sizes = [each["traffic_cost"] for each in envelopes.get(row["update_id"], ())]
+        numbers = len(parties) if row["update_id"] in quorums else None, len(sizes) or None
+        expected.append((row["update_id"], row["cost"], medians[kind], len(kinds[kind]), *numbers, max(sizes, default=None)))
+    names = ["update_id", "total_traffic_cost", "median_of_kind", "requests_of_kind", "confirmers", "envelopes"]
+    largest = lf.cost.requests(sandbox_history, top=top)
+    rows = largest[[*names, "largest_envelope"]].itertuples(index=False)
+    assert [tuple(None if pd.isna(value) else value for value in row) for row in rows] == expected
+    total_cost = sum(row["cost"] for row in known)
+    for share, times, (_, cost, median, *_) in zip(largest["share"], largest["times_median"], expected, strict=True):
+        assert share == cost / total_cost
+        assert pd.isna(times) if not median else times == cost / median
+
+
+def test_why_a_request_costs_so_much(sandbox_history: Frames) -> None:
+    first = lf.cost.requests(sandbox_history).iloc[0]
+    kind = f"{first.times_median:,.1f} times the median of {first.requests_of_kind:,} requests of its kind"
+    largest = f"{100 * first.largest_envelope / first.total_traffic_cost:.1f} %"
+    numbers = {"view": int(first.view_count), "confirmer": int(first.confirmers), "envelope": int(first.envelopes)}
+    sizes = ", ".join(f"{number} {noun}{'s' * (number != 1)}" for noun, number in numbers.items())
+    assert first.why.startswith(f"{kind}; {sizes}; the largest envelope has {largest}")
+
+
+@pytest.mark.parametrize("top", [0, -1, 10_001, 1.5, True, "3"])
+def test_a_number_of_requests_that_is_none_is_refused(sandbox_history: Frames, top: Any) -> None:
+    with pytest.raises(lf.UsageError, match=r"top= must be a whole number from 1 to 10,000"):
+        lf.cost.requests(sandbox_history, top=top)
+
+
 def test_overhead(sandbox_history: Frames, tables: dict[str, list[Row]], requests: list[Row]) -> None:
     has_cost = {row["update_id"] for row in requests if row["cost"] is not None}
     envelopes = [row for row in tables["envelopes"] if row["update_id"] in has_cost and row["traffic_cost"] >= 0]

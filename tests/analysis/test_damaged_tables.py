@@ -7,20 +7,29 @@ from collections.abc import Callable
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.grant._requests import _visible_ids, require_known_names
+from ledgerframes.analysis.grant._requests import app_query, require_known_names
+from ledgerframes.engine import Query, run
 from ledgerframes.errors import StoreError
 from ledgerframes.frames import Frames
+from ledgerframes.windows import Window, instant
 
 APP = {"packages": ["splice-coin"], "templates": [], "parties": []}
 NODES = "tree_events"
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+def requests_of_app(frames: Frames) -> Query:
+    window = Window(instant(DAY["since"], "since"), instant(DAY["until"], "until"))
+    return app_query(frames, APP, set(), window, "FROM app_requests", by_confirmer=False)
+
+
 # A table, and what scans it.
 SCANS: dict[str, tuple[str, Callable[[lf.Network, Frames], object]]] = {
     "activity.recompute": (NODES, lambda net, frames: lf.activity.recompute(frames)),
     "contracts.active_at": (NODES, lambda net, frames: lf.contracts.active_at(frames, "2026-11-09")),
     "cost.anatomy": ("traffic", lambda net, frames: lf.cost.anatomy(frames, frames.verdicts["update_id"].iloc[0])),
     "economy.rounds": (NODES, lambda net, frames: lf.economy.rounds(frames)),
-    "ids of an app": (NODES, lambda net, frames: _visible_ids(frames, APP)),
+    "ids of an app": (NODES, lambda net, frames: run(frames, requests_of_app(frames))),
     "names of an app": (NODES, lambda net, frames: require_known_names(frames, APP)),
     "reconcile.bulk": (NODES, lambda net, frames: lf.reconcile.bulk(lf.load_events(net, **DAY), lf.load_bulk(net, **DAY))),
     "state.config": (NODES, lambda net, frames: lf.state.config(frames)),

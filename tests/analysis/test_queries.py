@@ -121,6 +121,11 @@ OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
         lambda rows: sum(row["rows_with_problem"] for row in rows),
         lambda shown: shown["rows"].sum(),
     ),
+    "cost.requests": (
+        {"top": 5},
+        lambda rows: [row["update_id"] for row in rows],
+        lambda shown: shown["update_id"].tolist(),
+    ),
     "cost.budget": (
         {"budgets": BUDGETS, "network": ""},
         lambda rows: sum(row["requests"] for row in rows if row["template_name"] == "No.Such:Template"),
@@ -268,6 +273,46 @@ def test_figures_with_queries_of_their_own_have_them_without_this_package(name: 
         arguments = arguments | {"network": sandbox_history.network}
     rows = run(lf.query(analysis(name), sandbox_history, **arguments))
     assert computed(rows) == expected(analysis(name)(sandbox_history, **arguments))
+
+
+# Figures of weights and apps, with columns that their last query has for every row of the result.
+USE = {"app": {"packages": ["meadow-token"], "parties": []}, "exclude": [], "since": "2026-11-08", "until": "2026-11-09"}
+RESULTS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "activity.weights": ({"every": "round"}, ["round_number", "party", "requests", "weight", "burn_bytes"]),
+    "activity.recompute": ({}, ["update_id", "record_time", "round_number", "party", "burn_bytes", "weight"]),
+    "activity.rounds": ({"by": "party"}, ["round_number", "party", "weight"]),
+    "activity.reconcile": (
+        {},
+        ["update_id", "round_number", "party", "weight_published", "weight_computed", "outcome", "reason"],
+    ),
+    "activity.reconcile_summary": ({}, ["outcome", "reason", "records", "weight"]),
+    "activity.what_if": ({"confirmers": "informees"}, ["party", "weight_before", "weight_after", "requests_changed"]),
+    "grant.evidence": ({**USE, "min_coverage": 0}, ["day", "requests", "bytes"]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_rows_of_weights_and_apps_are_those_of_a_query_without_this_package(name: str, sandbox_history: Frames) -> None:
+    arguments, columns = RESULTS[name]
+    expected = analysis(name)(sandbox_history, **arguments)
+    rows = run(lf.query(analysis(name), sandbox_history, **arguments))
+    groups = [row for row in rows if not row.get("is_overall")]
+    if name == "grant.evidence":  # the query has no day without requests of outside parties
+        expected, groups = expected[expected["requests"] > 0], [row for row in groups if row["requests"]]
+    assert len(groups) > 0
+    assert plain_rows(groups, columns) == plain_rows(expected.to_dict("records"), columns)
+
+
+def test_what_rests_on_weights_has_their_query(sandbox_history: Frames) -> None:
+    for function, total in ((lf.activity.concentration, "total"), (lf.activity.lorenz, "value")):
+        rows = run(lf.query(function, sandbox_history))
+        weights = {row["party"]: row["weight"] for row in rows if not row["is_overall"]}
+        assert sum(weights.values()) == function(sandbox_history)[total].sum()
+        sums = run(lf.query(function, sandbox_history, of="amount"))
+        assert sum(row["weight"] for row in sums) == sum(weights.values())
+    arguments = {**USE, "min_coverage": 0}
+    rows = run(lf.query(lf.grant.evidence_totals, sandbox_history, **arguments))
+    assert sum(row["requests"] for row in rows) == lf.grant.evidence_totals(sandbox_history, **arguments)["requests"][0]
 
 
 def test_the_query_of_a_runway_has_its_hours(sandbox_history: Frames) -> None:

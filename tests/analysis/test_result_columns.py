@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import pandas as pd
 import pytest
@@ -19,7 +20,15 @@ from ledgerframes.windows import Window
 # One input for every figure; a figure of another kind of input is tested where its input is.
 # Figures of the network's state and of the economy refuse frames without its start or all updates, and are tested by themselves,
 # as is the calendar, whose counts can be 0 in a period that is known.
-FROM_STATE = ("state.", "activity.re", "activity.rounds", "activity.what_if", "economy.", "reconcile.coverage")
+FROM_STATE = (
+    "state.",
+    "activity.re",
+    "activity.rounds",
+    "activity.what_if",
+    "economy.",
+    "reconcile.coverage",
+    "reconcile.rewards",
+)
 FROM_FRAMES = [name for name, call in CALLS.items() if call.endswith("(frames)") and not name.startswith(FROM_STATE)]
 GROUPINGS = [(name, by) for name in FROM_FRAMES for by in (None, *FIGURES[name].by)]
 WHOLE_COVERAGE = ["verdict.quorums"]  # a period without quorums is known as well as the others
@@ -27,8 +36,7 @@ PERIODS = [(name, by) for name, by in GROUPINGS if FIGURES[name].has_periods]
 
 
 def analysis(name):
-    module, _, function = name.partition(".")
-    return getattr(getattr(lf, module), function)
+    return attrgetter(name)(lf)
 
 
 LABELS = pd.DataFrame({"id": ["alice"], "name": ["Alice"], "group": ["people"]}, dtype="str")

@@ -86,7 +86,7 @@ def frames_of(*updates: list[Json], minutes: int = 60, is_known: bool = True, wo
         def visit(node: Json, parent: str | None, depth: int, time: datetime = time, name: str = f"u{number:03}") -> None:
             nonlocal count
             event_id = f"{name}:{count}"
-            nodes.append(_row(node, name, event_id, count, parent, depth, time, word))
+            nodes.append(row_of(node, name, event_id, count, parent, depth, time, word))
             count += 1
             for child in node.get("children", ()):
                 visit(child, event_id, depth + 1)
@@ -96,7 +96,9 @@ def frames_of(*updates: list[Json], minutes: int = 60, is_known: bool = True, wo
     return testing.frames_of(window=WINDOW, coverage=FINAL if is_known else [], tree_events=nodes)
 
 
-def _row(node: Json, name: str, event_id: str, index: int, parent: str | None, depth: int, time: datetime, word: str) -> Json:
+def row_of(node: Json, name: str, event_id: str, index: int, parent: str | None, depth: int, time: datetime, word: str) -> Json:
+    """Return the row of a node."""
+
     def translate(value: Any) -> Any:
         text = value if isinstance(value, str) else json.dumps(value)
         return text.replace("Coin", word.capitalize()).replace("coin", word)

@@ -19,6 +19,7 @@ from ledgerframes.cli import lab
 from ledgerframes.cli.app import app
 from ledgerframes.cli.exit_codes import EXIT_CODES
 from ledgerframes.cli.options import COMMON
+from ledgerframes.cli.sync_reference import OBSERVATIONS
 from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
@@ -79,7 +80,7 @@ def test_shell_completion(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pyt
         monkeypatch.setenv(f"_LEDGERFRAMES_{name}" if name == "COMPLETE" else name, value)
     with pytest.raises(SystemExit):
         run()
-    assert capsys.readouterr().out.split() == ["events", "updates", "bulk", "price-votes", "name-rules"]
+    assert capsys.readouterr().out.split() == ["events", "updates", "bulk", *OBSERVATIONS]
 
 
 def test_version(run: Run) -> None:

@@ -9,10 +9,12 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from flask import request
 from servers import served
 
+import ledgerframes as lf
 from ledgerframes import doctor
 from ledgerframes.api.response import Response
 from ledgerframes.api.versions import TRIED
@@ -120,7 +122,32 @@ def test_a_working_host(run: Run, host: Any) -> None:
         "version": "ok",
         "clock": "ok",
         "events": "ok",
+        "completeness": "ok",
     }
+
+
+UPGRADE = {"topologyFreezeTime": "x", "upgradeTime": "2026-12-01T00:00:00Z", "successorPhysicalSynchronizerId": "d::35-1"}
+
+
+@pytest.mark.parametrize(
+    ("complete", "upgrade", "status", "text"),
+    [
+        ({"complete": True}, {}, "ok", "has all of the history of the synchronizer."),
+        ({"complete": True}, {"lsu": UPGRADE}, "ok", "which is upgraded at 2026-12-01T00:00:00Z."),
+        ({"complete": True}, {"lsu": {**UPGRADE, "upgradeTime": "\x1b[2J"}}, "ok", "does not say whether"),
+        ({"complete": False}, {}, "warning", "A part of the history is missing on this host."),
+        ({}, {}, "ok", "does not say whether"),
+        (None, {}, "ok", "does not say whether"),
+    ],
+)
+def test_a_host_says_what_it_has(complete: Any, upgrade: Any, status: str, text: str) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        answer = complete if "backfilling" in request.url.path else upgrade
+        return httpx.Response(404, json={"error": "unknown"}) if answer is None else httpx.Response(200, json=answer)
+
+    net = lf.connect("sandbox", history_url="http://one.invalid", transport=httpx.MockTransport(handler), retries=0)
+    found, message, *_ = doctor._completeness(net)
+    assert (found, text in message) == (status, True)
 
 
 @pytest.mark.loopback

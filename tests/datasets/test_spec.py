@@ -20,6 +20,7 @@ HEADS = {
     "ledger_state": ("participant_id",),
     "price_votes": ("observed_at", "contract_id"),
     "name_rules": ("observed_at", "contract_id"),
+    "network_reference": ("observed_at",),
     "transfer_offers": ("tracking_id",),
 }
 EVERY_TYPE = Table(

@@ -67,12 +67,22 @@ STATE = {
     name: getattr(lf, name)
     for name in (
         "load_active_contracts",
+        "load_contracts",
         "load_completions",
         "load_parties",
         "load_packages",
         "load_synchronizers",
         "load_price_votes",
         "load_name_rules",
+        "load_featured_apps",
+        "load_mining_rounds",
+        "load_name_entries",
+        "load_network_rules",
+        "load_scans",
+        "load_synchronizer_status",
+        "load_traffic_status",
+        "load_validator_faucets",
+        "load_validator_licenses",
         "load_transfer_offers",
     )
 }
@@ -264,7 +274,7 @@ def assert_counted(bars: list[Bar]) -> None:
     (bar,) = bars
     assert bar.visible
     assert bar.title.startswith("Fetching ")
-    assert bar.title.endswith(" (sandbox-v2-seed1-events400-days1)")
+    assert bar.title.endswith(" (sandbox-v3-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
 
 

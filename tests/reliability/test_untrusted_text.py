@@ -58,6 +58,10 @@ RUN = {
     },
     "inputs": {"snapshot": "s", "notebook": "n"},
     "headline": dict.fromkeys(HEADLINE, 1),
+    "key_figures": [
+        {"label": text, "value": text, "note": text, "change": text, "is_clear": False, "before": [], "days": [1.0, None]}
+        for text in HOSTILE
+    ],
     "summary": [{"term": HOSTILE[0], "text": HOSTILE[1], "details": list(HOSTILE)}],
 }
 

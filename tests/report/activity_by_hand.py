@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from .head_by_hand import leaders, weights_of
-from .rewards_by_hand import computed_burns, rewards_of, rewards_sentence
+from .rewards_by_hand import computed_burns, executed_roots, expected_roots, rewards_of, rewards_sentence
 from .stored import Stored, percent, shortened, tenths
 from .traffic_by_hand import Sides, half_up
 
@@ -31,6 +31,7 @@ def sentences_on_activity(sides: Sides) -> list[str]:
         sentence_on_records(whole, stored),
         rewards_sentence(whole, stored, sides.prices["market"]),
         below,
+        sentence_on_proofs(whole, stored),
         sentence_without_factors(whole, stored),
     ]
 
@@ -66,6 +67,12 @@ def sentence_on_records(whole: Stored, stored: Stored) -> str:
     computed = {key: math.floor(burn * factor) for key, (burn, factor) in computed_burns(whole, stored).items()}
     assert published == computed, "a mismatch needs other words"
     return f"{len(published):,} weights are equal to the byte. Mismatches: none."
+
+
+def sentence_on_proofs(whole: Stored, stored: Stored) -> str:
+    roots = executed_roots(stored)
+    proven = sum(roots.get(number) == root for number, root in expected_roots(whole, stored).items())
+    return f"The rewards of {proven:,} rounds follow from the records to the last hash. None differs."
 
 
 def sentence_without_factors(whole: Stored, stored: Stored) -> str:

@@ -11,6 +11,7 @@ from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
 from .head_by_hand import length_in_words, statements_of
+from .key_figures_by_hand import has_clear_change, key_figures_of
 from .stored import Stored, elements, latency_of, percent, root_of, stored_of, text_of, window_of
 from .traffic_by_hand import Sides
 
@@ -45,6 +46,7 @@ def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Sto
 def assert_statements(result: ReportResult, sides: Sides) -> None:
     """Each statement of the head is made again, and no other is there."""
     head = page_of(result).partition("</dl>")[0]
+    assert_key_figures(result, head, sides)
     shown = []
     for term, definition in HEAD.findall(head):
         text, _, details = definition.partition("<ul>")
@@ -52,6 +54,18 @@ def assert_statements(result: ReportResult, sides: Sides) -> None:
             (text_of(term), text_of(text), [text_of(each) for each in re.findall(r"<li>(.*?)</li>", details, re.DOTALL)])
         )
     assert shown == statements_of(result.report, sides)
+
+
+def assert_key_figures(result: ReportResult, head: str, sides: Sides) -> None:
+    """Each figure above the statements is made again, with its change, and stands on the page."""
+    figures = result.run["key_figures"]
+    expected = list(key_figures_of(sides))
+    assert [(each["label"], each["value"], each["note"], each["change"]) for each in figures] == expected
+    assert [each["is_clear"] for each in figures] == [False, False, has_clear_change(sides), False]
+    texts = [text_of(item) for item in re.findall(r"<li><span class=\"label\">.*?</li>", head, re.DOTALL)]
+    for text, each in zip(texts, expected, strict=True):
+        shown = " ".join(text.split())
+        assert shown == " ".join(filter(None, [each[0], each[1], each[3], each[2]])), (shown, each)
 
 
 def assert_prose(result: ReportResult) -> None:
@@ -73,7 +87,7 @@ def assert_notes(result: ReportResult, least: int) -> None:
 
 def assert_head(result: ReportResult, stored: Stored) -> None:
     """The head counts the requests, and the run those whose latency is left out. Its problems are among the statements."""
-    facts = {name: text_of(text) for name, text in HEAD.findall(page_of(result).partition("</header>")[0])}
+    facts = {name: text_of(text) for name, text in HEAD.findall(page_of(result))}
     known = sum(update_id in stored.costs for update_id in stored.ids)
     assert facts["Requests"] == f"{len(stored.ids):,} cost known for {percent(known, len(stored.ids))}"
     early = sum(latency_of(verdict) < timedelta(0) for verdict in stored.verdicts.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -135,6 +136,51 @@ def rewards_of(whole: Stored, stored: Stored) -> tuple[int, dict[int, dict[str, 
         if is_full and is_published and "TrafficBased" in ((life.payload.get("rewardConfig") or {}).get("mintingVersion") or ""):
             rewards[number] = _round_rewards(life.payload, weights[number])
     return count, rewards
+
+
+def executed_roots(stored: Stored) -> dict[int, str]:
+    """Root of each round whose rewards are processed in the window."""
+    nodes = [node for node in stored.rows("tree_events") if "RewardAccountingV2:ProcessRewardsV2" in node["template_name"]]
+    parents = {
+        node["event_id"]: node for node in stored.rows("tree_events") if node["choice"] == "CoinRules_StartProcessingRewardsV2"
+    }
+    roots = [json.loads(node["create_arguments"]) for node in nodes if not node["choice"] and node["parent_event_id"] in parents]
+    return {int(payload["round"]["number"]): payload["batchHash"]["value"] for payload in roots}
+
+
+def expected_roots(whole: Stored, stored: Stored) -> dict[int, str]:
+    """Root that follows from the records of each round that is created, open and over in the window."""
+    weights: dict[int, Counter[str]] = defaultdict(Counter)
+    for row in stored.rows("activity_records"):
+        weights[row["round_number"]][row["party"]] += row["weight"]
+    roots = {}
+    for number, life in state_of(whole).rounds.items():
+        config = life.payload.get("rewardConfig") or {}
+        is_inside = stored.since <= life.since and life.until is not None and life.until <= stored.until
+        is_calculated = "TrafficBased" in (config.get("mintingVersion") or "") + (config.get("dryRunVersion") or "")
+        if is_inside and is_calculated and weights and min(weights) <= number <= max(weights):
+            rewards = _round_rewards(life.payload, weights[number])
+            pairs = [(party, str(rewards[party].amount)) for party in sorted(rewards) if rewards[party].is_paid]
+            roots[number] = _root(pairs, int(config["batchSize"]))
+    return roots
+
+
+def _root(allowances: list[tuple[str, str]], size: int) -> str:
+    """Root of the hash tree of allowances, whose amounts have ten places."""
+
+    def digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def listed(hashes: list[str]) -> str:
+        return digest("|".join([str(len(hashes)), *hashes]))
+
+    texts = [(party, amount.rstrip("0") + ("0" if amount.rstrip("0").endswith(".") else "")) for party, amount in allowances]
+    hashes = [listed([digest(party), digest(amount)]) for party, amount in texts]
+    tag = "BatchOfMintingAllowances"
+    while tag == "BatchOfMintingAllowances" or len(hashes) > 1:
+        starts = range(0, max(len(hashes), 1), size)
+        hashes, tag = [digest(f"{tag}|1|{listed(hashes[start : start + size])}") for start in starts], "BatchOfBatches"
+    return hashes[0]
 
 
 def _round_rewards(payload: Mapping[str, Any], weights: Counter[str]) -> dict[str, Reward]:

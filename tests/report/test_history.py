@@ -73,7 +73,7 @@ def publish(out: Path, name: str, days: list[dict[str, object]], created_at: dat
     (directory / "index.html").write_text("", encoding="utf-8")
     window = {"since": iso(WINDOW.since), "until": iso(WINDOW.until)}
     facts = {"created_at": iso(created_at), "window": window, "coverage": {"final": 1.0}, "days": days}
-    run = {"network": "sandbox-v2-seed1-events600-days2", **facts, "headline": {"requests": 1}}
+    run = {"network": "sandbox-v3-seed1-events600-days2", **facts, "headline": {"requests": 1}}
     (directory / "run.json").write_text(json.dumps(run), encoding="utf-8")
 
 

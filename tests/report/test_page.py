@@ -22,6 +22,17 @@ RUN: dict[str, Any] = {
     "key": "k",
     "window": {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"},
     "parameters": {},
+    "key_figures": [
+        {
+            "label": "<i>a",
+            "value": "<b>1",
+            "note": "<u>n",
+            "change": "<s>+1",
+            "is_clear": True,
+            "before": [None],
+            "days": [1.0, 2.0],
+        }
+    ],
     "summary": [{"term": "Total", "text": "5 <b> bytes", "details": ["of <i>one</i>"]}],
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,
@@ -94,18 +105,13 @@ def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
 
 
 @pytest.mark.loopback
-def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> None:
-    head = traffic_run.page_path.read_text(encoding="utf-8").partition("</header>")[0]
-    for words in (
-        "Traffic cost",
-        "evil",
-        "2026-11-08 00:00 to 2026-11-09 00:00",
-        "100 % final",
-        "evil.invalid",
-        "pandas",
-        "every = 6h",
-    ):
+def test_the_page_says_at_its_foot_what_it_is_made_of(traffic_run: ReportResult) -> None:
+    page = traffic_run.page_path.read_text(encoding="utf-8")
+    head, foot = page.partition("</header>")[0], page.partition("<footer>")[2]
+    for words in ("Traffic cost", "evil", "2026-11-08 00:00 to 2026-11-09 00:00"):
         assert words in head
+    for words in ("evil", "2026-11-08 00:00 to 2026-11-09 00:00", "100 % final", "evil.invalid", "pandas", "every = 6h"):
+        assert words in foot
 
 
 @pytest.mark.loopback
@@ -189,4 +195,4 @@ def test_cells_for_notebook_users_are_left_out() -> None:
     ]
     page = render(new_notebook(cells=cells), RUN)
     assert "by hand" not in page and "last-week" not in page
-    assert page.count("<details") == 1 and "first()\n\nsecond()" in page
+    assert page.count('<details class="code"') == 1 and "first()\n\nsecond()" in page

@@ -105,21 +105,18 @@ def test_rounds_mint_what_the_published_records_say(items: list[Json], updates: 
         for record in (item["app_activity_records"] or {}).get("records", ()):
             weights[item["app_activity_records"]["round_number"]][record["party"]] += record["weight"]
     opened = {int(n["create_arguments"]["round"]["number"]): n["create_arguments"] for n in creates_of(updates, OPEN)}
+    batches = creates_of(updates, "Splice.Coin.RewardAccountingV2:ProcessRewardsV2")
+    rounds = {node["contract_id"]: int(node["create_arguments"]["round"]["number"]) for node in batches}
+    promised: dict[int, dict[str, Decimal]] = {number: {} for number in rounds.values()}
+    for node in (node for update in updates for node in nodes_of(update)):
+        if node.get("choice") == "ProcessRewardsV2_ProcessBatch" and node["choice_argument"]["batch"]["tag"] != "BatchOfBatches":
+            allowances = node["choice_argument"]["batch"]["value"]
+            promised[rounds[node["contract_id"]]] |= {each["provider"]: Decimal(each["amount"]) for each in allowances}
     processed = paid = unpaid = 0
-    for update in updates:
-        nodes = update["events_by_id"]
-        for node in nodes.values():
-            if node.get("choice") != "ProcessRewardsV2_ProcessBatch":
-                continue
-            issued = [nodes[child]["create_arguments"] for child in node["child_event_ids"]]
-            number = next(
-                int(each["create_arguments"]["round"]["number"])
-                for each in creates_of([update], "Splice.Coin.RewardAccountingV2:ProcessRewardsV2")
-                if each["contract_id"] == node["contract_id"]
-            )
-            expected = rewards_of(opened[number], weights[number])
-            assert {each["provider"]: Decimal(each["amount"]) for each in issued} == expected
-            processed, paid, unpaid = processed + 1, paid + len(expected), unpaid + len(weights[number]) - len(expected)
+    for number, allowances in promised.items():
+        expected = rewards_of(opened[number], weights[number])
+        assert allowances == expected
+        processed, paid, unpaid = processed + 1, paid + len(expected), unpaid + len(weights[number]) - len(expected)
     assert min(processed, paid, unpaid) > 50
     cases = {case.case: case for case in box.planted_cases()}
     by_id = {item["verdict"]["update_id"]: item for item in items if item["verdict"]}

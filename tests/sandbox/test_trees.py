@@ -58,8 +58,8 @@ def test_events_stand_in_string_order_of_their_keys(updates: list[dict[str, Any]
 def test_trees_are_of_all_sizes(updates: list[dict[str, Any]]) -> None:
     sizes = [len(update["events_by_id"]) for update in updates]
     assert min(sizes) == 1
-    assert 40 <= max(sizes) < 120  # a batch of an app, or the settlement of several rounds
-    assert 7 < sum(sizes) / len(sizes) < 9
+    assert 120 <= max(sizes) < 240  # the settlement of several rounds, with the rewards of each
+    assert 9 < sum(sizes) / len(sizes) < 12
     roots = [len(update["root_event_ids"]) for update in updates]
     assert 0.5 < roots.count(1) / len(roots) < 1
 

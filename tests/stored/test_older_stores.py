@@ -49,6 +49,9 @@ RENAMED = {
         "read_at": "fetched_at",
     },
 }
+# Worlds process rewards with other nodes now. This update of "6b89178" was provisional, so that it is fetched again.
+REWRITTEN_TABLES = ["updates", "tree_events"]
+REWRITTEN_UPDATE = "1220da4fc43a07726b9ea5a3ee46a45380dd120f90c12e8d536d28d8296e6f0dafb1"
 ADDED = {"price_votes": ["extra"], "name_rules": ["extra"]}
 Rows = dict[str, dict[str, list[dict[str, str | None]]]]
 
@@ -118,13 +121,16 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> OlderStore:
     return OlderStore(request.param, tmp_path)
 
 
-def assert_same(older: OlderStore, net: lf.Network) -> None:
-    """Compare all rows with those that the earlier version has written down."""
+def assert_same(older: OlderStore, net: lf.Network, rewritten: str = "") -> None:
+    """Compare all rows, but those of an update that is another one now, with those that the earlier version has written down."""
     rows = texts(older.load(net))
     assert rows.keys() == older.rows.keys()
     for name, tables in older.rows.items():
         for table, expected in tables.items():
-            assert rows[name][table] == expected, f"{older.commit} {name}.{table}"
+            found, expected = (
+                [row for row in side if row.get("update_id") != rewritten] for side in (rows[name][table], expected)
+            )
+            assert found == expected, f"{older.commit} {name}.{table}"
 
 
 def test_every_row_is_read_offline(older: OlderStore) -> None:
@@ -133,7 +139,7 @@ def test_every_row_is_read_offline(older: OlderStore) -> None:
 
 def test_every_row_is_read_without_a_request_for_it(older: OlderStore) -> None:
     net = older.connect()
-    assert_same(older, net)
+    assert_same(older, net, REWRITTEN_UPDATE)
     # Two requests for each of the two loads of the ledger ask for its participant and its end.
     assert net.request_count <= 8
 
@@ -214,7 +220,8 @@ def test_a_lost_catalog_is_rebuilt_with_what_files_say(older: OlderStore) -> Non
 
 def test_a_sample_that_is_the_same_now_is_rechecked(tmp_path: Path) -> None:
     older = OlderStore("6b89178", tmp_path)
-    assert recheck(older.connect(), sample=4, seed=1, datasets=["events", "events_by_id"]).changes.empty
+    changes = recheck(older.connect(), sample=4, seed=1, datasets=["events", "events_by_id"]).changes
+    assert set(changes["table"]) <= set(REWRITTEN_TABLES)
 
 
 def test_a_damaged_file_is_named_and_fetched_again(older: OlderStore) -> None:

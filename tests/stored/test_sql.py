@@ -336,11 +336,19 @@ def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, m
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 
+def test_frames_in_place_of_a_network_are_named(frames: lf.Frames) -> None:
+    with pytest.raises(UsageError, match=r"got Frames.*during="):
+        lf.sql(frames, "select 1")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
         ("selekt 1", "Parser Error: syntax error"),
-        ("select * from trafic", r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Choose from .*traffic, tree_events"),
+        (
+            "select * from trafic",
+            r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Choose from .*traffic, traffic_status, tree_events",
+        ),
         ("select * from event.trafic", r"Did you mean traffic\?"),
         ("select offset from ledger_events", r'in quotes: "offset"\.$'),
         ("select update_id from ledger_events where offset > 3", r'in quotes: "offset"\.$'),

@@ -12,10 +12,11 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
-from ledgerframes.analysis._requests import positions
+from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
-from ledgerframes.analysis.activity._weights import weights
+from ledgerframes.analysis.activity._weights import queries_of_weights, weights
 from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import concentration as concentration_of
@@ -44,6 +45,15 @@ HEAD = (
     declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
     declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
+
+
+def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataFrame | None = None, **others: Any) -> list[Query]:
+    if of == "amount":
+        return queries_of_rounds(frames)
+    state = {name: others[name] for name in ("featured", "sv_participants")}
+    return queries_of_weights(frames, by="party", every=every, labels=None, rounds=rounds, **state)
+
+
 CONCENTRATION = declare.Figure(
     "activity.concentration",
     distinct=(),
@@ -53,6 +63,7 @@ CONCENTRATION = declare.Figure(
     columns=(*HEAD, *_top_columns(TOP)),
     condition="that are known",
     unit="values of this row",
+    queries=_queries,
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
@@ -67,6 +78,7 @@ LORENZ = declare.Figure(
     ),
     condition="that are known",
     unit="values of this result",
+    queries=_queries,
 )
 
 
@@ -113,7 +125,8 @@ def concentration(
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
-    groups = Groups(periods, positions(rows[times[0]], periods[times[0]]) if times else np.zeros(len(rows), dtype=np.int64))
+    codes = pd.Index(periods[times[0]]).get_indexer(rows[times[0]]) if times else np.zeros(len(rows), dtype=np.int64)
+    groups = Groups(periods, codes.astype(np.int64))
     summaries = [_summary(part["value"].dropna().tolist(), sizes) for part in groups.split(rows)]
     values: dict[str, Any] = {**periods, **{name: [each[name] for each in summaries] for name in _summary([], sizes)}}
     values["total"] = from_scaled(values["total"])

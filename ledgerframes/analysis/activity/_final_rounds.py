@@ -9,8 +9,9 @@ import pandas as pd
 
 from ledgerframes.analysis._coverage import covered_time, has_times
 from ledgerframes.analysis._groups import is_true, microseconds
-from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.weights import PUBLISHED_ROUNDS
 from ledgerframes.frames import Frames
 
 
@@ -26,7 +27,7 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
         return {"is_partial": unknown, "coverage_time": np.full(len(numbers), np.nan)}
     lives = lowest_open_times(rounds)
     since, until = lives["since"].to_numpy(), lives["until"].to_numpy()
-    indexes, covered = positions(numbers, lives["round_number"]), covered_time(frames)
+    indexes, covered = pd.Index(lives["round_number"], dtype="Int64").get_indexer(numbers), covered_time(frames)
     shares = np.where(until < FOREVER, covered.share(since, until), np.nan)
     is_covered = np.append(~covered.is_partial(since, until) & (until < FOREVER), False)[indexes]
     first, last = published_rounds(frames)
@@ -48,5 +49,5 @@ def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
 
 def published_rounds(frames: Frames) -> tuple[int, int]:
     """Return the first and the last round with records, an empty range without records."""
-    numbers = frames.read("activity_records", ["round_number"])["round_number"]
-    return (int(numbers.min()), int(numbers.max())) if len(numbers) else (1, 0)
+    rows = run(frames, Query("FROM published_rounds", (PUBLISHED_ROUNDS,)))
+    return int(rows["first"][0]), int(rows["last"][0])

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import SCALE, scaled
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
-from ledgerframes.analysis._groups import Flags, Integers, is_true, known, microseconds, sort_largest_first
-from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
-from ledgerframes.analysis.activity._final_rounds import published_rounds
-from ledgerframes.analysis.activity._weight_formula import (
-    NO_CONFIRMERS,
-    NO_ENVELOPES,
-    STATUSES,
-    Requests,
-    computable_share,
-    compute,
-    read_requests,
-)
-from ledgerframes.analysis.activity._weights import published, rights_of
+from ledgerframes.analysis._groups import sort_largest_first
+from ledgerframes.analysis.activity._state_tables import FACTOR, state_tables
+from ledgerframes.analysis.activity._weights import computable_share, require_sum_of_weights
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.reconciled_weights import OWN, PASSED, reconciled
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 KEYS = ["update_id", "party"]
 OUTCOMES = ("different", "only published", "only computed", "equal")
-DIFFERENT, ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL = range(len(OUTCOMES))
 REASONS = (
-    *STATUSES[:NO_CONFIRMERS],
+    "not accepted",
+    "over the bound",
+    "no round",
+    "no state",
+    "submitted by a super validator",
+    "no envelopes",
     "boundary",
     "party not featured",
     "no featured confirmers",
@@ -42,6 +35,34 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
+ROWS = f"""
+SELECT
+    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
+    total_published, total_computed
+FROM (
+    -- Of each side alone, which the rows must add up to. They can be beyond 64 bits.
+    SELECT
+        (SELECT sum(weight) FROM records)::VARCHAR AS total_published,
+        (SELECT sum(weight) FROM compared_with)::VARCHAR AS total_computed
+)
+LEFT JOIN reconciled ON true
+ORDER BY list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
+"""
+COUNTS = """
+SELECT outcome, reason, count(*) AS records, sum(coalesce(weight_published, weight_computed)) AS weight
+FROM reconciled
+GROUP BY ALL
+"""
+
+
+def _queries(frames: Frames, computed: pd.DataFrame | None, **state: pd.DataFrame | None) -> list[Query]:
+    return [_query(frames, network_state(frames, **state), computed, ROWS)]
+
+
+def _queries_of_summary(frames: Frames, computed: pd.DataFrame | None, **state: pd.DataFrame | None) -> list[Query]:
+    return [_query(frames, network_state(frames, **state), computed, COUNTS)]
+
+
 OUTCOME = declare.choice("outcome", OUTCOMES)
 REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if equal.", "Reason")
 PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", declare.WEIGHT_UNIT)
@@ -65,6 +86,7 @@ RECONCILE = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
@@ -78,6 +100,7 @@ SUMMARY = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries_of_summary,
 )
 
 
@@ -112,20 +135,12 @@ def reconcile(
     """
     RECONCILE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
-    requests = read_requests(frames)
-    weights, statuses = compute(requests, state)
-    ours = weights if computed is None else _require_weights(computed)
-    theirs = published(frames)
-    rows = _join_sides(theirs, ours, frames)
-    _require_totals(rows, theirs, ours)
-    rows["reason"] = pd.Series(None, rows.index, "str")
-    is_mismatch = rows["outcome"] != EQUAL
-    if is_mismatch.any():
-        mismatches = rows[is_mismatch].reset_index(drop=True)
-        rows.loc[is_mismatch, "reason"] = _reasons(frames, mismatches, requests, state, weights, statuses)
-    rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
-    rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
-    return RECONCILE.build(frames, {**rows, "coverage": computable_share(statuses)})
+    computed = None if computed is None else _require_weights(computed)
+    require_sum_of_weights(frames)
+    rows = run(frames, _query(frames, state, computed, ROWS))
+    _require_totals(rows)
+    rows = rows.dropna(subset="update_id")
+    return RECONCILE.build(frames, {**rows, "coverage": computable_share(frames, state)})
 
 
 @SUMMARY.document
@@ -145,17 +160,17 @@ def reconcile_summary(
     True
     """
     SUMMARY.check(frames)
-    rows = reconcile(frames, computed=computed, featured=featured, sv_participants=sv_participants, rounds=rounds)
-    return summarize(rows)
+    state = network_state(frames, featured, sv_participants, rounds)
+    computed = None if computed is None else _require_weights(computed)
+    require_sum_of_weights(frames)
+    rows = run(frames, _query(frames, state, computed, COUNTS))
+    values = {**sort_largest_first(_in_order(rows), "records", "reason", before=["outcome"])}
+    return SUMMARY.build(frames, {**values, "coverage": computable_share(frames, state)})
 
 
-def summarize(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a comparison by outcome and reason."""
-    weight = rows["weight_published"].fillna(rows["weight_computed"])
-    grouped = rows.assign(weight=weight).groupby(["outcome", "reason"], dropna=False, observed=True)
-    tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
-    counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
-    return SUMMARY.build(None, {**sort_largest_first(counts, "records", "reason", before=["outcome"])})
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose outcomes and reasons have the order of their declaration."""
+    return rows.astype({column.name: column.pandas_dtype for column in (OUTCOME, REASON)})
 
 
 def _require_weights(computed: object) -> pd.DataFrame:
@@ -166,85 +181,39 @@ def _require_weights(computed: object) -> pd.DataFrame:
     return computed
 
 
-def _join_sides(theirs: pd.DataFrame, ours: pd.DataFrame, frames: Frames) -> pd.DataFrame:
-    """Return both sides with the number of their outcome."""
-    ours = ours[[*KEYS, "weight", *(["round_number"] if "round_number" in ours else [])]]
-    sides = {"weight": "Int64", "round_number": "Int64"}
-    left = theirs[[*KEYS, "weight", "round_number"]].astype(sides)
-    right = ours.astype({name: dtype for name, dtype in sides.items() if name in ours})
-    rows = merge(left, right, on=KEYS, how="outer", suffixes=("_published", "_computed"), validate="one_to_one")
-    if "round_number" not in rows:
-        rows["round_number"] = rows["round_number_published"].fillna(rows["round_number_computed"])
-    rows["difference"] = rows["weight_published"] - rows["weight_computed"]
-    conditions = [~known(rows["weight_computed"]), ~known(rows["weight_published"]), is_true(rows["difference"] == 0)]
-    outcomes = np.select(conditions, [ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL], DIFFERENT)
-    heads = pd.concat([theirs[HEAD], frames.read("verdicts", HEAD)], ignore_index=True)
-    indexes = positions(rows["update_id"], heads["update_id"])
-    heads = pd.DataFrame({name: take_or_missing(heads[name], indexes) for name in HEAD[:2]})
-    return rows.assign(outcome=outcomes, **heads)
+def _require_totals(rows: pd.DataFrame) -> None:
+    """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
+    for side in ("published", "computed"):
+        totals = rows[f"total_{side}"].dropna().unique()
+        if sum(rows[f"weight_{side}"].dropna().tolist()) != sum(map(int, totals)):
+            raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
 
 
-def _require_totals(rows: pd.DataFrame, theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
-    for name, side in (("weight_published", theirs), ("weight_computed", ours)):
-        if sum(rows[name].dropna().tolist()) != sum(side["weight"].tolist()):
-            raise IntegrityError(f"The sum of {name} in the comparison is not that of its source. Load the frames again.")
+def _query(frames: Frames, state: NetworkState, computed: pd.DataFrame | None, select: str) -> Query:
+    """Return a query over the compared weights."""
+    relation = reconciled(OWN if computed is None else PASSED)
+    tables = {**state_tables(state), **state_tables(state.effective(), "effective_"), **_other_tables(frames, state)}
+    return Query(select.strip(), (relation,), tables if computed is None else {**tables, "passed": _passed(computed)})
 
 
-# -- reasons ------------------------------------------------------------------------------------------------------------
+def _passed(computed: pd.DataFrame) -> pa.Table:
+    """Return the weights of the caller as a table."""
+    texts = {name: pa.array(computed[name].astype("str"), pa.string(), from_pandas=True) for name in KEYS}
+    numbers = {
+        name: pa.array(computed[name].astype("Int64"), pa.int64()) if name in computed else pa.nulls(len(computed), pa.int64())
+        for name in ("weight", "round_number")
+    }
+    return pa.table({**texts, **numbers})
 
 
-def _reasons(
-    frames: Frames, rows: pd.DataFrame, requests: Requests, state: NetworkState, weights: pd.DataFrame, statuses: Integers
-) -> Any:
-    """Return the first reason that explains each mismatch."""
-    owners = positions(rows["update_id"], requests.heads["update_id"])
-    statuses = np.append(statuses, NO_ENVELOPES)[owners]  # the last one for a row without a request
-    has_no_record, has_no_weight = ~known(rows["weight_published"]), ~known(rows["weight_computed"])
-    effective, _ = compute(requests, state.effective())
-    conditions = [(statuses == status) & has_no_weight for status in range(NO_CONFIRMERS)]
-    conditions += [
-        _is_published(rows, effective) & ~_is_published(rows, weights),
-        has_no_weight & (rights_of(rows, state) < 0),
-        has_no_weight & (statuses == NO_CONFIRMERS),
-        _is_provisional(frames, rows, state),
-        _is_withheld(frames, rows) & has_no_record,
-        is_true(rows["difference"].abs() <= 1),
-        _has_other_factor(rows, weights, state),
-    ]
-    return np.select(conditions, REASONS[:-1], REASONS[-1])
-
-
-def _is_published(rows: pd.DataFrame, weights: pd.DataFrame) -> Flags:
-    """Return which published weights, or their absence, are those of `weights`."""
-    weight = merge(rows[KEYS], weights[[*KEYS, "weight"]], on=KEYS, how="left")["weight"]
-    return is_true(weight == rows["weight_published"]) | ~known(weight) & ~known(rows["weight_published"])
-
-
-def _is_provisional(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> Flags:
-    """Return which rows are not final, or of a round that is alive."""
-    alive = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna()
-    is_alive = is_true(rows["round_number"].isin(alive.tolist()))
-    if timed_segments(frames).empty:
-        return is_alive
-    times = microseconds(rows["record_time"])
-    return is_alive | covered_time(frames).is_partial(times, times + 1)
-
-
-def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
-    """Return which requests have no record, in a round outside those with records."""
-    first, last = published_rounds(frames)
-    is_outside = (rows["round_number"] < first) | (rows["round_number"] > last)
-    has_some = rows["weight_published"].notna().groupby(rows["update_id"]).transform("any")
-    return is_true(is_outside & ~has_some)
-
-
-def _has_other_factor(rows: pd.DataFrame, weights: pd.DataFrame, state: NetworkState) -> Flags:
-    """Return which published weights follow from another factor of the party."""
-    burn = merge(rows[KEYS], weights[[*KEYS, "burn_bytes"]], on=KEYS, how="left")["burn_bytes"]
-    factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
-    result = np.zeros(len(rows), dtype=bool)
-    for row in np.flatnonzero(known(burn) & is_true(rows["outcome"] == DIFFERENT)).tolist():
-        party = rows["party"].iat[row]
-        others = factors[factors.index == party]
-        result[row] = any(int(burn[row]) * factor // SCALE == rows["weight_published"].iat[row] for factor in others)
-    return result
+def _other_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
+    """Return the small tables of rounds, factors and final times."""
+    numbers = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna().unique()
+    factors = state.rights[["party", "weight"]].dropna().drop_duplicates()
+    covered = covered_time(frames)
+    return {
+        "living_rounds": pa.table({"round_number": pa.array(numbers, pa.int64())}),
+        "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], FACTOR)}),
+        "final_times": pa.table({"since": covered.starts, "until": covered.ends}),
+        "coverage": pa.table({"is_known": [not timed_segments(frames).empty]}),
+    }

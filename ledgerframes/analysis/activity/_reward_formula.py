@@ -6,9 +6,13 @@ Source: docs/facts.md#rewards-of-a-round.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
+
+import pandas as pd
 
 from ledgerframes.analysis._amounts import divide, half_even, half_up, multiply
 from ledgerframes.decimals import EXACT
@@ -32,6 +36,21 @@ class RoundRules:
     traffic_price: Decimal
     reward_threshold: Decimal
     development_share: Decimal = DEFAULT_DEVELOPMENT_SHARE
+
+
+NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
+
+
+def rules_of(values: Mapping[str, Any] | pd.Series) -> RoundRules | None:
+    """Return the prices and rules among the values of a round, None if one is missing."""
+    known: dict[str, Any] = {name: values.get(name) for name in (*NEEDED, "tick_duration")}
+    if any(value is None or pd.isna(value) for value in known.values()) or known["coin_price"] <= 0:
+        return None
+    tick, share = known.pop("tick_duration"), values.get("development_share")
+    if tick.value <= 0:
+        return None
+    default = DEFAULT_DEVELOPMENT_SHARE if share is None or pd.isna(share) else share
+    return RoundRules(tick_microseconds=tick // pd.Timedelta(1, "us"), development_share=default, **known)
 
 
 @dataclass(frozen=True)

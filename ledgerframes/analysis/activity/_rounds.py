@@ -13,22 +13,35 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
-from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
-from ledgerframes.analysis.activity._weights import published
+from ledgerframes.analysis.activity._reward_formula import NEEDED, RoundTotals, round_totals, rules_of
+from ledgerframes.analysis.activity._weights import require_sum_of_weights
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.conditions import near_matches
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.weights import RECORDS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
 ALLOWANCE_DIGITS = 16
 TRAFFIC, MARKERS = "traffic", "markers"
-NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
 
 
 def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
     text = f"{description} Missing for partial rounds and without rules for traffic."
     return declare.amount(name, text, unit, title)
+
+
+# Coin follows from these sums, step by step with the rounding of the server.
+SUMS = Query(
+    "SELECT round_number, party, sum(weight) AS weight\nFROM records\nGROUP BY ALL\nORDER BY ALL",
+    (RECORDS,),
+)
+
+
+def queries_of_rounds(frames: Frames, **_: object) -> list[Query]:
+    _require_all_requests(frames)
+    return [SUMS]
 
 
 ROUNDS = declare.Figure(
@@ -70,6 +83,7 @@ ROUNDS = declare.Figure(
     ),
     condition="with a known reward",
     unit="rounds of this result",
+    queries=queries_of_rounds,
 )
 
 
@@ -110,13 +124,13 @@ def rounds(
     ROUNDS.check(frames, by)
     _require_all_requests(frames)
     table = _round_table(frames, rounds)
-    records = published(frames)
-    totals = records.groupby("round_number")["weight"].sum()
+    require_sum_of_weights(frames)
+    by_party = run(frames, SUMS)
+    totals = by_party.groupby("round_number")["weight"].sum()
     table = table[table["round_number"].isin(totals.index) | _is_in_window(frames, table)].reset_index(drop=True)
     weights = table["round_number"].map(totals).astype("Int64")
     table["weight"] = weights.mask(weights.isna() & ~table["is_partial"].fillna(True).astype(bool), 0)
     results = [_totals(row) for _, row in table.iterrows()]
-    by_party = records[["round_number", "party", "weight"]].groupby(["round_number", "party"], as_index=False).sum()
     rows = _rows(table, results, by_party)
     if by is None:
         return ROUNDS.build(frames, rows | {"weight": table["weight"]})
@@ -154,14 +168,10 @@ def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:
 
 def _totals(row: pd.Series) -> RoundTotals | None:
     """Return the amounts of a round, None without all records or without its rules."""
-    rules = {name: row[name] for name in NEEDED}
-    if row["is_partial"] or not is_for_traffic(row["minting_version"]) or pd.isna(row["tick_duration"]):
+    rules = rules_of(row)
+    if rules is None or row["is_partial"] or not is_for_traffic(row["minting_version"]):
         return None
-    if any(pd.isna(value) for value in rules.values()) or rules["coin_price"] <= 0 or row["tick_duration"].value <= 0:
-        return None
-    share = DEFAULT_DEVELOPMENT_SHARE if pd.isna(row["development_share"]) else row["development_share"]
-    microseconds = row["tick_duration"] // pd.Timedelta(1, "us")
-    return round_totals(RoundRules(tick_microseconds=microseconds, development_share=share, **rules), int(row["weight"]))
+    return round_totals(rules, int(row["weight"]))
 
 
 def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame) -> dict[str, Any]:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import from_scaled, scaled
-from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, Integers, group_by, is_true, known, ratio, sort_largest_first
-from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
+from ledgerframes.analysis._amounts import to_amounts
+from ledgerframes.analysis._grouped import Call, measure
+from ledgerframes.analysis._groups import ratio, sort_largest_first
+from ledgerframes.analysis._measures import Count, Expression, Total
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import computable_share, compute, read_requests
-from ledgerframes.analysis.labels import groups_by_id
-from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup, featured_members, network_state
+from ledgerframes.analysis.activity._state_tables import state_tables
+from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.weights import COMPUTED, RECORDS, RECORDS_WITHOUT_STATE, UNKNOWN, WEIGHTED_RECORDS, Weights, with_labels
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+
+
+def queries_of_weights(
+    frames: Frames, by: str | None, every: str | None, labels: pd.DataFrame | None, **state: pd.DataFrame | None
+) -> list[Query]:
+    return [_call(frames, by, every, labels, _state_or_none(frames, **state)).query]
+
+
+def _queries_of_recompute(frames: Frames, **state: pd.DataFrame | None) -> list[Query]:
+    return [_weights_query(network_state(frames, **state))]
+
 
 PARTY = declare.Grouping((declare.text("party", "App provider. Missing in a period without records."),))
 FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if it is unknown or changed.")
@@ -31,14 +42,26 @@ WEIGHTS = declare.Figure(
     has_periods=True,
     has_rounds=True,
     columns=(
-        declare.count("requests", "Requests with a record."),
-        declare.integer("weight", "Sum of weights. Missing without records.", declare.WEIGHT_UNIT, "Activity weight"),
-        FACTOR,
-        declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
+        declare.count("requests", "Requests with a record.", measure=Count(of="DISTINCT update_id")),
+        declare.integer(
+            "weight", "Sum of weights. Missing without records.", declare.WEIGHT_UNIT, "Activity weight", measure=Total("weight")
+        ),
+        replace(
+            FACTOR,
+            measure=Expression("CASE WHEN count(factor) = count(*) AND min(factor) = max(factor) THEN min(factor) END"),
+        ),
+        declare.cost(
+            "burn_bytes",
+            "Bytes before the factor. Missing if one of them is unknown.",
+            "Bytes before the factor",
+            measure=Expression("CASE WHEN count(burn_bytes) = count(*) THEN sum(burn_bytes) END"),
+        ),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
     ),
     condition="with a known number of bytes before the factor",
     unit="records of this row",
+    known="burn_bytes IS NOT NULL",
+    queries=queries_of_weights,
 )
 RECOMPUTE = declare.Figure(
     "activity.recompute",
@@ -54,7 +77,9 @@ RECOMPUTE = declare.Figure(
     ),
     condition="with known envelopes, round and state",
     unit="accepted requests of this result",
+    queries=_queries_of_recompute,
 )
+ROUND_NUMBER = declare.integer("round_number", "Mining round.")
 
 
 @WEIGHTS.document
@@ -85,17 +110,19 @@ def weights(
     """
     WEIGHTS.check(frames, by)
     state = _state_or_none(frames, featured, sv_participants, rounds)
-    rows = _with_factors(frames, published(frames), state)
-    if by == "label":
-        rows["label"] = rows["party"].astype("str").map(groups_by_id(labels)).astype("str")
-    keys = [by] if by else []
-    groups = group_by(rows, ["round_number", *keys]) if every == "round" else group_rows(frames, rows, keys, every)
-    values = {**groups.keys, **_sums(rows, groups)}
+    require_sum_of_weights(frames)
+    grouped = measure(_call(frames, by, every, labels, state))
+    values = {
+        **grouped.keys,
+        **grouped.values,
+        "activity_weight": to_amounts(grouped.values["activity_weight"]),
+        "share": ratio(grouped.values["weight"], _totals_of_times(grouped.values["weight"], grouped.keys)),
+    }
     if every == "round":
-        values |= round_values(frames, None if state is None else state.rounds, groups.keys["round_number"])
+        values |= round_values(frames, None if state is None else state.rounds, grouped.keys["round_number"])
     result = WEIGHTS.build(frames, values, by, every=every)
     times = [name for name in ("round_number", "period_start") if name in result]
-    return sort_largest_first(result, "weight", *keys, before=times)
+    return sort_largest_first(result, "weight", *([by] if by else []), before=times)
 
 
 @RECOMPUTE.document
@@ -131,83 +158,70 @@ def recompute(
     """
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
-    rows, statuses = compute(read_requests(frames), state)
-    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(statuses)})
+    rows = run(frames, _weights_query(state))
+    rows["activity_weight"] = to_amounts(rows["activity_weight"])
+    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(frames, state)})
 
 
-def published(frames: Frames) -> pd.DataFrame:
-    """Return the published records whose weight is not negative."""
-    rows = frames.read("activity_records", [*HEAD, "round_number", "party", "weight"])
-    rows = rows[rows["weight"] >= 0].reset_index(drop=True)
-    if rows["weight"].sum() != sum(rows["weight"].tolist()):
+# -- published weights --------------------------------------------------------------------------------------------------
+
+
+def _call(frames: Frames, by: str | None, every: str | None, labels: pd.DataFrame | None, state: NetworkState | None) -> Call:
+    """Return the call of published weights, whose groups are rounds, too, if `every` is so."""
+    rows = RECORDS_WITHOUT_STATE if state is None else WEIGHTED_RECORDS
+    keys = WEIGHTS.grouping(by).keys
+    group = declare.Grouping(
+        (ROUND_NUMBER, *keys) if every == "round" else keys,
+        rows=with_labels(rows) if by == "label" else rows,
+    )
+    tables = {} if state is None else state_tables(state)
+    figure = replace(WEIGHTS, by={"groups": group})
+    return Call(figure, frames, "groups", None if every == "round" else every, labels=labels, tables=tables)
+
+
+def require_sum_of_weights(frames: Frames) -> None:
+    """Raise a UsageError if the sum of published weights is beyond 64 bits."""
+    select = f"SELECT coalesce(sum(weight) > {2**63 - 1}, false) AS is_too_large FROM records"
+    if run(frames, Query(select, (RECORDS,)))["is_too_large"][0]:
         raise UsageError("The sum of column weight does not fit 64 bits. Narrow the frames with between().")
-    return rows
 
 
-# -- factors ------------------------------------------------------------------------------------------------------------
-
-
-def _state_or_none(frames: Frames, *tables: pd.DataFrame | None) -> NetworkState | None:
+def _state_or_none(
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+) -> NetworkState | None:
     try:
-        return network_state(frames, *tables)
+        return network_state(frames, featured, sv_participants, rounds)
     except CoverageError:
         return None
 
 
-def _with_factors(frames: Frames, rows: pd.DataFrame, state: NetworkState | None) -> pd.DataFrame:
-    """Return the records with ``factor`` in units of 10^-10, and ``burn_bytes``."""
-    unknown = pd.Series(pd.NA, rows.index, "Int64")
-    if state is None:
-        return rows.assign(factor=unknown, burn_bytes=unknown)
-    factors = pd.Series(scaled(state.rights["weight"]), dtype="Int64")
-    factor = take_or_missing(factors, rights_of(rows, state))
-    is_plain = is_true(factor == 10**10)
-    burns = rows["weight"].astype("Int64").where(is_plain)
-    if not is_plain.all():
-        burns = burns.where(is_plain, _computed_burns(frames, rows, state))
-    return rows.assign(factor=factor, burn_bytes=burns)
-
-
-def rights_of(rows: pd.DataFrame, state: NetworkState) -> Integers:
-    """Return the right of each record's party when its round opened, -1 without one."""
-    rounds, featured = RoundLookup.of(state.rounds), featured_members(state.rights)
-    round_rows = positions(rows["round_number"], pd.Series(rounds.numbers))
-    opens_at = np.append(rounds.opens_at, 0)[round_rows]
-    rights = featured.lookup(featured.segments.at(opens_at), featured.encode(pa.array(rows["party"], pa.string())))
-    return np.where(round_rows < 0, -1, rights)
-
-
-def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> pd.Series:
-    """Return the computed bytes where the computed weight is the published one."""
-    computed, _ = compute(read_requests(frames), state)
-    keys = ["update_id", "party", "weight"]
-    return merge(rows[keys], computed[[*keys, "burn_bytes"]], on=keys, how="left")["burn_bytes"]
-
-
-def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:
-    requests = pd.DataFrame({"group": groups.codes, "update": rows["update_id"]}).drop_duplicates()
-    weight = groups.total(rows["weight"])
-    burns = groups.total(rows["burn_bytes"])
-    is_known = known(rows["burn_bytes"])
-    return {
-        "requests": np.bincount(requests["group"], minlength=len(groups)),
-        "weight": weight,
-        "activity_weight": _common_factor(rows["factor"], groups),
-        "burn_bytes": burns.where(groups.count(~is_known) == 0),
-        "share": ratio(weight, _period_totals(weight, groups)),
-        "coverage": groups.coverage(is_known),
-    }
-
-
-def _common_factor(factors: pd.Series, groups: Groups) -> pd.Series:
-    by_group = factors.groupby(groups.codes)
-    is_common = (by_group.nunique() == 1) & (by_group.count() == by_group.size())
-    common = by_group.first().where(is_common).reindex(range(len(groups)))
-    return from_scaled(common)
-
-
-def _period_totals(weight: pd.Series, groups: Groups) -> pd.Series:
-    times = [name for name in ("round_number", "period_start") if name in groups.keys]
+def _totals_of_times(weight: pd.Series, keys: pd.DataFrame) -> pd.Series:
+    """Return the weight of the period or round of each row, or of all rows."""
+    times = [name for name in ("round_number", "period_start") if name in keys]
     if not times:
         return pd.Series(weight.sum(min_count=1), index=weight.index, dtype="Int64")
-    return weight.groupby(groups.keys[times[0]].to_numpy()).transform("sum", min_count=1)
+    return weight.groupby(keys[times[0]].to_numpy()).transform("sum", min_count=1)
+
+
+# -- computed weights ---------------------------------------------------------------------------------------------------
+
+
+def _weights_query(state: NetworkState) -> Query:
+    select = """
+SELECT update_id, record_time, round_number, party, burn_bytes, factor AS activity_weight, weight
+FROM weights
+ORDER BY migration_id, record_time, update_id, party"""
+    return Query(select.strip(), (COMPUTED.weights,), state_tables(state))
+
+
+def computable_share(frames: Frames, state: NetworkState, weights: Weights = COMPUTED) -> float:
+    """Return the share of accepted requests whose weights can be computed."""
+    select = f"""
+SELECT count(*) AS accepted, count(*) FILTER ({UNKNOWN}) AS unknown
+FROM {weights.candidates.name}
+WHERE obstacle IS DISTINCT FROM 'not accepted'"""
+    rows = run(frames, Query(select.strip(), (weights.candidates,), state_tables(state, weights.name)))
+    return float(ratio(rows["accepted"] - rows["unknown"], rows["accepted"])[0])

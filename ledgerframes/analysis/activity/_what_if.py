@@ -5,26 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._groups import Integers, ratio, sort_largest_first
-from ledgerframes.analysis._requests import encode_texts, merge, root_templates
-from ledgerframes.analysis._views import join, set_numbers
+from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._weight_formula import Requests, computable_share, compute, read_requests
+from ledgerframes.analysis.activity._state_tables import state_tables
+from ledgerframes.analysis.activity._weights import computable_share
 from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.requests import ROOT_NODES
+from ledgerframes.engine.weights import (
+    COMPUTED,
+    CONFIRMERS,
+    ENVELOPES,
+    INFORMEES,
+    MERGED_CHOICES,
+    Weights,
+    merged_confirmers,
+    merged_envelopes,
+)
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 SAME_CONFIRMERS = "same confirmers"
-CONFIRMERS = ("quorums", "informees")
+CONFIRMERS_BY_NAME = {"quorums": CONFIRMERS, "informees": INFORMEES}
 SIDES = ("before", "after")
+
+
+def _queries(
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    factors: Mapping[str, object] | None,
+    merge_views: str | Iterable[tuple[str, str]] | None,
+    confirmers: str,
+    every: str | None,
+    rights: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+) -> list[Query]:
+    before, after = _states(frames, featured, factors, rights, sv_participants, rounds)
+    return [_query(before, after, merge_views, confirmers, every)]
+
+
 WHAT_IF = declare.Figure(
     "activity.what_if",
     rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",
@@ -41,6 +69,7 @@ WHAT_IF = declare.Figure(
     ),
     condition="with known envelopes, round and state",
     unit="accepted requests of the frames",
+    queries=_queries,
 )
 
 
@@ -92,21 +121,32 @@ def what_if(
     WHAT_IF.check(frames)
     if every not in (None, "round"):
         raise UsageError(f"every= must be 'round' or None, got {every!r}.")
-    if confirmers not in CONFIRMERS:
-        raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS))}.")
+    if confirmers not in CONFIRMERS_BY_NAME:
+        raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
-    before = network_state(frames, rights, sv_participants, rounds)
-    after = _with_factors(before if featured is None else replace(before, rights=checked("featured", featured)), factors)
-    requests = read_requests(frames)
-    changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
-    if merge_views is not None:
-        changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
-    usual, statuses = compute(requests, before)
-    rows = _compare(usual, compute(changed, after)[0], every)
+    before, after = _states(frames, featured, factors, rights, sv_participants, rounds)
+    if merge_views is not None and not isinstance(merge_views, str):
+        merge_views = list(merge_views)
+        _require_root(frames, merge_views)
+    rows = _with_shares(run(frames, _query(before, after, merge_views, confirmers, every)), every)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
-    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(statuses)}, every=every)
+    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(frames, before)}, every=every)
+
+
+def _states(
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    factors: Mapping[str, object] | None,
+    rights: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+) -> tuple[NetworkState, NetworkState]:
+    """Return the state before and after the change."""
+    before = network_state(frames, rights, sv_participants, rounds)
+    changed = before if featured is None else replace(before, rights=checked("featured", featured))
+    return before, _with_factors(changed, factors)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
@@ -122,51 +162,68 @@ def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> 
     return replace(state, rights=rights)
 
 
-def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd.DataFrame:
-    """Return the sums of both sides by party, and by round if `every` has them."""
-    keys = ["round_number", "party"] if every else ["party"]
-    columns = ["update_id", *dict.fromkeys((*keys, "round_number")), "weight"]
-    both = merge(before[columns], after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
-    both["requests_changed"] = both["weight_before"].fillna(-1) != both["weight_after"].fillna(-1)
-    names = ["weight_before", "weight_after"]
-    rows = both.fillna(dict.fromkeys(names, 0))
-    rows = rows.groupby(keys, as_index=False)[[*names, "requests_changed"]].sum()
-    rows["difference"] = rows["weight_after"] - rows["weight_before"]
+def _query(
+    before: NetworkState,
+    after: NetworkState,
+    merge_views: str | Iterable[tuple[str, str]] | None,
+    confirmers: str,
+    every: str | None,
+) -> Query:
+    """Return the query of both weights by party, and by round if `every` has them."""
+    of_views, envelopes = CONFIRMERS_BY_NAME[confirmers], ENVELOPES
+    tables = {**state_tables(before), **state_tables(after, "changed_")}
+    if isinstance(merge_views, str):
+        if merge_views != SAME_CONFIRMERS:
+            raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
+        envelopes = merged_envelopes(merged_confirmers(of_views))
+    elif merge_views is not None:
+        envelopes = merged_envelopes(MERGED_CHOICES)
+        tables["merged_choices"] = _choices(merge_views)
+    changed = Weights("changed_", envelopes=envelopes, confirmers=of_views)
+    keys = "round_number, party" if every else "party"
+    select = f"""
+SELECT
+    {keys},
+    coalesce(sum(weights.weight), 0) AS weight_before,
+    coalesce(sum(changed_weights.weight), 0) AS weight_after,
+    weight_after - weight_before AS difference,
+    count(*) FILTER (weights.weight IS DISTINCT FROM changed_weights.weight) AS requests_changed
+FROM weights
+FULL JOIN changed_weights USING (update_id, round_number, party)
+GROUP BY ALL"""
+    return Query(select.strip(), (COMPUTED.weights, changed.weights), tables)
+
+
+def _with_shares(rows: pd.DataFrame, every: str | None) -> pd.DataFrame:
     for side in SIDES:
-        weight = rows[f"weight_{side}"]
-        totals: Any = weight.groupby(rows["round_number"]).transform("sum") if every else pd.Series(weight.sum(), rows.index)
+        weight = rows[f"weight_{side}"].astype("Int64")
+        totals = weight.groupby(rows["round_number"]).transform("sum") if every else pd.Series(weight.sum(), rows.index)
         rows[f"share_{side}"] = ratio(weight, totals)
-    return sort_largest_first(rows, "weight_after", "party", before=keys[:-1])
+    return sort_largest_first(rows, "weight_after", "party", before=["round_number"] if every else [])
 
 
 # -- merged envelopes ---------------------------------------------------------------------------------------------------
 
 
-def _merged(frames: Frames, requests: Requests, merge_views: str | Iterable[tuple[str, str]]) -> Integers:
-    """Return for each envelope the first one that it becomes one with."""
-    count = len(requests.owners)
-    has_views = np.bincount(requests.linked_envelopes, minlength=count) > 0
-    if isinstance(merge_views, str):
-        if merge_views != SAME_CONFIRMERS:
-            raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
-        parties, names = encode_texts(requests.confirmers)
-        pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views, parties)
-        labels, _ = set_numbers(*pairs, count, len(names))
-        is_merged = has_views & (labels > 0)
-    else:
-        labels = np.zeros(count, dtype=np.int64)
-        is_merged = has_views & _has_root(frames, requests, set(merge_views))[requests.owners]
-    codes = np.arange(count, dtype=np.int64)
-    keys = requests.owners[is_merged] * (int(labels.max(initial=0)) + 1) + labels[is_merged]
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    codes[is_merged] = codes[is_merged][first][inverse]
-    return codes
+def _choices(pairs: Iterable[tuple[str, str]]) -> pa.Table:
+    """Return pairs of template and choice as a table."""
+    rows = sorted(set(pairs))
+    templates, choices = (pa.array([pair[position] for pair in rows], pa.string()) for position in (0, 1))
+    return pa.table({"template_name": templates, "choice": choices})
 
 
-def _has_root(frames: Frames, requests: Requests, pairs: set[tuple[str, str]]) -> Any:
-    roots = root_templates(frames, requests.heads["update_id"])
-    names = zip(roots["template_name"], roots["choice"], strict=True)
-    flags = np.array([pair in pairs for pair in names], dtype=bool)
-    if not flags.any():
-        raise UsageError(f"merge_views= must name a root template and choice of these requests, got {sorted(pairs)!r}.")
-    return flags
+def _require_root(frames: Frames, pairs: list[tuple[str, str]]) -> None:
+    """Raise a UsageError if no request has one of these templates and choices as its root."""
+    select = "SELECT count(*) AS roots FROM root_choices_of_requests SEMI JOIN merged_choices USING (template_name, choice)"
+    rows = run(frames, Query(select, (ROOTS,), {"merged_choices": _choices(pairs)}))
+    if not rows["roots"][0]:
+        raise UsageError(f"merge_views= must name a root template and choice of these requests, got {sorted(set(pairs))!r}.")
+
+
+ROOTS = Relation(
+    "root_choices_of_requests",
+    "One row per request with a visible tree: template and choice of its first root node.",
+    "SELECT template_name, choice FROM root_nodes SEMI JOIN verdicts USING (update_id)",
+    tables=("verdicts",),
+    relations=(ROOT_NODES,),
+)

@@ -17,6 +17,7 @@ from ledgerframes.analysis.cost._estimate import estimate
 from ledgerframes.analysis.cost._journal import journal
 from ledgerframes.analysis.cost._overhead import overhead
 from ledgerframes.analysis.cost._problems import problems
+from ledgerframes.analysis.cost._requests import requests
 from ledgerframes.analysis.cost._runway import runway, runway_summary
 from ledgerframes.analysis.cost._spend import spend
 from ledgerframes.analysis.cost._statement import statement
@@ -33,6 +34,7 @@ __all__ = [
     "journal",
     "overhead",
     "problems",
+    "requests",
     "runway",
     "runway_summary",
     "spend",

@@ -131,7 +131,7 @@ def _name_events(network: Network) -> list[tuple[Any, ...]]:
     """Return what happened to names, in the order of the history."""
     paid: defaultdict[tuple[str, int], list[int | None]] = defaultdict(list)
     for fee in network.rows(_name_fees_query(network)):
-        paid[fee["update_id"], fee["parent_index"]].append(units(fee["text"]))
+        paid[fee["update_id"], fee["parent_index"]].append(units(fee["amount"]))
     rows: list[tuple[Any, ...]] = []
     for row in network.rows(_names_query(network)):
         above = row["exercises"] or []
@@ -145,7 +145,7 @@ def _name_events(network: Network) -> list[tuple[Any, ...]]:
 
 
 def _name_fees_query(network: Network) -> Query:
-    return network.query("SELECT update_id, parent_index, text FROM name_fees", NAME_FEES)
+    return network.query("SELECT update_id, parent_index, amount FROM name_fees", NAME_FEES)
 
 
 def _names_query(network: Network) -> Query:

@@ -13,17 +13,11 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import ratio
-from ledgerframes.analysis._requests import is_rejected
+from ledgerframes.analysis._groups import as_integers, exact_sum, ratio
 from ledgerframes.analysis.grant._folder import write_folder
-from ledgerframes.analysis.grant._requests import (
-    NAMESPACE,
-    app_bytes,
-    excluded_parties,
-    members_of,
-    read_app_requests,
-    require_known_names,
-)
+from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
@@ -42,6 +36,65 @@ COUNTS = (
     REJECTED,
 )
 CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"
+DAYS = """
+SELECT *
+FROM (
+    SELECT
+        date_trunc('day', record_time) AS day,
+        count(*) FILTER (is_outside AND is_accepted) AS requests,
+        sum(total_traffic_cost) FILTER (is_outside AND is_accepted) AS bytes,
+        sum(app_bytes) FILTER (is_outside AND is_accepted) AS app_bytes,
+        count(*) FILTER (is_outside AND is_rejected) AS rejected,
+        min(record_time) FILTER (is_outside AND (is_accepted OR is_rejected)) AS first_time,
+        count(*) FILTER (is_accepted) AS accepted,
+        count(*) FILTER (is_accepted AND is_known) AS known,
+        count(*) FILTER (is_accepted AND is_known AND NOT is_outside) AS excluded_requests
+    FROM app_requests
+    GROUP BY day
+)
+LEFT JOIN (
+    SELECT day, count(*) AS new_parties
+    FROM (SELECT party, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY party)
+    GROUP BY day
+) USING (day)
+LEFT JOIN (
+    SELECT day, count(*) AS new_namespaces
+    FROM (SELECT namespace, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY namespace)
+    GROUP BY day
+) USING (day)
+ORDER BY day
+"""
+ROWS = """
+SELECT
+    update_id,
+    record_time,
+    is_accepted,
+    array_to_string(outside_parties, ' ') AS outside_parties,
+    total_traffic_cost,
+    app_bytes
+FROM app_requests
+WHERE is_outside AND (is_accepted OR is_rejected)
+ORDER BY record_time, update_id
+"""
+
+
+def _queries(
+    frames: Frames,
+    app: object,
+    exclude: Sequence[str],
+    since: Time,
+    until: Time,
+    by_confirmer: bool,
+    labels: pd.DataFrame | None,
+    **_: object,
+) -> list[Query]:
+    members = members_of(app)
+    excluded = excluded_parties(frames, exclude, labels)
+    require_known_names(frames, members)
+    window = Window(instant(since, "since"), instant(until, "until"))
+    return [app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer)]
+
+
 EVIDENCE = declare.Figure(
     "grant.evidence",
     rows="One row per day of the window; sorted by day.",
@@ -57,6 +110,7 @@ EVIDENCE = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 TOTALS = declare.Figure(
     "grant.evidence_totals",
@@ -72,6 +126,7 @@ TOTALS = declare.Figure(
     ),
     condition=CONDITION,
     unit=UNIT,
+    queries=_queries,
 )
 
 
@@ -180,23 +235,14 @@ class Use:
     """Requests of an app in a window."""
 
     frames: Frames  # of the window
+    history: Frames  # from which the state of the network follows
     window: Window
+    app: App
     excluded: set[str]
-    rows: pd.DataFrame  # as :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``
+    by_confirmer: bool
+    days: pd.DataFrame  # sums of each day with requests of the app
     coverage: float  # share of the accepted requests whose submitting parties and cost are known
     has_rejected: bool  # whether rejected requests can be among the rows: they have no node, so only confirmers show them
-
-    @property
-    def accepted(self) -> pd.DataFrame:
-        """The accepted requests of outside parties."""
-        return self.rows[self.rows["is_outside"] & self.rows["is_accepted"]].reset_index(drop=True)
-
-    @property
-    def rejected(self) -> pd.DataFrame | None:
-        """The rejected requests of outside parties, None if they cannot be among the rows."""
-        if not self.has_rejected:
-            return None
-        return self.rows[self.rows["is_outside"] & is_rejected(self.rows)].reset_index(drop=True)
 
 
 def _use_of(
@@ -218,15 +264,15 @@ def _use_of(
     part = frames.between(overlap.since, overlap.until)
     share = 0.0 if frames.window is None or part.window != window else window_share(part)
     _require_coverage("of the window is final", share, min_coverage)
-    rows = read_app_requests(part, members, excluded, by_confirmer=by_confirmer)
-    rows = rows.assign(is_outside=rows["outside_parties"].str.len() > 0, app_bytes=app_bytes(frames, members, rows["update_id"]))
-    accepted_count = int(rows["is_accepted"].sum())
-    coverage = float(ratio([int((rows["is_accepted"] & rows["is_known"]).sum())], [accepted_count])[0])
+    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer)
+    days = run(part, query)
+    accepted_count = int(days["accepted"].sum())
+    coverage = float(ratio([int(days["known"].sum())], [accepted_count])[0])
     _require_coverage(
         "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
     )
     has_rejected = by_confirmer and bool(members["parties"]) and part.population != "committed"
-    return Use(part, window, excluded, rows, coverage, has_rejected)
+    return Use(part, frames, window, members, excluded, by_confirmer, days, coverage, has_rejected)
 
 
 def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
@@ -242,44 +288,37 @@ def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
 
 
 def _days(use: Use) -> pd.DataFrame:
-    accepted, rejected = use.accepted, use.rejected
-    days = periods_of(use.frames, accepted["record_time"], "1d")
+    rows = use.days[use.days["first_time"].notna()].reset_index(drop=True)
+    days = periods_of(use.frames, rows["first_time"], "1d")
+    of_days = rows.set_index(pd.Index(days.codes)).reindex(range(len(days)))
+    counts = {name: of_days[name].fillna(0) for name in ("requests", "rejected", "new_parties", "new_namespaces")}
     values: dict[str, Any] = {
         "day": days.keys["period_start"],
         "coverage_time": days.keys["coverage_time"],
-        "requests": days.count(),
-        "bytes": days.total(accepted["total_traffic_cost"]),
-        "app_bytes": days.total(accepted["app_bytes"]),
-        "rejected": pd.NA,
+        "bytes": of_days["bytes"],
+        "app_bytes": of_days["app_bytes"],
+        **counts,
         "coverage": use.coverage,
     }
-    if rejected is not None:
-        values["rejected"] = periods_of(use.frames, rejected["record_time"], "1d").count()
-    for name, owners in (("parties", _parties(accepted)), ("namespaces", _parties(accepted, namespaces=True))):
-        firsts = np.bincount(days.codes[owners.drop_duplicates().index.to_numpy()], minlength=len(days))
-        values[f"new_{name}"], values[f"{name}_cumulative"] = firsts, np.cumsum(firsts)
+    if not use.has_rejected:
+        values["rejected"] = pd.NA
+    for name in ("parties", "namespaces"):
+        values[f"{name}_cumulative"] = np.cumsum(counts[f"new_{name}"].to_numpy("int64"))
     return EVIDENCE.build(use.frames, values)
 
 
-def _parties(rows: pd.DataFrame, *, namespaces: bool = False) -> pd.Series:
-    """Return each outside party of each row, or its key, indexed by row."""
-    parties = rows["outside_parties"].explode().dropna().astype("str")
-    return parties.str.rpartition(NAMESPACE)[2] if namespaces and len(parties) else parties
-
-
 def _totals(use: Use) -> pd.DataFrame:
-    accepted, rejected = use.accepted, use.rejected
-    excluded = use.rows["is_accepted"] & use.rows["is_known"] & ~use.rows["is_outside"]
+    days = use.days
     values = {
         "since": [use.window.since],
         "until": [use.window.until],
-        "requests": [len(accepted)],
-        "bytes": [accepted["total_traffic_cost"].sum(min_count=1)],
-        "app_bytes": [accepted["app_bytes"].sum(min_count=1)],
-        "rejected": [pd.NA if rejected is None else len(rejected)],
-        "parties": [_parties(accepted).nunique()],
-        "namespaces": [_parties(accepted, namespaces=True).nunique()],
-        "excluded_requests": [int(excluded.sum())],
+        "requests": [int(days["requests"].sum())],
+        "bytes": as_integers([exact_sum(days["bytes"])], "bytes"),
+        "app_bytes": as_integers([exact_sum(days["app_bytes"])], "app_bytes"),
+        "rejected": [int(days["rejected"].sum()) if use.has_rejected else pd.NA],
+        "parties": [int(days["new_parties"].sum())],
+        "namespaces": [int(days["new_namespaces"].sum())],
+        "excluded_requests": [int(days["excluded_requests"].sum())],
         "coverage": use.coverage,
     }
     return TOTALS.build(use.frames, values)
@@ -287,15 +326,6 @@ def _totals(use: Use) -> pd.DataFrame:
 
 def _outside_rows(use: Use) -> pd.DataFrame:
     """Return the accepted and rejected requests of outside parties, as the directory has them."""
-    is_decided = use.rows["is_accepted"] | is_rejected(use.rows)
-    rows = use.rows[use.rows["is_outside"] & is_decided].reset_index(drop=True)
-    return pd.DataFrame(
-        {
-            "update_id": rows["update_id"].astype("str"),
-            "record_time": rows["record_time"],
-            "is_accepted": rows["is_accepted"].astype("boolean"),
-            "outside_parties": pd.Series([" ".join(each) for each in rows["outside_parties"]], dtype="str"),
-            "total_traffic_cost": rows["total_traffic_cost"].astype("Int64"),
-            "app_bytes": rows["app_bytes"].astype("Int64"),
-        }
-    )
+    query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer)
+    rows = run(use.frames, query)
+    return rows.astype({"update_id": "str", "outside_parties": "str"})

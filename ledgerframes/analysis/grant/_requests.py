@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import group_by, known
-from ledgerframes.analysis._requests import ACCEPTED, has_result, list_items, positions, requests, take_or_missing
-from ledgerframes.analysis.activity._weight_formula import compute, is_unknown, read_requests
+from ledgerframes import extents
+from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.labels import require_labels
-from ledgerframes.analysis.state._network_state import network_state
+from ledgerframes.analysis.state._network_state import NetworkState, network_state
 from ledgerframes.conditions import near_matches
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.app_requests import CONFIRMED_BY_APP, UPDATES_OF_APP, app_requests, app_updates
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.store.scan import read_rows
+from ledgerframes.windows import Window
 
 App = dict[str, list[str]]
 MEMBERS = ("packages", "templates", "parties")
 COLUMNS_OF_NODES = {"packages": "package_name", "templates": "template_name"}
-COLUMNS = ["update_id", "record_time", "verdict_result", "total_traffic_cost"]
 NAMESPACE = "::"
+NODES = Relation(
+    "nodes_of_trees",
+    "One row per package and template of a visible node.",
+    "SELECT DISTINCT package_name, template_name FROM tree_events",
+    tables=("tree_events",),
+)
+SUBMITTERS = Relation(
+    "submitters",
+    "One row per submitting party.",
+    "SELECT DISTINCT unnest(submitting_parties) AS party FROM verdicts",
+    tables=("verdicts",),
+)
 
 
 def members_of(app: object) -> App:
@@ -36,59 +46,28 @@ def members_of(app: object) -> App:
     return {name: list(map(str, app.get(name, ()))) for name in MEMBERS}
 
 
-def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by_confirmer: bool) -> pd.DataFrame:
-    """Return the requests of an app, sorted by time and update.
-
-    Beside columns of the requests, they have ``outside_parties`` (a list), ``is_known`` (whether the submitting parties and the
-    cost are known) and ``is_accepted``.
-    """
-    ids = set(_visible_ids(frames, app)) | (set(_confirmed_ids(frames, app)) if by_confirmer else set())
-    rows = requests(frames, ["verdict_result", "submitting_parties"])
-    rows = rows[rows["update_id"].isin(ids)].sort_values(["record_time", "update_id"], ignore_index=True)
-    parties = [each or [] for each in pa.array(rows["submitting_parties"]).to_pylist()]
-    outside = [sorted(set(each) - set(excluded)) for each in parties]
-    result = rows[COLUMNS].assign(outside_parties=pd.Series(outside, rows.index, "object"))
-    result["is_known"] = np.array([bool(each) for each in parties], dtype=bool) & known(rows["total_traffic_cost"])
-    result["is_accepted"] = has_result(rows, ACCEPTED) | rows["verdict_result"].isna().to_numpy()  # old updates have no verdict
-    return result
-
-
-def _visible_ids(frames: Frames, app: App) -> list[str]:
-    """Return the updates with a node of the app's packages and templates."""
-    if not app["packages"] and not app["templates"]:
-        return []
-    with frames._scanning("tree_events") as nodes:
-        for name, column in COLUMNS_OF_NODES.items():
-            if app[name]:
-                nodes = nodes.filter(pc.field(column).cast(pa.string()).isin(app[name]))
-        ids: list[str] = read_rows(nodes, ["update_id"], None)["update_id"].unique().to_pylist()
-    return ids
+def app_query(
+    frames: Frames, app: App, excluded: Collection[str], window: Window, select: str, *relations: Relation, by_confirmer: bool
+) -> Query:
+    """Return a query over the requests of an app."""
+    sources = [UPDATES_OF_APP] if app["packages"] or app["templates"] else []
+    updates = app_updates(*sources, *([CONFIRMED_BY_APP] if by_confirmer else []))
+    state = _state_or_none(frames) if app["parties"] else None
+    names = {"packages": "package_name", "templates": "template_name", "parties": "party"}
+    tables = {f"app_{member}": pa.table({name: pa.array(app[member], pa.string())}) for member, name in names.items()}
+    tables["excluded"] = pa.table({"party": pa.array(sorted(excluded), pa.string())})
+    since, until = (extents.microseconds(time) for time in (window.since, window.until))
+    tables["span"] = pa.table({"since": [since], "until": [until]})
+    if state is not None:
+        tables |= state_tables(state)
+    return Query(select.strip(), (app_requests(updates, has_state=state is not None), *relations), tables)
 
 
-def _confirmed_ids(frames: Frames, app: App) -> list[str]:
-    """Return the requests with one of the app's parties in a quorum."""
-    quorums = frames.read("quorums", ["update_id", "parties"])
-    owners, parties = list_items(quorums["parties"])
-    is_one = pc.is_in(parties, value_set=pa.array(app["parties"], pa.string())).to_numpy(zero_copy_only=False)
-    ids: list[str] = quorums["update_id"].iloc[np.unique(owners[is_one])].unique().tolist()
-    return ids
-
-
-def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
-    """Return the bytes that each request burns for the app, missing if unknown."""
+def _state_or_none(frames: Frames) -> NetworkState | None:
     try:
-        state = network_state(frames) if app["parties"] else None
+        return network_state(frames)
     except CoverageError:
-        state = None
-    if state is None:
-        return pd.Series(pd.NA, update_ids.index, "Int64")
-    all_requests = read_requests(frames)
-    weights, statuses = compute(all_requests, state)
-    own = weights[weights["party"].isin(app["parties"])].reset_index(drop=True)
-    groups = group_by(own, ["update_id"])
-    burns = take_or_missing(groups.total(own["burn_bytes"]), positions(update_ids, groups.keys["update_id"]))
-    is_computed = positions(update_ids, all_requests.heads["update_id"][~is_unknown(statuses)]) >= 0
-    return burns.fillna(0).where(is_computed).set_axis(update_ids.index)
+        return None
 
 
 def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFrame | None) -> set[str]:
@@ -101,8 +80,7 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
     if labels is not None:
         require_labels(labels)
     by_group = {} if labels is None else {str(group): set(rows["id"]) for group, rows in labels.groupby("group")}
-    _, texts = list_items(frames.read("verdicts", ["submitting_parties"])["submitting_parties"])
-    parties = set(texts.unique().to_pylist())
+    parties = _submitters(frames) if exclude else []
     for entry in exclude:
         if entry not in by_group and entry not in parties and NAMESPACE not in str(entry):
             near = near_matches(str(entry), [*parties, *by_group])
@@ -111,15 +89,20 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
     return set().union(*(by_group.get(entry, {entry}) for entry in exclude))
 
 
+def _submitters(frames: Frames) -> list[str]:
+    parties: list[str] = run(frames, Query("FROM submitters", (SUBMITTERS,)))["party"].dropna().tolist()
+    return parties
+
+
 def require_known_names(frames: Frames, app: App) -> None:
     """Raise a UsageError for a package or template that no node has."""
+    if not app["packages"] and not app["templates"]:
+        return
+    nodes = run(frames, Query("FROM nodes_of_trees", (NODES,)))
     for name, column in COLUMNS_OF_NODES.items():
-        if app[name]:
-            with frames._scanning("tree_events") as nodes:
-                values = read_rows(nodes, [column], None)[column].cast(pa.string())
-            occurring = values.unique().drop_null().to_pylist()
-            unknown = sorted(set(app[name]) - set(occurring))
-            if unknown:
-                near = near_matches(unknown[0], occurring)
-                step = f"Choose from {', '.join(map(repr, near))}." if near else "Check the name, or load a longer window."
-                raise UsageError(f"No node has {column} {unknown[0]!r}. {step}")
+        occurring = nodes[column].dropna().unique().tolist()
+        unknown = sorted(set(app[name]) - set(occurring))
+        if unknown:
+            near = near_matches(unknown[0], occurring)
+            step = f"Choose from {', '.join(map(repr, near))}." if near else "Check the name, or load a longer window."
+            raise UsageError(f"No node has {column} {unknown[0]!r}. {step}")

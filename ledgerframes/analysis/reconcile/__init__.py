@@ -12,6 +12,7 @@ from ledgerframes.analysis.reconcile._ledger import bounds, paid_traffic, paid_t
 from ledgerframes.analysis.reconcile._nodes import nodes
 from ledgerframes.analysis.reconcile._replay import contracts, supply
 from ledgerframes.analysis.reconcile._reward_tree import RewardProof, RewardTree, reward_tree
+from ledgerframes.analysis.reconcile._rewards import reward_proof, rewards
 
 __all__ = [
     "RewardProof",
@@ -25,7 +26,9 @@ __all__ = [
     "nodes",
     "paid_traffic",
     "paid_traffic_totals",
+    "reward_proof",
     "reward_tree",
+    "rewards",
     "supply",
 ]
 

@@ -19,9 +19,9 @@ from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.amounts import amount_of
+from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
 from ledgerframes.engine.contracts import REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS
 from ledgerframes.engine.differences import differences
-from ledgerframes.engine.flows import COINS_OF_SNAPSHOT
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant

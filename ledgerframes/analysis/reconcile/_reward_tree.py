@@ -62,13 +62,13 @@ class RewardProof:
         >>> tree.proof("b").verify()
         True
         """
-        if (self.party, _amount_text(self.amount)) not in self.leaf:
+        if (self.party, amount_text(self.amount)) not in self.leaf:
             return False
-        digest = _leaf_hash(self.leaf)
+        digest = leaf_hash(self.leaf)
         for hashes in self.path:
             if digest not in hashes:
                 return False
-            digest = _node_hash(hashes)
+            digest = node_hash(hashes)
         return digest == self.root
 
     def to_json(self) -> str:
@@ -81,7 +81,7 @@ class RewardProof:
         >>> lf.reconcile.reward_tree([("a", Decimal(1))], batch_size=2).proof("a").to_json()[:44]
         '{"party": "a", "amount": "1.0", "position": '
         """
-        return json.dumps({**asdict(self), "amount": _amount_text(self.amount)}, ensure_ascii=False)
+        return json.dumps({**asdict(self), "amount": amount_text(self.amount)}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class RewardTree:
         for hashes in self.levels[:-1]:
             batch //= self.batch_size
             path.append(_batches(hashes, self.batch_size)[batch])
-        return RewardProof(party, self.allowances[position][1], position, _texts(leaf), tuple(path), self.root)
+        return RewardProof(party, self.allowances[position][1], position, allowance_texts(leaf), tuple(path), self.root)
 
 
 def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool = True) -> RewardTree:
@@ -186,10 +186,10 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
         raise UsageError(f"batch_size= must be a whole number of at least {MIN_BATCH_SIZE}, got {batch_size!r}.")
     checked = _checked(allowances)
     numbered = tuple(sorted(checked) if sort else checked)
-    hashes = tuple(_leaf_hash(_texts(batch)) for batch in _batches(numbered, batch_size) or [()])
+    hashes = tuple(leaf_hash(allowance_texts(batch)) for batch in _batches(numbered, batch_size) or [()])
     levels = [hashes]
     while len(levels[-1]) > 1:
-        levels.append(tuple(map(_node_hash, _batches(levels[-1], batch_size))))
+        levels.append(tuple(map(node_hash, _batches(levels[-1], batch_size))))
     return RewardTree(numbered, batch_size, tuple(levels))
 
 
@@ -210,14 +210,15 @@ def _batches(items: tuple[Item, ...], size: int) -> list[tuple[Item, ...]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _texts(allowances: Iterable[Allowance]) -> AllowanceTexts:
-    return tuple((party, _amount_text(amount)) for party, amount in allowances)
+def allowance_texts(allowances: Iterable[Allowance]) -> AllowanceTexts:
+    """Return allowances as they are hashed."""
+    return tuple((party, amount_text(amount)) for party, amount in allowances)
 
 
-def _amount_text(amount: Decimal) -> str:
+def amount_text(amount: Decimal) -> str:
     """Return an amount as the contract language writes it.
 
-    >>> _amount_text(Decimal("23759.7510000000")), _amount_text(Decimal(10)), _amount_text(Decimal("9E-10"))
+    >>> amount_text(Decimal("23759.7510000000")), amount_text(Decimal(10)), amount_text(Decimal("9E-10"))
     ('23759.751', '10.0', '0.0000000009')
     """
     whole, _, fraction = f"{amount:.10f}".partition(".")
@@ -227,11 +228,13 @@ def _amount_text(amount: Decimal) -> str:
 # -- hashes -------------------------------------------------------------------------------------------------------------
 
 
-def _leaf_hash(allowances: AllowanceTexts) -> str:
+def leaf_hash(allowances: AllowanceTexts) -> str:
+    """Return the hash of a batch of allowances."""
     return _variant_hash(LEAF, _list_hash([_list_hash([_hash(party), _hash(amount)]) for party, amount in allowances]))
 
 
-def _node_hash(hashes: Sequence[str]) -> str:
+def node_hash(hashes: Sequence[str]) -> str:
+    """Return the hash of a batch of batches."""
     return _variant_hash(NODE, _list_hash(hashes))
 
 

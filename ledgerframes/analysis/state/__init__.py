@@ -28,11 +28,13 @@ from ledgerframes.analysis.state._payloads import (
     read_rules,
     read_validators,
 )
+from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
 from ledgerframes.engine import Query
+from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, instant
 
-__all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
+__all__ = ["at", "config", "featured", "problems", "rounds", "super_validators", "tables"]
 
 
 def __dir__() -> list[str]:
@@ -149,15 +151,17 @@ PROBLEMS = declare.Figure(
 
 
 @ROUNDS.document
-def rounds(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
+def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all mining rounds, each with its prices and rules.
 
     Parameters
     ----------
-    frames : Frames
-        History from the start of the network, or from `base`, on.
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_contracts`, or from
+        :func:`ledgerframes.load_bulk` with ``kind="acs"``.
 
     Raises
     ------
@@ -177,7 +181,7 @@ def rounds(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 
 @FEATURED.document
-def featured(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
+def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
@@ -190,7 +194,7 @@ def featured(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 
 @SUPER_VALIDATORS.document
-def super_validators(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
+def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
@@ -202,7 +206,7 @@ def super_validators(frames: Frames, *, base: Snapshot | None = None) -> pd.Data
 
 
 @CONFIG.document
-def config(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
+def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
     Source: docs/facts.md#state-of-the-network.
@@ -214,7 +218,7 @@ def config(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 
 @PROBLEMS.document
-def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
+def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
@@ -223,12 +227,52 @@ def problems(frames: Frames, *, base: Snapshot | None = None) -> pd.DataFrame:
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """
-    PROBLEMS.check(frames)
-    rows = read_lifetimes(frames, base)
+    if is_snapshot(frames):
+        rows = snapshot_lifetimes(frames, base)
+    else:
+        PROBLEMS.check(frames)
+        assert isinstance(frames, Frames)
+        rows = read_lifetimes(frames, base)
     rows["reason"] = rows["reason"].where(rows["reason"] != "", _second_rights(rows))
     rows["coverage"] = rows["payload"].notna().astype("float64")
     rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
-    return PROBLEMS.build(frames, {**rows})
+    return PROBLEMS.build(frames if isinstance(frames, Frames) else None, {**rows})
+
+
+def tables(frames: Snapshot, *, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
+    """Return rounds, rights and super validators by the arguments of ``lf.activity``.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        As for :func:`rounds`.
+    base : Frames or DataFrame, optional
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``rounds``, ``featured`` and ``sv_participants``.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-09")
+    >>> state = lf.state.tables(day, base=lf.load_contracts(net, at="2026-11-08T12:00:00Z"))
+    >>> bool(lf.activity.weights(day, every=None, **state)["burn_bytes"].notna().all())
+    True
+    """
+    return {
+        "rounds": rounds(frames, base=base),
+        "featured": featured(frames, base=base),
+        "sv_participants": super_validators(frames, base=base),
+    }
 
 
 def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
@@ -277,11 +321,25 @@ READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
 }
 
 
-def _build(figure: declare.Figure, frames: Frames, base: Snapshot | None) -> pd.DataFrame:
+def _build(figure: declare.Figure, frames: Snapshot, base: Snapshot | None) -> pd.DataFrame:
+    if is_snapshot(frames):
+        return _of_snapshot(frames, figure, base)
     figure.check(frames)
+    assert isinstance(frames, Frames)
     if base is None or isinstance(base, Frames):
         return table_of(frames, figure, base)
     return _table_of(frames, figure, read_lifetimes(frames, base))  # the caller may change a DataFrame
+
+
+def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | None) -> pd.DataFrame:
+    """Return the declared table of a snapshot alone."""
+    lifetimes = snapshot_lifetimes(snapshot, base)
+    template, _ = READERS[figure.name]
+    if template != RIGHT and of_template(lifetimes, template).empty:  # a network can be without rights only
+        raise UsageError(
+            f"The snapshot has no contract of {template}. Pass the result of lf.load_contracts(net, at=…) without templates=."
+        )
+    return _table_of(snapshot if isinstance(snapshot, Frames) else None, figure, lifetimes)
 
 
 def table_of(frames: Frames, figure: declare.Figure, base: Frames | None = None) -> pd.DataFrame:
@@ -295,7 +353,7 @@ def _tables_of(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
     return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
 
 
-def _table_of(frames: Frames, figure: declare.Figure, lifetimes: pd.DataFrame) -> pd.DataFrame:
+def _table_of(frames: Frames | None, figure: declare.Figure, lifetimes: pd.DataFrame) -> pd.DataFrame:
     template, read = READERS[figure.name]
     names = [column.name for column in figure.columns[: -len(LIFETIME)]]
     contracts = of_template(lifetimes, template)

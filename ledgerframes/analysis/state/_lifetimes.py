@@ -17,7 +17,7 @@ from ledgerframes.analysis._coverage import incomplete_windows
 from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import LIFETIMES
-from ledgerframes.errors import CoverageError, IntegrityError
+from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window, iso
 
@@ -38,6 +38,8 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     facts = [template_and_payload(*row) for row in zip(*(created[name] for name in names), strict=True)]
     created[["template", "payload"]] = pd.DataFrame(facts, created.index, ["template", "payload"], dtype="object")
     created["reason"] = _reasons(created)
+    if (is_older := created["source"] == "snapshot").any():
+        require_rules(created[is_older])
     _require_start(frames, created, older.time)
     created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
@@ -91,6 +93,16 @@ def _reasons(created: pd.DataFrame) -> pd.Series:
     return pd.Series(reasons, created.index, "str")
 
 
+def require_rules(contracts: pd.DataFrame) -> None:
+    """Raise a UsageError if contracts of a snapshot have no rules, so that none counts."""
+    has_rules = ((contracts["template"] == RULES) & (contracts["reason"] != UNSIGNED)).any()
+    if not has_rules:
+        raise UsageError(
+            "The snapshot has no rules of the network, which name the party that signs its contracts. "
+            "Pass the result of lf.load_contracts(net, at=…) without templates=."
+        )
+
+
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
@@ -108,16 +120,17 @@ def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetim
     if missing:
         raise CoverageError(
             f"The state of the network needs history that these frames do not cover: {', '.join(missing)}. "
-            "Load it, or pass base= from a later time to the functions of lf.state.",
+            "Load it, or pass base=lf.load_contracts(net, at=…) from a later time to lf.state.",
             missing=tuple(missing),
         )
 
 
 def _start_error(frames: Frames) -> CoverageError:
-    earliest = iso(frames.window.since) if frames.window else "the first update"
+    earliest, time = (iso(frames.window.since),) * 2 if frames.window else ("the first update", "…")
     return CoverageError(
         f"The state of the network before {earliest} is unknown, because rights live for years. "
-        'Load since="0001-01-01", or pass base= of load_bulk(kind="acs") to the functions of lf.state.',
+        f'Pass base=lf.load_contracts(net, at="{time}") to lf.state, whose lf.state.tables lf.activity takes, or load '
+        'since="0001-01-01".',
         missing=(f"history before {earliest}",),
     )
 

@@ -1,4 +1,4 @@
-"""Structs of the bulk storage for listings of objects and lines of snapshots.
+"""Structs of the bulk storage, and of ACS snapshots in lines or pages.
 
 The lines of updates are `ledgerframes.datasets.events.wire.Update`.
 """
@@ -33,6 +33,32 @@ class ActiveContract(Wire):
         if self.created_in_update_id or not self.event_id:
             return self.created_in_update_id or None
         return self.event_id.lstrip("#").rpartition(":")[0] or None
+
+
+class ContractsPage(Wire):
+    """A page of the contracts at a snapshot, whose token is a number or an opaque text."""
+
+    record_time: str
+    migration_id: int
+    created_events: list[ActiveContract]
+    next_page_token: str | int | None = None
+
+
+class HoldingsSummary(Wire):
+    """Sums of the coin of a party as text, without holding fees."""
+
+    party_id: str
+    total_unlocked_coin: str
+    total_locked_coin: str
+    total_coin_holdings: str
+
+
+class HoldingsSummaries(Wire):
+    """Sums of the coin of parties at a snapshot. A party without coin has none."""
+
+    record_time: str
+    migration_id: int
+    summaries: list[HoldingsSummary]
 
 
 class ObjectRef(Wire):

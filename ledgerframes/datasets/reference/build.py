@@ -30,17 +30,17 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
     DecodeError
         If a payload is not that of a vote.
     """
-    payloads = [_payload(contract) for contract in contracts]
+    payloads = [payload_of(contract) for contract in contracts]
     columns = StructColumns.from_structs(Contract, contracts)
     rows = columns.to_table(
         PRICE_VOTES,
         {
             "observed_at": observed_at,
             **split_template_ids(columns["template_id"]),
-            "sv": _texts(payloads, "sv"),
-            "dso": _texts(payloads, "dso"),
-            "price": parse_amounts(_texts(payloads, f"{coin}Price"), f"{coin}Price"),
-            "last_updated_at": parse_timestamps(_texts(payloads, "lastUpdatedAt"), "lastUpdatedAt"),
+            "sv": texts_of(payloads, "sv"),
+            "dso": texts_of(payloads, "dso"),
+            "price": parse_amounts(texts_of(payloads, f"{coin}Price"), f"{coin}Price"),
+            "last_updated_at": parse_timestamps(texts_of(payloads, "lastUpdatedAt"), "lastUpdatedAt"),
         },
     )
     return PRICE_VOTES.sorted(rows)
@@ -55,7 +55,7 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
     DecodeError
         If the payload is not that of rules.
     """
-    payload = _payload(contract)
+    payload = payload_of(contract)
     config = payload.get("config")
     config = config if isinstance(config, dict) else {}
     columns = StructColumns.from_structs(Contract, [contract])
@@ -66,15 +66,16 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
             **split_template_ids(columns["template_id"]),
             "domain_id": [domain_id],
             "cache_hit": cache_hit,
-            "dso": _texts([payload], "dso"),
-            "entry_fee": parse_amounts(_texts([config], "entryFee"), "entryFee"),
+            "dso": texts_of([payload], "dso"),
+            "entry_fee": parse_amounts(texts_of([config], "entryFee"), "entryFee"),
             "renewal_duration": [_microseconds(config, "renewalDuration")],
             "entry_lifetime": [_microseconds(config, "entryLifetime")],
         },
     )
 
 
-def _payload(contract: Contract) -> dict[str, Any]:
+def payload_of(contract: Contract) -> dict[str, Any]:
+    """Return the payload of a contract, which must be an object."""
     try:
         payload = msgspec.json.decode(contract.payload)
     except msgspec.DecodeError:
@@ -84,7 +85,8 @@ def _payload(contract: Contract) -> dict[str, Any]:
     return payload
 
 
-def _texts(payloads: Sequence[dict[str, Any]], member: str) -> pa.Array:
+def texts_of(payloads: Sequence[dict[str, Any]], member: str) -> pa.Array:
+    """Return a member of payloads as texts."""
     values = [payload.get(member) for payload in payloads]
     return pa.array([None if value is None else str(value) for value in values], TEXT)
 

@@ -13,7 +13,7 @@ from ..schedule import CONFIG_CHANGE, OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from ..script import MEMBER, MESSAGES, SCRIPT, SV
 from .draft import Branch, DraftTransaction
 from .payments import mint, transfer
-from .rewards import SV_WEIGHTS, coupon, round_contract
+from .rewards import coupon, round_contract, super_validators
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
@@ -22,7 +22,6 @@ PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
 UNKNOWN_VIEWS = (98, 99)
 UNKNOWN_COST = 700  # bytes of an envelope with unknown views only
-MEMBER_WEIGHT = 10_000
 
 
 # Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
@@ -72,7 +71,7 @@ def round_tick(draft: DraftTransaction) -> list[Branch]:
     """Archive the lowest open round, whose rewards are to be calculated, and make a new one."""
     tick, constants = draft.event.occurrence, draft.constants
     lowest = FIRST_ROUND + tick
-    is_traffic_based = constants.rounds.terms(lowest).is_traffic_based
+    has_rewards = constants.rounds.terms(lowest).calculates_rewards
     return draft.nodes(
         "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +calculate +fresh]]",
         lowest=round_contract(draft, "open_round", lowest),
@@ -81,7 +80,7 @@ def round_tick(draft: DraftTransaction) -> list[Branch]:
         summarizing=round_contract(draft, "summarizing_round", lowest),
         fresh=round_contract(draft, "open_round", lowest + OPEN_AT_ONCE),
         price=constants.rounds.price(lowest + OPEN_AT_ONCE),
-        calculate=[round_contract(draft, "calculate_rewards", lowest)] if is_traffic_based else [],
+        calculate=[round_contract(draft, "calculate_rewards", lowest)] if has_rewards else [],
     )
 
 
@@ -118,12 +117,9 @@ def grant_rights(draft: DraftTransaction, since: str) -> list[Branch]:
 
 def dso_rules(draft: DraftTransaction, version: int) -> Contract:
     """Make a version of the DSO's rules, with the member in every second one."""
-    members = list(zip(draft.parties.svs, SV_WEIGHTS, strict=True))
-    if version % 2:
-        members.append((draft.parties.member, MEMBER_WEIGHT))
     svs = [
         {"sv": sv.identifier, "name": sv.name, "weight": weight, "participantId": f"PAR::{sv.participant}"}
-        for sv, weight in members
+        for sv, weight in super_validators(draft, version)
     ]
     return draft.make("dso_rules", (version,), svs=svs)
 
@@ -131,7 +127,8 @@ def dso_rules(draft: DraftTransaction, version: int) -> Contract:
 def coin_rules(draft: DraftTransaction, version: int) -> Contract:
     """Make a version of the coin rules."""
     terms = draft.constants.rounds.terms_of_release(version)
-    names: dict[str, Any] = {"traffic_price": str(terms.traffic_price), "minting_version": terms.minting_version}
+    versions = {"minting_version": terms.minting_version, "dry_run_version": terms.dry_run_version}
+    names: dict[str, Any] = {"traffic_price": str(terms.traffic_price), **versions}
     return draft.make("coin_rules", (version,), per_year=f"{terms.per_year}.0", **names)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, case_of
 from ..randomness import number
 from ..values import TEXTS
-from . import governance, payments, purchases, rewards
+from . import governance, payments, purchases, rewards, settlements
 from .declarations import KINDS, RISE_PERCENT, Calls
 from .draft import Branch, DraftTransaction
 from .purchases import ENTRY_NAMES
@@ -96,6 +96,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **vars(governance),
     **vars(rewards),
     **vars(purchases),
+    **vars(settlements),
     "between": lambda draft, low, high: draft.draws.between(int(low), int(high)),
     "chance": lambda draft, percent: draft.draws.chance(int(percent) / 100),
     "text": lambda draft: draft.draws.pick(TEXTS),

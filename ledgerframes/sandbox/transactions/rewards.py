@@ -7,9 +7,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from ..formulas import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
+from ..formulas import FEATURED_CAP, per_faucet, per_sv_weight, units
 from ..ledger import Contract
-from ..randomness import digest, number
+from ..parties import Party
+from ..randomness import number
 from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
@@ -23,6 +24,7 @@ SPLIT_SHARES = ("0.3333333333", "0.3333333333", "0.3333333334")
 OTHER_SHARES = ("0.5", "0.25", "0.25")  # every fourth split is not as configured
 OTHER_EVERY, OTHER_REMAINDER = 4, 1
 SV_WEIGHTS = (100_000, 90_000, 80_000, 70_000, 60_000)
+MEMBER_WEIGHT = 10_000  # of the validator that is an SV for a while
 SHARING_SV, SHARED_WEIGHT = 0, 33_333  # the first SV gives a part to a beneficiary, who never collects
 
 
@@ -31,11 +33,11 @@ SHARING_SV, SHARED_WEIGHT = 0, 33_333  # the first SV gives a part to a benefici
 
 def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
     """Make the contract of a round in one of its states."""
-    return draft.make(state, (round_number,), **_round_names(draft.constants.rounds, round_number))
+    return draft.make(state, (round_number,), **round_names(draft.constants.rounds, round_number))
 
 
 @lru_cache(MAX_CACHED_ROUNDS)  # about ten transactions make a contract of the same round
-def _round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
+def round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
     """Return the sources of the payloads of a round's contracts."""
     terms = rounds.terms(round_number)
     return {
@@ -45,6 +47,9 @@ def _round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
         "issuing_for": (round_number - FIRST_ROUND) * TICK,
         "traffic_price": str(terms.traffic_price),
         "minting_version": terms.minting_version,
+        "dry_run_version": terms.dry_run_version,
+        "dry_run": terms.is_dry_run,
+        "closed_at": rounds.schedule.effective_at_tick(round_number - FIRST_ROUND),
         "per_year": f"{terms.per_year}.0",
         "per_featured": 0 if terms.is_traffic_based else units(FEATURED_CAP),
         "per_sv_weight": per_sv_weight(terms, sv_weight(rounds, round_number)),
@@ -52,79 +57,19 @@ def _round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
     }
 
 
-def settle_rounds(draft: DraftTransaction) -> list[Branch]:
-    """Begin to issue what some rounds issue, and close older ones."""
-    rounds, occurrence = draft.constants.rounds, draft.event.occurrence
-    nodes = [node for number_ in rounds.settled_by(occurrence) for node in _start_issuing(draft, number_)]
-    if occurrence >= rounds.close_lag:
-        nodes += _close(draft, rounds.settled_by(occurrence - rounds.close_lag))
-    if occurrence >= rounds.close_lag + rounds.archive_lag:
-        for number_ in rounds.settled_by(occurrence - rounds.close_lag - rounds.archive_lag):
-            nodes += draft.nodes("$CoinRules_MiningRound_Archive[-old]", old=round_contract(draft, "closed_round", number_))
-    return nodes or confirm_action(draft)
-
-
 def confirm_action(draft: DraftTransaction, **names: str) -> list[Branch]:
     """Confirm an action, when there is nothing else to do."""
     return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation", **names), **names)
 
 
-def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Branch]:
-    """Begin to issue what a round issues."""
-    totals_of = draft.state.totals_of
-    totals = totals_of(round_number, draft.state.totals) if totals_of else draft.state.totals
-    terms = draft.constants.rounds.terms(round_number)
-    nodes = draft.nodes(
-        "DsoRules_ExecuteConfirmedAction[$CoinRules_MiningRound_StartIssuing[-old +new]]",
-        old=round_contract(draft, "summarizing_round", round_number),
-        new=round_contract(draft, "issuing_round", round_number),
-        featured_coupons=totals.coupons[round_number],
-        sv_weight=sv_weight(draft.constants.rounds, round_number),
-        faucet_coupons=totals.faucets[round_number],
-    )
-    if not terms.is_traffic_based:
-        return nodes
-    rewards = app_rewards(terms, totals.weights[round_number]) if totals_of else {}
-    coupons = [_coupon_v2(draft, round_number, party, amount) for party, amount in rewards.items()]
-    names: dict[str, Any] = {"round": round_number, "batch_hash": digest(draft.constants.seed, "batch", round_number)}
-    return nodes + draft.nodes(
-        "DsoRules_ExecuteConfirmedAction/rewards[CalculateRewardsV2_StartProcessing[+process]]"
-        " ProcessRewardsV2_ProcessBatch[+coupons]",
-        calculate=round_contract(draft, "calculate_rewards", round_number),
-        process=draft.make("process_rewards", (round_number,), **names),
-        coupons=coupons,
-        awards=[{"provider": party, "units": amount} for party, amount in rewards.items()],
-        **names,
-    )
-
-
-def _coupon_v2(
+def coupon_v2(
     draft: DraftTransaction, round_number: int, provider: str, amount: int, beneficiary: str | None = None, *key: object
 ) -> Contract:
-    """Make a coupon of traffic-based rewards for its provider or beneficiary."""
+    """Make a coupon for its provider or beneficiary, once rewards are based on traffic."""
     names: dict[str, Any] = {"provider": provider, "holder": beneficiary or provider, "beneficiary": beneficiary}
     coupon = draft.make("reward_coupon_v2", (round_number, provider, *key), units=amount, round=round_number, **names)
     draft.pools["split_coupon" if beneficiary else "reward_coupon_v2"].add(coupon)
     return coupon
-
-
-def _close(draft: DraftTransaction, closing: range) -> list[Branch]:
-    """Close issuing rounds, and expire the coupons of theirs that nobody collected."""
-    nodes: list[Branch] = []
-    for round_number in closing:
-        names = {name: round_contract(draft, f"{name}_round", round_number) for name in ("issuing", "closed")}
-        nodes += draft.nodes("DsoRules_MiningRound_Close[-old +new]", old=names["issuing"], new=names["closed"])
-        apps = draft.pools["reward_coupon"].take_rounds((round_number,))
-        # Of its coupons an SV collects its own, but the last SV collects none.
-        svs = [
-            coupon
-            for member, occurrence in _sv_rewards(draft.constants.rounds, round_number)
-            for coupon in _sv_coupons(draft, member, occurrence)[member < len(draft.constants.schedule.sv_collections) :]
-        ]
-        if apps or svs:
-            tree = "DsoRules_ClaimExpiredRewards[$CoinRules_ClaimExpiredRewards[-app_coupons -sv_coupons]]"
-            nodes += draft.nodes(tree, app_coupons=apps, sv_coupons=svs, closed=names["closed"])
-    return nodes
 
 
 # App coupons
@@ -171,7 +116,7 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
     for each in coupons:
         for rank, (beneficiary, percentage) in enumerate(shares):
             amount = units(Decimal(each.units) / UNITS_PER_COIN * Decimal(percentage))
-            assigned.append(_coupon_v2(draft, each.round_number, provider, amount, beneficiary, rank))
+            assigned.append(coupon_v2(draft, each.round_number, provider, amount, beneficiary, rank))
     return draft.nodes(
         "RewardCoupon_AssignBeneficiaries[-others +assigned]",
         coupon=coupons[0],
@@ -184,13 +129,24 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
 # Rewards of SVs and validators
 
 
+def super_validators(draft: DraftTransaction, version: int | None = None) -> list[tuple[Party, int]]:
+    """Return the super validators by a version of the DSO's rules, with their weights.
+
+    The current version is the default. The member is one in every second version.
+    """
+    if version is None:
+        version = draft.constants.schedule.script.dso_rules_version(draft.event.time)
+    members = list(zip(draft.parties.svs, SV_WEIGHTS, strict=True))
+    return [*members, (draft.parties.member, MEMBER_WEIGHT)] if version % 2 else members
+
+
 def sv_weight(rounds: Rounds, round_number: int) -> int:
     """Return the sum of the weights of the SVs' coupons of a round."""
-    return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(rounds, round_number))
+    return sum(SV_WEIGHTS[member] for member, _ in sv_rewards(rounds, round_number))
 
 
 @lru_cache(MAX_CACHED_ROUNDS)
-def _sv_rewards(rounds: Rounds, round_number: int) -> Sequence[tuple[int, int]]:
+def sv_rewards(rounds: Rounds, round_number: int) -> Sequence[tuple[int, int]]:
     """Return (SV, occurrence) of the coupons of a round."""
     begin, end = rounds.window(round_number)
     return [
@@ -209,7 +165,7 @@ def _sv_shares(draft: DraftTransaction, member: int) -> list[tuple[str, int]]:
     return [(sv, weight - SHARED_WEIGHT), (draft.parties.users[0].identifier, SHARED_WEIGHT)]
 
 
-def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[Contract]:
+def sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[Contract]:
     """Make the coupons of an SV's reward, its own first."""
     rounds, sv = draft.constants.rounds, draft.parties.svs[member].identifier
     round_number = rounds.lowest_open(rounds.schedule.sv_rewards[member].time(occurrence)) or FIRST_ROUND
@@ -223,7 +179,7 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
 
 def receive_sv_reward(draft: DraftTransaction) -> list[Branch]:
     """Give an SV its coupons of the current round."""
-    coupons = _sv_coupons(draft, draft.event.member, draft.event.occurrence)
+    coupons = sv_coupons(draft, draft.event.member, draft.event.occurrence)
     shares = [{"beneficiary": party, "weight": weight} for party, weight in _sv_shares(draft, draft.event.member)]
     return draft.nodes("DsoRules_ReceiveSvRewardCoupon[+coupons]", coupons=coupons, shares=shares)
 
@@ -231,7 +187,7 @@ def receive_sv_reward(draft: DraftTransaction) -> list[Branch]:
 def collect_sv_reward(draft: DraftTransaction) -> list[Branch]:
     """Mint the coin of an SV's own coupon."""
     sv = draft.names["sv"]
-    coupon = _sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
+    coupon = sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
     return transfer(draft, sv, sv, [], [], {"sv_coupons": [coupon]}, is_offered=False)
 
 

@@ -1,0 +1,142 @@
+"""How fast answers come: every figure over a live week, beside a query by hand, and how it grows.
+
+``python benchmarks/answers.py`` writes docs/performance-of-answers.md; ``--quick`` measures a small week and prints it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from by_hand import BY_HAND
+from live_week import CALLS
+from measuring import KEPT, ROOT, fresh, say
+from page import machine
+from week_store import EVENTS_OF_THE_SANDBOX, make_week
+
+MAX_SECONDS, MAX_GIGABYTES, MAX_RATIO, MAX_EXPONENT = 60, 4, 3, 1.1
+MAX_REPORT_SECONDS = 300
+FULL = (40, (1, 6, 40))  # copies of a sandbox's week: of the live week, and of those that show the growth
+QUICK = (1, (1, 2))
+PAGE = "performance-of-answers.md"
+HEAD = """\
+<!-- Written by benchmarks/answers.py; do not edit. -->
+
+# Performance of answers
+
+How long each figure takes over a week as large as that of the live network, how much memory its process needs, how that compares
+with a query that one would write by hand, and how the time grows with the number of requests.
+
+The week is that of the sandbox, {copies} times with other ids and times a few milliseconds later, written by the store's own
+writer: {requests:,} requests. Each call runs in a process of its own, with `memory_limit="3GB"`, after the same call over one
+hour, so that imports do not count. Memory is what the operating system says of the process (VmHWM), with all libraries.
+
+The query by hand, in `benchmarks/by_hand.py`, gives the columns of the figure without estimates, intervals, coverage and checks,
+in DuckDB over the same files. Both use one thread, and the ratio is that of their seconds of the processor.
+
+The exponent is that of a power of the number of requests, fitted to the seconds of the processor of {sizes} requests: 1 is
+proportional. Below a second or so, fixed costs make it small.
+
+`make bench-answers` measures all of this again and writes this page: up to an hour on two quiet cores, and 10 GB of disk below
+`.ledgerframes/bench`.
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call took."""
+
+    call: str
+    seconds: float
+    gigabytes: float
+    ratio: float | None  # to a query by hand
+    exponent: float
+
+    @property
+    def missed(self) -> list[str]:
+        """The limits that it misses, in words."""
+        limits = {
+            f"over {MAX_SECONDS} s": self.seconds > MAX_SECONDS,
+            f"over {MAX_GIGABYTES} GB": self.gigabytes > MAX_GIGABYTES,
+            f"over {MAX_RATIO} times": self.ratio is not None and self.ratio > MAX_RATIO,
+            f"grows faster than {MAX_EXPONENT}": self.exponent > MAX_EXPONENT,
+        }
+        return [words for words, is_missed in limits.items() if is_missed]
+
+
+def measured(copies: int, sizes: tuple[int, ...]) -> Iterator[Answer]:
+    """Yield what each call takes."""
+    stores = {size: make_week(size) for size in {*sizes, copies}}
+    for call in CALLS:
+        say(call)
+        used = {size: fresh("live_week.py", store, call) for size, store in stores.items()}
+        seconds = [used[size]["processor"] for size in sizes]
+        exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+        ratio = _ratio(stores[copies], call) if call in BY_HAND else None
+        yield Answer(call, used[copies]["seconds"], used[copies]["megabytes"] / 1000, ratio, exponent)
+
+
+def _ratio(store: Path, call: str) -> float:
+    ours, theirs = (fresh("live_week.py", store, call, how)["processor"] for how in ("one-thread", "by-hand"))
+    return float(ours / theirs)
+
+
+def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: dict[str, float]) -> str:
+    """Return the page."""
+    lines = ["| call | seconds | GB | to by hand | exponent |  |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    lines += [f"| {' | '.join(_cells(answer))} |" for answer in answers]
+    minutes, gigabytes = report["seconds"] / 60, report["megabytes"] / 1000
+    missed = "" if report["seconds"] <= MAX_REPORT_SECONDS else ", more than the five that it should"
+    kept = sum(not answer.missed for answer in answers)
+    limits = (
+        f"Limits: {MAX_SECONDS} seconds, {MAX_GIGABYTES} GB, {MAX_RATIO} times the query by hand, an exponent of {MAX_EXPONENT}; "
+        f"five minutes for a weekly report. {kept} of {len(answers)} calls keep all of theirs."
+    )
+    head = HEAD.format(
+        copies=copies,
+        requests=copies * EVENTS_OF_THE_SANDBOX,
+        sizes=", ".join(f"{size * EVENTS_OF_THE_SANDBOX:,}" for size in sizes),
+    )
+    written = (
+        f"The weekly report over this week takes {minutes:.1f} minutes{missed}; its largest process needs {gigabytes:.1f} GB."
+    )
+    return "\n\n".join([head.rstrip(), machine(), limits, "\n".join(lines), "## A weekly report", written]) + "\n"
+
+
+def _cells(answer: Answer) -> tuple[str, ...]:
+    ratio = "" if answer.ratio is None else f"{answer.ratio:.1f}"
+    return (
+        f"`{answer.call.partition(' ')[0]}`{answer.call.removeprefix(answer.call.partition(' ')[0])}",
+        f"{answer.seconds:.1f}",
+        f"{answer.gigabytes:.1f}",
+        ratio,
+        f"{answer.exponent:.2f}",
+        ", ".join(answer.missed),
+    )
+
+
+def main() -> int:
+    """Measure and write the page; 1 if a call misses twice a limit of time or memory."""
+    quick = "--quick" in sys.argv
+    copies, sizes = QUICK if quick else FULL
+    began = time.monotonic()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    answers = list(measured(copies, sizes))
+    say("a weekly report")
+    shutil.rmtree(make_week(copies) / "reports", ignore_errors=True)
+    text = as_page(copies, sizes, answers, fresh("live_week.py", make_week(copies), "report"))
+    print(text)
+    if not quick:
+        (ROOT / "docs" / PAGE).write_text(text, encoding="utf-8")
+    say(f"{(time.monotonic() - began) / 60:.1f} minutes")
+    too_much = [each for each in answers if each.seconds > 2 * MAX_SECONDS or each.gigabytes > 2 * MAX_GIGABYTES]
+    return int(bool(too_much) and not quick)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""The requests with the highest cost, and why it is so high."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.largest import largest_requests
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.representation import pluralize
+from ledgerframes.statistics import least_count, printing
+
+MAX_TOP = 10_000
+LEAST_OF_KIND = int(least_count(50))
+
+
+def _queries(frames: Frames, top: int) -> list[Query]:
+    return [largest_requests(top)]
+
+
+REQUESTS = declare.Figure(
+    "cost.requests",
+    rows="One row per request with a known cost, at most `top`; sorted by cost, the highest first.",
+    columns=(
+        declare.text("update_id", "Id of the request."),
+        declare.time("record_time", "Sequencing time."),
+        *grouping.PARTICIPANT.keys,
+        *grouping.TEMPLATE.keys,
+        declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),
+        declare.cost("total_traffic_cost", "Cost of the request."),
+        declare.share("Its share of all known cost."),
+        declare.cost(
+            "median_of_kind", f"Median cost of its kind. Missing with fewer than {LEAST_OF_KIND} of them.", "Median cost"
+        ),
+        declare.rate("times_median", "Cost as a multiple of the median of its kind. Missing as it.", "times"),
+        declare.count("requests_of_kind", "Requests of its kind with a known cost."),
+        declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),
+        declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),
+        declare.integer("envelopes", "Envelopes with a known cost. Missing without any.", "envelopes"),
+        declare.cost("largest_envelope", "Cost of the largest of them. Missing without any."),
+        declare.text("why", "The numbers that explain the cost, in words."),
+    ),
+    queries=_queries,
+)
+
+
+@REQUESTS.document
+def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
+    """Return the requests with the highest cost, and why it is so high.
+
+    Parameters
+    ----------
+    top : int, optional
+        Number of requests, at most 10,000 (default: 10).
+
+    Raises
+    ------
+    UsageError
+        If `top` is not a whole number from 1 to 10,000.
+
+    Source: traffic summaries, verdicts and trees (docs/facts.md#traffic-fields). :func:`ledgerframes.cost.anatomy` shows one of
+    them, envelope by envelope.
+
+    >>> largest = lf.cost.requests(day, top=3)
+    >>> bool(largest["total_traffic_cost"].is_monotonic_decreasing)
+    True
+    """
+    REQUESTS.check(frames)
+    if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= MAX_TOP:
+        raise UsageError(f"top= must be a whole number from 1 to {MAX_TOP:,}, got {top!r}.")
+    rows = run(frames, largest_requests(top))
+    has_median = rows["requests_of_kind"] >= LEAST_OF_KIND
+    median = rows["median_of_kind"].where(has_median)
+    values = {
+        **rows,
+        "verdict_result": grouping.category_of("verdict_result", rows["verdict_result"], None),
+        "kind": grouping.category_of("kind", rows["kind"], None),
+        "share": ratio(rows["total_traffic_cost"], rows["known_cost"]),
+        "median_of_kind": median,
+        "times_median": ratio(rows["total_traffic_cost"], median),
+        "coverage": ratio(rows["known_requests"], rows["all_requests"]),
+    }
+    values["why"] = list(_reasons(pd.DataFrame(values)))
+    return REQUESTS.build(frames, values)
+
+
+def _reasons(rows: pd.DataFrame) -> Iterator[str]:
+    for row in rows.itertuples():
+        yield "; ".join(_parts(row))
+
+
+def _parts(row: Any) -> Iterator[str]:
+    """Yield what explains the cost of a request, as far as it is known."""
+    if not pd.isna(row.times_median):
+        yield f"{row.times_median:,.1f} times the median of {pluralize(row.requests_of_kind, 'request')} of its kind"
+    sizes = {"view": row.view_count, "confirmer": row.confirmers, "envelope": row.envelopes}
+    known = [pluralize(int(number), noun) for noun, number in sizes.items() if not pd.isna(number)]
+    if known:
+        yield ", ".join(known)
+    if not pd.isna(row.largest_envelope) and row.total_traffic_cost:
+        yield f"the largest envelope has {printing.percent(int(row.largest_envelope), int(row.total_traffic_cost))}"
+    if row.verdict_result == "VERDICT_RESULT_REJECTED":
+        yield "rejected"

@@ -1,0 +1,11 @@
+"""Findings, the unusual of a window with its cost."""
+
+from __future__ import annotations
+
+from ledgerframes.analysis.findings._findings import findings
+
+__all__ = ["findings"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,45 @@
+"""Facts that need no comparison, of time that is missing and of a balance that ends."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes import extents
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis.cost._runway import TrafficBalance, runway_summary
+from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
+from ledgerframes.windows import Window
+
+NOT_IN_STORE, NOT_FINAL, BALANCE = "not in the store", "not final yet", "balance"
+SOON = pd.Timedelta(7, "D")
+LEAST_SHARE = 1e-9  # less is an error of rounding
+
+
+def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
+    """Return a row for time that is not in the store, and one for time that can change."""
+    in_store, final = window_share(frames, accept_provisional=True), window_share(frames)
+    hours = (window.until - window.since).total_seconds() / 3600
+    parts = ((NOT_IN_STORE, 1 - in_store), (NOT_FINAL, in_store - final))
+    return [_row("data", "", what, "hours", share * hours, window) for what, share in parts if share > LEAST_SHARE]
+
+
+def ending_balance(
+    frames: Frames, history: Frames, window: Window, participant: str, balance: TrafficBalance
+) -> tuple[list[dict[str, object]], str]:
+    """Return a row if a balance can end within 7 days, and a sentence if there is no forecast."""
+    source = history if history.window is not None and history.window.until >= balance.at else frames
+    try:
+        (end,) = runway_summary(source, participant=participant, balance=balance).to_dict("records")
+    except CoverageError as error:
+        return [], f"The balance has no forecast. {error}"
+    first = end["runs_dry_middle"] if pd.isna(end["runs_dry_first"]) else end["runs_dry_first"]
+    if pd.isna(first) or first - end["balance_at"] > SOON:
+        return [], ""
+    row = _row("balance", participant, BALANCE, "bytes", float(balance.bytes), Window(balance.at, first.to_pydatetime()))
+    return [row], ""
+
+
+def _row(subject: str, name: str, what: str, unit: str, value: float, window: Window) -> dict[str, object]:
+    since, until = (extents.microseconds(time) for time in (window.since, window.until))
+    return {"subject": subject, "name": name, "what": what, "unit": unit, "value": value, "since": since, "until": until}

@@ -1,0 +1,213 @@
+"""Findings from all comparisons and facts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes import decimals
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._groups import times_of
+from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.cost._runway import TrafficBalance
+from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
+from ledgerframes.analysis.findings._looks import UNITS, compare
+from ledgerframes.analysis.findings._sentences import describe, figure_of, summary_of
+from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
+from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
+from ledgerframes.engine import Query
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.money import TrafficPrice, require_price
+from ledgerframes.statistics import holm
+from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+from ledgerframes.windows import Window
+
+LEVEL = 0.05
+WEEK = timedelta(days=7)
+CURRENCY = "USD"
+NOT_DECIDED = "wasted share", "rejection rate"
+
+
+def _queries(frames: Frames, **_: object) -> list[Query]:
+    require_tables(frames)
+    window = judged_window(frames, None)
+    if window is None:
+        raise UsageError("lf.findings needs frames with a window. Pass those of lf.load_events with since= or during=.")
+    stretch = Stretch(window, ())
+    return [*queries(stretch, 0).values(), largest_query(stretch.table(0))]
+
+
+FINDINGS = declare.Figure(
+    "findings",
+    rows=(
+        "One row per finding; sorted by the bytes at stake, most first and missing last, then by the lowest p-value, where a "
+        "finding without one comes first. No row if nothing is unusual."
+    ),
+    columns=(
+        declare.choice("subject", SUBJECTS, "What the finding is about."),
+        declare.text("name", "Name of the subject, such as a party. Empty for a day, an hour and the data as a whole."),
+        declare.choice("what", (*UNITS, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
+        declare.text("unit", "Unit of the value and of its usual range."),
+        declare.rate("value", "Value in the window: a count, a sum, a share, or a median."),
+        declare.rate("before", "Its mean, share or median in the weeks before. Missing for a fact."),
+        declare.rate("usual_low", "Lower end of what 95 % of weeks have. Missing for a fact and a single request."),
+        declare.rate("usual_high", "Upper end of it, or the largest cost before a single request. Missing for a fact."),
+        declare.cost("effect_bytes", "Bytes more than usual, less if negative. Missing if they are unknown.", "Bytes at stake"),
+        declare.amount("effect_usd", "These bytes at the list price. Missing without a price.", "USD"),
+        declare.rate("p", "P-value against the weeks before. Missing for a fact."),
+        declare.rate("p_holm", "P-value, adjusted for all that was looked at. Missing for a fact."),
+        declare.time("since", "Start of the time that it is about."),
+        declare.time("until", "End of this time, exclusive."),
+        declare.text("figure", "Call that shows it, with the names `frames`, `history` and `balance`."),
+        declare.text("sentence", "The finding in words."),
+    ),
+    unit="requests of the window",
+    queries=_queries,
+)
+NUMBERS = ("value", "before", "usual_low", "usual_high", "p", "p_holm")
+
+
+@FINDINGS.document
+def findings(
+    frames: Frames,
+    *,
+    history: Frames | None = None,
+    price: TrafficPrice | None = None,
+    participant: str = "",
+    balance: TrafficBalance | None = None,
+    accept_survivorship: bool = False,
+) -> pd.DataFrame:
+    """Return what is unusual in a window, and what it costs.
+
+    Each day, hour, participant, kind of request, submitting party, confirming party and app provider is compared with itself in
+    the same stretch of the 4 to 6 weeks before: requests, cost, waste, rejections, latency and activity. So are single requests
+    with those of their kind, and values that contradict themselves or are missing. All that is compared shares one chance of
+    5 % for a false finding.
+
+    Parameters
+    ----------
+    history : Frames, optional
+        All requests of the weeks before, which can contain the window (default: `frames`, of which the last seven days are then
+        the window).
+    price : TrafficPrice, optional
+        List price in ``USD/MB``, for ``effect_usd`` (default: none).
+    participant, balance : str and TrafficBalance, optional
+        Participant and its traffic balance, which is a finding if it can end within seven days (default: none).
+
+    Raises
+    ------
+    CoverageError
+        If the frames or the history hold committed updates, which have no rejected requests.
+    UsageError
+        If the history is of another network, or the price of another currency, or a balance has no participant.
+
+    Source: history events (docs/facts.md#survivorship). The method and how often it is right: docs/uncertainty.md. The attribute
+    ``attrs`` of the result has a ``sentence`` on all of it, how many figures were ``looked_at``, and the ``weeks`` before.
+
+    >>> found = lf.findings(day)
+    >>> found.attrs["sentence"].partition(".")[0]
+    'Too little history: 4 whole weeks before the window are needed, 0 are here'
+    """
+    FINDINGS.check(frames)
+    require_tables(frames)
+    require_rejections(frames, accept_survivorship, "what is unusual")
+    price = _require_dollars(require_price(price, TrafficPrice, "price"))
+    if history is not None:
+        declare.require_frames(history, "findings")
+        declare.require_one_network("findings", frames, history)
+        require_tables(history)
+        require_rejections(history, accept_survivorship, "what is usual")
+    if (balance is None) != (not participant):
+        raise UsageError("Pass participant= and balance= together.")
+    window, past = judged_window(frames, history), frames if history is None else history
+    if window is None:
+        return _result(frames, _no_looks(), 0, 0, price, accept_survivorship, ["Frames without a window have no weeks before."])
+    part = frames if window == frames.window else frames.between(window.since, window.until)
+    stretch = Stretch.of(window, past)
+    looks = _looks(part, past, stretch) if len(stretch.weeks) >= MIN_WEEKS else _no_looks()
+    facts, note = missing_time(part, window), ""
+    if balance is not None:
+        ends, note = ending_balance(frames, past, window, participant, balance)
+        facts += ends
+    if part.population == "committed":
+        looks = looks[~looks["what"].isin(NOT_DECIDED)]
+    looks = looks.assign(p_holm=holm(looks["p"].to_numpy("float64")))
+    rows = pd.concat([looks[looks["p_holm"] <= LEVEL], pd.DataFrame(facts)], ignore_index=True)
+    notes = [note] if note else []
+    return _result(part, rows, len(looks), len(stretch.weeks), price, accept_survivorship, notes)
+
+
+def judged_window(frames: Frames, history: Frames | None) -> Window | None:
+    """Return the window of the frames, or without a history their last seven days."""
+    window = frames.window
+    if window is None or history is not None or window.until - window.since <= WEEK:
+        return window
+    return Window(window.until - WEEK, window.until)
+
+
+def _looks(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
+    parts = [compare(subjects, stretch, frames) for subjects in read_subjects(frames, history, stretch)]
+    return pd.concat([*parts, compare_requests(frames, history, stretch)], ignore_index=True)
+
+
+def _no_looks() -> pd.DataFrame:
+    names = ("subject", "name", "what", "unit", "value", "before", "usual_low", "usual_high", "effect", "p", "since", "until")
+    return pd.DataFrame({name: [] for name in (*names, "request_kind")})
+
+
+def _require_dollars(price: TrafficPrice | None) -> TrafficPrice | None:
+    if price is not None and price.currency != CURRENCY:
+        raise UsageError(f"price= must be in USD/MB, got {price.unit!r}.")
+    return price
+
+
+def _without_repeats(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the findings without the hours that an earlier run of empty hours contains."""
+    is_empty = (rows["subject"] == "hour") & (rows["what"] == "requests") & (rows["value"] == 0)
+    ends = rows[is_empty].sort_values("since").drop_duplicates("until")
+    return pd.concat([rows[~is_empty], ends])
+
+
+def _result(
+    frames: Frames,
+    rows: pd.DataFrame,
+    looked_at: int,
+    weeks: int,
+    price: TrafficPrice | None,
+    accept_survivorship: bool,
+    notes: list[str],
+) -> pd.DataFrame:
+    """Return the findings in order, with their sentences."""
+    for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind"):
+        rows[name] = rows.get(name, np.nan)
+    rows = _without_repeats(rows)
+    effect = pd.Series(np.round(rows["effect"].to_numpy("float64"))).astype("Int64")
+    rows = rows.assign(
+        effect_bytes=effect.to_numpy(),
+        size=-np.abs(rows["effect"].to_numpy("float64")),
+        surprise=rows["p"].to_numpy("float64", na_value=0),
+    )
+    order = ["size", "surprise", "subject", "name", "what", "since"]
+    rows = rows.sort_values(order, ignore_index=True, na_position="last")
+    values: dict[str, Any] = {name: rows[name] for name in ("subject", "name", "what", "unit")}
+    values |= {name: rows[name].to_numpy("float64") for name in NUMBERS}
+    values |= {name: times_of(rows[name].to_numpy("int64")) for name in ("since", "until")}
+    values["effect_bytes"] = rows["effect_bytes"].astype("Int64")
+    values["effect_usd"] = _dollars(values["effect_bytes"], price)
+    table = pd.DataFrame(values).assign(request_kind=rows["request_kind"])
+    values["figure"] = [figure_of(row) for row in table.itertuples(index=False)]
+    values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
+    values["coverage"] = np.nan
+    result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
+    result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}
+    return result
+
+
+def _dollars(effect: pd.Series, price: TrafficPrice | None) -> pd.Series:
+    if price is None:
+        return pd.Series([None] * len(effect), dtype=decimals.DTYPE)
+    return price.of_bytes(effect)

@@ -1,0 +1,146 @@
+"""Sentences of each finding, and of all together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings._looks import (
+    COST,
+    EARLY,
+    LATENCY,
+    NEGATIVE,
+    RECORDS,
+    REJECTIONS,
+    REQUESTS,
+    UNKNOWN,
+    WASTE,
+    WEIGHT,
+)
+from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.control_characters import escape_control
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+
+CALLS = {
+    REQUESTS: "lf.cost.spend(frames{by})",
+    COST: "lf.cost.spend(frames{by})",
+    WASTE: "lf.cost.wasted(frames{by}, history=history)",
+    REJECTIONS: "lf.verdict.outcomes(frames{by})",
+    LATENCY: "lf.verdict.latency(frames{by})",
+    RECORDS: 'lf.activity.weights(frames, every="1d")',
+    WEIGHT: 'lf.activity.weights(frames, every="1d")',
+    NEGATIVE: "lf.cost.problems(frames)",
+    EARLY: "lf.cost.problems(frames)",
+    UNKNOWN: 'lf.cost.spend(frames, every="1d")',
+    NOT_IN_STORE: "lf.reconcile.coverage(frames)",
+    NOT_FINAL: "lf.reconcile.coverage(frames)",
+}
+ARGUMENTS = {
+    "day": ', every="1d"',
+    "hour": ', every="1h"',
+    "participant": ', by="participant"',
+    "party": ', by="party"',
+    "kind": ', by="template"',
+}
+
+
+def figure_of(row: Any) -> str:
+    """Return the call that shows a finding."""
+    if row.what == ONE_COST:
+        return f"lf.cost.anatomy(frames, {row.name!r})"
+    if row.what == BALANCE:
+        return f"lf.cost.runway_summary(history, participant={row.name!r}, balance=balance)"
+    if row.subject == "confirming party":
+        return "lf.verdict.waited_for(frames)"
+    by = ARGUMENTS.get(row.subject, "")
+    if row.what == WASTE and row.subject not in ("day", "hour"):
+        by += ", every=None"
+    return CALLS[row.what].format(by=by)
+
+
+def describe(row: Any, weeks: int) -> str:
+    """Return what a finding says, with its value and what is usual."""
+    text = _statement(row, f"the {weeks} weeks before")
+    return f"{text[0].upper()}{text[1:]}{_effect(row)}"
+
+
+def _statement(row: Any, before: str) -> str:
+    subject, value = subject_of(row), _number(row.value)
+    usual = f"usual are {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
+    if row.what == BALANCE:
+        return f"the balance of participant {escape_control(row.name)}, {value} bytes, can end on {_time(row.until)}."
+    if row.what in (NOT_IN_STORE, NOT_FINAL):
+        return f"{row.value:.3g} hours of the window are {row.what}."
+    if row.what == ONE_COST:
+        most = f"{_number(row.usual_high)} bytes at most in {before}"
+        return f"{subject} costs {value} bytes. Requests of its kind, {escape_control(row.request_kind)}, cost {most}."
+    if row.what == REQUESTS:
+        return _of_requests(row, subject, value, usual, before)
+    if row.what == COST:
+        return f"{subject}: the median request costs {value} bytes, {usual}."
+    if row.what == LATENCY:
+        usual = f"usual are {_duration(row.usual_low)} to {_duration(row.usual_high)}"
+        return f"{subject}: the median latency of accepted requests is {_duration(row.value)}, {usual}."
+    if row.what == WEIGHT:
+        return f"{subject} earned an activity weight of {value}, {usual}."
+    if row.what == RECORDS:
+        return f"{subject} earned activity from {value} requests, {usual}."
+    if row.what in (NEGATIVE, EARLY):
+        return f"{value} requests have {row.what}, {usual}."
+    verbs = {WASTE: "of the cost was wasted", REJECTIONS: "of the decided requests were rejected"}
+    start = f"{printing.share(row.value)} {verbs.get(row.what, 'of the requests have no known cost')}"
+    end = f"usual are {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
+    return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."
+
+
+def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) -> str:
+    if row.before == 0:
+        return f"{subject} is new: {value} requests, and none in {before}."
+    return f"{subject} has no request, {usual}." if row.value == 0 else f"{subject} has {value} requests, {usual}."
+
+
+def subject_of(row: Any) -> str:
+    """Return what a finding is about, in words."""
+    if row.subject == "day":
+        return f"{row.since:%A %Y-%m-%d}" if row.since == row.since.floor("D") else f"the day from {_time(row.since)}"
+    if row.subject == "hour":
+        return f"the time from {_time(row.since)} to {row.until:%H:%M}"
+    return f"{row.subject} {escape_control(row.name)}"
+
+
+def _effect(row: Any) -> str:
+    if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
+        return ""
+    bytes_ = f"{abs(row.effect_bytes):,} bytes"
+    price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
+    return f" That is {bytes_}{price} {'more' if row.effect_bytes > 0 else 'less'} than usual."
+
+
+def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:
+    """Return how many figures were compared, and how many of them are unusual."""
+    if weeks < MIN_WEEKS:
+        first = f"Too little history: {MIN_WEEKS} whole weeks before the window are needed, {weeks} are here."
+        first += f" Only what needs no history was looked at: {_count(count)}."
+    else:
+        first = f"{looked_at:,} figures were compared with the {weeks} weeks before: {_count(count)}."
+    return " ".join([first, *notes])
+
+
+def _count(count: int) -> str:
+    return "nothing unusual" if not count else f"{count:,} finding{'s' * (count != 1)}"
+
+
+def _number(value: float, to_integer: Any = round) -> str:
+    return f"{to_integer(value):,}" if math.isfinite(value) else "unknown"
+
+
+def _duration(value: float) -> str:
+    return printing.duration(round(value)) if math.isfinite(value) else "unknown"
+
+
+def _time(time: pd.Timestamp) -> str:
+    return f"{time:%Y-%m-%d %H:%M}"

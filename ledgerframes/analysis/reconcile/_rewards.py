@@ -1,0 +1,202 @@
+"""The rewards of each round, from the published records to the last hash on the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
+from ledgerframes.analysis.reconcile._reward_proofs import party_proofs, path_of
+from ledgerframes.analysis.reconcile._reward_rounds import APP, VALIDATOR, Coupons, RewardRound, read_reward_rounds
+from ledgerframes.analysis.reconcile._reward_tree import RewardProof
+from ledgerframes.analysis.reconcile._reward_weights import WeightCheck, check_weights
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
+
+REWARDS = declare.Figure(
+    "reconcile.rewards",
+    rows="One row per round, kind and link, in the order of the links; sorted by round. With by='party', one row per rewarded "
+    "party instead, sorted by position.",
+    like="activity.recompute",
+    by={
+        "party": declare.Grouping(
+            (declare.text("party", "App provider, or validator."),),
+            (
+                declare.integer("weight", "Published weight. Missing if records can be missing.", declare.WEIGHT_UNIT),
+                declare.amount("amount", "Amount in its batch. Missing if it is in none.", "coin"),
+                declare.integer("position", "Number of the party in the round, from 0. Missing as `amount`."),
+                declare.text("leaf", "Hash of its batch. Missing as `amount`."),
+                declare.text("path", "Hashes from there to the root, with spaces in between. Missing as `amount`."),
+            ),
+        )
+    },
+    columns=(
+        declare.integer("round_number", "Mining round.", "", "Mining round"),
+        declare.choice("kind", (APP, VALIDATOR), "Who is rewarded: app or validator."),
+        declare.flag("is_dry_run", "Whether rewards are only calculated."),
+        declare.choice("link", LINKS, "Link that the row checks. With by='party', the first that does not hold, else missing."),
+        declare.choice("status", STATUSES, title="Status"),
+        declare.text("reason", "Why it is unknown or missing. Missing if nothing is to be said."),
+        declare.text("expected", "What the link before, or our own computation, leads to. Missing if unknown."),
+        declare.text("found", "What the ledger has. Missing if unknown."),
+        declare.amount("difference", "Sum of the differences of all parties. Missing if there is none.", "coin"),
+        declare.text("example", "Party, contract or update to look at. Missing if there is none."),
+    ),
+    condition="with a known status",
+    unit="rows of this result",
+)
+
+
+@REWARDS.document
+def rewards(
+    frames: Frames,
+    *,
+    by: Literal["party"] | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Check the rewards of each round, from its records to the last hash and coupon.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates and records of the rounds, so loaded by time and without a filter.
+
+    Raises
+    ------
+    CoverageError
+        If the frames cover no time, or only a part of the updates.
+
+    Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and super
+    validators: pass them as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the network. `amounts`
+    compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their hashes,
+    `confirmations` the roots that super validators confirmed, and `coupons` what was created. What the frames cannot tell is
+    unknown, with the reason.
+
+    >>> links = lf.reconcile.rewards(frames)
+    >>> bool(links["status"].isin(["equal", "unknown"]).all())
+    True
+    """
+    REWARDS.check(frames, by)
+    require_all_updates(frames, REWARDS.name)
+    network = read_network(frames)
+    weights = check_weights(frames, featured, sv_participants, rounds)
+    proofs = _proofs(network, weights)
+    if by is None:
+        rows = [row for proof in proofs for row in _rows(proof, weights)]
+    else:
+        rows = [row for proof in proofs for row in _rows_by_party(proof, weights)]
+    return _build(frames, rows, by)
+
+
+def reward_proof(
+    frames: Frames, round_number: int, party: str, *, kind: Literal["app", "validator"] = "app", is_dry_run: bool | None = None
+) -> RewardProof:
+    """Return the path from the reward of one party to the root of its round on the ledger.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of the time in which the round was processed.
+    round_number : int
+    party : str
+        A party with a reward in this round.
+    kind : {"app", "validator"}, optional
+        Who is rewarded (default: app).
+    is_dry_run : bool, optional
+        Whether rewards are only calculated (default: whichever the round has, and its payment if it has both).
+
+    Returns
+    -------
+    RewardProof
+        Its :meth:`RewardProof.verify` says whether the reward leads to the root that the super validators confirmed.
+
+    Raises
+    ------
+    CoverageError
+        If the batches of the round are not in the frames.
+    UsageError
+        If the party has no reward in the round.
+
+    Notes
+    -----
+    Source: docs/facts.md#proof-of-rewards.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=2000, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> row = lf.reconcile.rewards(frames, by="party").iloc[0]
+    >>> lf.reconcile.reward_proof(frames, row["round_number"], row["party"]).verify()
+    True
+    """
+    declare.require_frames(frames, "reconcile.reward_proof")
+    require_all_updates(frames, "reconcile.reward_proof")
+    candidates = [
+        each
+        for each in read_reward_rounds(read_network(frames))
+        if (each.number, each.kind) == (round_number, kind) and is_dry_run in (None, each.is_dry_run) and each.root is not None
+    ]
+    if not candidates:
+        raise CoverageError(
+            f"The batches of round {round_number} are not in these frames. Load the time in which it was processed.",
+            missing=(f"batches of round {round_number}",),
+        )
+    proof = path_of(candidates[0], party)
+    if proof is None:
+        raise UsageError(f"Party {party!r} has no reward in the batches of round {round_number}.")
+    return proof
+
+
+def _proofs(network: Network, weights: WeightCheck) -> Iterator[Proof]:
+    """Yield the rounds with their own computation."""
+    coupons = Coupons(network)
+    for each in read_reward_rounds(network):
+        own = weights.options(each)
+        batches = [] if each.root is None else [*each.root.leaves, *each.root.nodes]
+        yield Proof(each, own, [coupon for batch in batches for coupon in coupons.of(batch)])
+
+
+def _rows(proof: Proof, weights: WeightCheck) -> Iterator[dict[str, Any]]:
+    for name, link in proof.links(weights.link(proof.round)).items():
+        yield _row(proof.round, name, link)
+
+
+def _rows_by_party(proof: Proof, weights: WeightCheck) -> Iterator[dict[str, Any]]:
+    links = proof.links(weights.link(proof.round))
+    published = proof.round.weights or {}
+    for each in party_proofs(proof, links, weights.faulty_parties(proof.round)):
+        row = _row(proof.round, each.link, each.check)
+        row |= {"party": each.party, "weight": published.get(each.party)}
+        row |= {"amount": None, "position": None, "leaf": None, "path": None}
+        if each.proof is not None:
+            leaf, *above = each.hashes
+            row |= {"amount": each.proof.amount, "position": each.proof.position, "leaf": leaf, "path": " ".join(above)}
+        yield row
+
+
+def _row(each: RewardRound, name: str | None, link: Link) -> dict[str, Any]:
+    head = {"round_number": each.number, "kind": each.kind, "is_dry_run": each.is_dry_run, "link": name}
+    values = vars(link)
+    return {**head, **values, "found": values["on_ledger"]}
+
+
+def _build(frames: Frames, rows: list[dict[str, Any]], by: str | None) -> pd.DataFrame:
+    columns = [column.name for column in REWARDS.result_columns(by) if column not in REWARDS.tail]
+    table = pd.DataFrame(rows, columns=columns, dtype="object")
+    values: dict[str, Any] = {name: table[name] for name in columns}
+    for name in ("difference", "amount"):
+        if name in values:
+            values[name] = amounts(table[name])
+    for name in ("round_number", "weight", "position"):
+        if name in values:
+            values[name] = pd.array(table[name].tolist(), "Int64")
+    known = float((table["status"] != UNKNOWN).mean()) if len(table) else None
+    return REWARDS.build(frames, values | {"coverage": pd.Series(known, table.index, "float64")}, by)

@@ -1,0 +1,174 @@
+"""Tables of rounds, rights, names, rules, validators and hosts from responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._columns import StructColumns
+from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.reference import network_schema as schema
+from ledgerframes.datasets.reference.build import payload_of, texts_of
+from ledgerframes.datasets.reference.wire import (
+    Contract,
+    DomainScans,
+    MiningRounds,
+    NameEntry,
+    NetworkRules,
+    Scan,
+    StateContract,
+    TrafficStatus,
+    Upgrade,
+    ValidatorFaucets,
+)
+from ledgerframes.errors import DecodeError
+
+
+@decode_boundary()
+def mining_round_table(rounds: MiningRounds, closed: Sequence[Contract], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of mining rounds."""
+    states = [*rounds.open_mining_rounds.values(), *rounds.issuing_mining_rounds.values()]
+    contracts = [*map(_contract, states), *closed]
+    payloads = [payload_of(contract) for contract in contracts]
+    numbers = [_member(payload, "round", "number") for payload in payloads]
+    counts = {"open": len(rounds.open_mining_rounds), "issuing": len(rounds.issuing_mining_rounds), "closed": len(closed)}
+    return _contract_table(
+        schema.MINING_ROUNDS,
+        contracts,
+        observed_at,
+        round_state=[state for state, count in counts.items() for _ in range(count)],
+        round_number=[None if number is None else int(number) for number in numbers],
+        opens_at=parse_timestamps(texts_of(payloads, "opensAt"), "opensAt"),
+        domain_id=[*(state.domain_id for state in states), *(None for _ in closed)],
+        extra=encode_extras(contracts, round=[*states, *(None for _ in closed)]),
+    )
+
+
+@decode_boundary()
+def featured_app_table(rights: Sequence[Contract], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of featured apps."""
+    payloads = [payload_of(contract) for contract in rights]
+    return _contract_table(
+        schema.FEATURED_APPS,
+        rights,
+        observed_at,
+        provider=texts_of(payloads, "provider"),
+        activity_weight=parse_amounts(texts_of(payloads, "activityWeight"), "activityWeight"),
+    )
+
+
+@decode_boundary()
+def name_entry_table(entries: Sequence[NameEntry], name_prefix: str, observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of names."""
+    return _table(schema.NAME_ENTRIES, NameEntry, entries, observed_at=observed_at, name_prefix=name_prefix)
+
+
+@decode_boundary()
+def network_rules_table(rules: NetworkRules, observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of the network's rules."""
+    kinds = {"coin_rules": rules.coin_rules, "dso_rules": rules.dso_rules, "latest_mining_round": rules.latest_mining_round}
+    pairs = [*kinds.items(), *(("sv_node_state", state) for state in rules.sv_node_states)]
+    contracts = [_contract(state) for _, state in pairs]
+    return _contract_table(
+        schema.NETWORK_RULES,
+        contracts,
+        observed_at,
+        kind=[kind for kind, _ in pairs],
+        dso=rules.dso_party_id,
+        sv_party_id=rules.sv_party_id,
+        voting_threshold=rules.voting_threshold,
+        domain_id=[state.domain_id for _, state in pairs],
+        extra=encode_extras(contracts, contract=[state for _, state in pairs]),
+    )
+
+
+@decode_boundary()
+def scan_table(domains: Sequence[DomainScans], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of the history APIs of super validators."""
+    pairs = [(domain, scan) for domain in domains for scan in domain.scans]
+    scans, around = [scan for _, scan in pairs], [domain for domain, _ in pairs]
+    domain_ids = [domain.domain_id for domain in around]
+    extra = encode_extras(scans, domain=around)
+    return _table(schema.SCANS, Scan, scans, observed_at=observed_at, domain_id=domain_ids, extra=extra)
+
+
+@decode_boundary()
+def validator_license_table(licenses: Sequence[Contract], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of licenses."""
+    payloads = [payload_of(contract) for contract in licenses]
+    return _contract_table(
+        schema.VALIDATOR_LICENSES,
+        licenses,
+        observed_at,
+        validator=texts_of(payloads, "validator"),
+        sponsor=texts_of(payloads, "sponsor"),
+        last_active_at=parse_timestamps(texts_of(payloads, "lastActiveAt"), "lastActiveAt"),
+    )
+
+
+@decode_boundary()
+def validator_faucet_table(faucets: Sequence[ValidatorFaucets], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of validators' activity."""
+    return _table(schema.VALIDATOR_FAUCETS, ValidatorFaucets, faucets, observed_at=observed_at)
+
+
+@decode_boundary()
+def traffic_status_table(statuses: Mapping[tuple[str, str], TrafficStatus], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of traffic, by synchronizer and member."""
+    values = list(statuses.values())
+    return schema.TRAFFIC_STATUS.sorted(
+        schema.TRAFFIC_STATUS.from_arrays(
+            {
+                "observed_at": observed_at,
+                "domain_id": [domain_id for domain_id, _ in statuses],
+                "member_id": [member_id for _, member_id in statuses],
+                "total_consumed": [status.actual.total_consumed for status in values],
+                "total_limit": [status.actual.total_limit for status in values],
+                "total_purchased": [status.target.total_purchased for status in values],
+                "balance": [status.balance for status in values],
+                "extra": encode_extras(values),
+            }
+        )
+    )
+
+
+@decode_boundary()
+def synchronizer_status_table(serial: int, is_backfilled: bool, upgrade: Upgrade | None, observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of the synchronizer."""
+    upgrades = StructColumns.from_structs(Upgrade, [upgrade] if upgrade else [])
+    values: dict[str, Any] = {"observed_at": observed_at, "serial": [serial], "is_backfilled": [is_backfilled]}
+    if upgrade:
+        return upgrades.to_table(schema.SYNCHRONIZER_STATUS, values)
+    return schema.SYNCHRONIZER_STATUS.from_arrays(values)
+
+
+# -- rows of contracts and of other structs -------------------------------------------------------------------------------
+
+
+def _contract_table(table: Table, contracts: Sequence[Contract], observed_at: datetime, **computed: Any) -> pa.Table:
+    columns = StructColumns.from_structs(Contract, contracts)
+    identity = {"observed_at": observed_at, **split_template_ids(columns["template_id"])}
+    return table.sorted(columns.to_table(table, identity | computed))
+
+
+def _table(table: Table, kind: type[Any], rows: Sequence[Any], **computed: Any) -> pa.Table:
+    return table.sorted(StructColumns.from_structs(kind, rows).to_table(table, computed))
+
+
+def _contract(state: StateContract) -> Contract:
+    if state.contract is None:
+        raise DecodeError("A contract is missing, although the request named none that is cached.", json_path="$..contract")
+    return state.contract
+
+
+def _member(value: object, *names: str) -> Any:
+    """Return a member of members by name, None if one is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

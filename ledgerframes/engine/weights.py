@@ -1,0 +1,279 @@
+"""Relations of activity weights, computed from requests and the state of the network.
+
+Source: docs/facts.md#activity-weights. A query passes the state in small tables, with times in microseconds since 1970:
+
+- ``open_rounds``: the time in which a round is the lowest open one, when it opened, and whether rights and super validators are
+  known as of then. Time without a round has a row with a missing one.
+- ``rights``: the factor of an app provider, and the time in which it counts.
+- ``super_validators``: the participant of a super validator, and the time in which it is one.
+- ``round_openings``: when each round opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.requests import ROOT_NODES
+
+JUDGED = Relation(
+    "judged",
+    "One row per request with a verdict, with its cost.",
+    """
+    SELECT migration_id, record_time, update_id, verdict_result, submitting_participant_uid, total_traffic_cost
+    FROM verdicts
+    LEFT JOIN (SELECT update_id, total_traffic_cost FROM traffic) USING (update_id)
+    """,
+    tables=("verdicts", "traffic"),
+)
+ENVELOPES = Relation(
+    "sent_envelopes",
+    "One row per envelope, with the views in it.",
+    "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes",
+    tables=("envelopes",),
+)
+CONFIRMERS = Relation(
+    "confirmers",
+    "One row per party of a quorum, with its view.",
+    "SELECT update_id, view_id, unnest(parties) AS party FROM quorums",
+    tables=("quorums",),
+)
+INFORMEES = Relation(
+    "informees",
+    "One row per party that sees a view.",
+    "SELECT update_id, view_id, unnest(informees) AS party FROM views",
+    tables=("views",),
+)
+UNKNOWN = "obstacle IN ('no round', 'no state', 'no envelopes')"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Relations of the weights of some requests in one state of the network.
+
+    Attributes
+    ----------
+    name : str
+        What the names of these relations and of the tables of the state start with, such as ``after_``.
+    requests, envelopes, confirmers : Relation
+        What the weights follow from.
+    """
+
+    name: str = ""
+    requests: Relation = JUDGED
+    envelopes: Relation = ENVELOPES
+    confirmers: Relation = CONFIRMERS
+
+    @property
+    def rounds(self) -> Relation:
+        """The lowest open rounds of each hour, so that a join finds them by the hour."""
+        query = f"""
+        SELECT hour, round_number, opens_at, has_state, since, until
+        FROM (SELECT DISTINCT epoch_us(record_time) // 3_600_000_000 AS hour FROM {self.requests.name})
+        JOIN {self.name}open_rounds ON since < (hour + 1) * 3_600_000_000 AND until > hour * 3_600_000_000
+        """
+        rows = "One row per hour with requests and round that is the lowest open one in a part of it."
+        return Relation(f"{self.name}rounds_by_hour", rows, query, relations=(self.requests,))
+
+    @property
+    def candidates(self) -> Relation:
+        """All requests, each with the first reason for which it earns nothing."""
+        requests, rounds = self.requests.name, self.rounds.name
+        query = f"""
+        SELECT
+            {requests}.*,
+            round_number,
+            opens_at,
+            CASE
+                WHEN verdict_result IS DISTINCT FROM 'VERDICT_RESULT_ACCEPTED' THEN 'not accepted'
+                WHEN total_traffic_cost > 104_857_600 THEN 'over the bound' -- 100 MiB
+                WHEN round_number IS NULL THEN 'no round'
+                WHEN NOT has_state THEN 'no state'
+                WHEN participant IS NOT NULL THEN 'submitted by a super validator'
+                WHEN NOT coalesce(total_traffic_cost >= 0 AND least_cost >= 0, false) THEN 'no envelopes'
+            END AS obstacle
+        FROM {requests}
+        LEFT JOIN {rounds}
+            ON hour = epoch_us(record_time) // 3_600_000_000
+            AND epoch_us(record_time) >= {rounds}.since AND epoch_us(record_time) < {rounds}.until
+        -- The state is that of the opening of the round, not of the request.
+        LEFT JOIN {self.name}super_validators AS super_validators
+            ON participant = submitting_participant_uid
+            AND opens_at >= super_validators.since AND opens_at < super_validators.until
+        LEFT JOIN (
+            SELECT update_id, min(traffic_cost) AS least_cost
+            FROM {self.envelopes.name}
+            GROUP BY update_id
+        ) USING (update_id)
+        """
+        rows = "One row per request, with the lowest open round, and why it earns nothing. Other requests can earn."
+        return Relation(f"{self.name}candidates", rows, query, relations=(self.requests, self.rounds, self.envelopes))
+
+    @property
+    def confirmers_with_rights(self) -> Relation:
+        """The parties of quorums that have a right."""
+        query = f"""
+        SELECT update_id, view_id, party, factor, rights.since, rights.until
+        FROM {self.confirmers.name}
+        JOIN {self.name}rights AS rights USING (party)
+        """
+        rows = "One row per party of a quorum and right of it, with its view."
+        return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,), is_kept=True)
+
+    @property
+    def providers(self) -> Relation:
+        """The app providers that share each envelope."""
+        query = f"""
+        -- A party that confirms several views of an envelope counts once.
+        SELECT DISTINCT
+            update_id, envelope_index, traffic_cost, total_traffic_cost, migration_id, record_time, round_number, party, factor
+        FROM (SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id FROM {self.envelopes.name})
+        JOIN {self.confirmers_with_rights.name} AS confirmers USING (update_id, view_id)
+        JOIN {self.name}candidates USING (update_id)
+        WHERE obstacle IS NULL AND opens_at >= confirmers.since AND opens_at < confirmers.until
+        """
+        rows = "One row per envelope and app provider that can confirm one of its views, of requests that can earn."
+        relations = (self.envelopes, self.confirmers_with_rights, self.candidates)
+        return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
+
+    @property
+    def weights(self) -> Relation:
+        """The weights of all app providers."""
+        providers = self.providers.name
+        query = f"""
+        SELECT *, coalesce(trunc(burn_bytes * factor), 0)::BIGINT AS weight
+        FROM (
+            SELECT
+                migration_id,
+                record_time,
+                update_id,
+                round_number,
+                party,
+                factor,
+                -- Divided once for all envelopes of the party, in 128 bits.
+                (sum(part) // any_value(confirmed_cost))::BIGINT AS burn_bytes
+            FROM (
+                SELECT
+                    *,
+                    traffic_cost::HUGEINT * total_traffic_cost
+                        // count(*) OVER (PARTITION BY update_id, envelope_index) AS part
+                FROM {providers}
+            )
+            JOIN (
+                SELECT update_id, sum(traffic_cost) AS confirmed_cost
+                FROM (SELECT DISTINCT update_id, envelope_index, traffic_cost FROM {providers})
+                GROUP BY update_id
+            ) USING (update_id)
+            WHERE confirmed_cost > 0
+            GROUP BY ALL
+        )
+        """
+        return Relation(
+            f"{self.name}weights", "One row per request and app provider that earns.", query, relations=(self.providers,)
+        )
+
+
+COMPUTED = Weights()
+RECORDS = Relation(
+    "records",
+    "One row per published weight that is not negative.",
+    """
+    SELECT migration_id, record_time, update_id, round_number, party, weight
+    FROM activity_records
+    WHERE weight >= 0
+    """,
+    tables=("activity_records",),
+)
+PUBLISHED_ROUNDS = Relation(
+    "published_rounds",
+    "One row: the first and the last round with records.",
+    "SELECT coalesce(min(round_number), 1) AS first, coalesce(max(round_number), 0) AS last FROM activity_records",
+    tables=("activity_records",),
+)
+RECORDS_WITH_FACTORS = Relation(
+    "records_with_factors",
+    "One row per published weight, with the factor of the right when the round opened.",
+    """
+    SELECT records.*, factor
+    FROM records
+    LEFT JOIN round_openings USING (round_number)
+    LEFT JOIN rights ON rights.party = records.party AND opens_at >= rights.since AND opens_at < rights.until
+    """,
+    relations=(RECORDS,),
+)
+RECORDED = Relation(
+    "recorded",
+    "One row per request with a published weight from which the bytes before the factor do not follow.",
+    """
+    FROM judged
+    WHERE update_id IN (SELECT update_id FROM records_with_factors WHERE factor IS DISTINCT FROM 1)
+    """,
+    relations=(JUDGED, RECORDS_WITH_FACTORS),
+)
+WEIGHTS_OF_RECORDED = Weights(requests=RECORDED)
+WEIGHTED_RECORDS = Relation(
+    "weighted_records",
+    "One row per published weight, with its factor and the bytes before it: the computed ones, if the computed weight is equal.",
+    """
+    SELECT records_with_factors.*, CASE WHEN factor = 1 THEN weight ELSE computed_bytes END AS burn_bytes
+    FROM records_with_factors
+    LEFT JOIN (SELECT update_id, party, weight, burn_bytes AS computed_bytes FROM weights) USING (update_id, party, weight)
+    """,
+    relations=(RECORDS_WITH_FACTORS, WEIGHTS_OF_RECORDED.weights),
+)
+RECORDS_WITHOUT_STATE = Relation(
+    "weighted_records",
+    "One row per published weight. Without the state of the network, factors are missing.",
+    "SELECT *, NULL::DECIMAL(38, 10) AS factor, NULL::BIGINT AS burn_bytes FROM records",
+    relations=(RECORDS,),
+)
+
+
+def with_labels(rows: Relation) -> Relation:
+    """Return weights with the labels of their parties."""
+    query = f"SELECT {rows.name}.*, label FROM {rows.name} LEFT JOIN party_labels ON id = party"
+    rows_of = "One row per published weight, with the label of its party."
+    return Relation(f"{rows.name}_with_labels", rows_of, query, relations=(rows,))
+
+
+# -- merged envelopes ---------------------------------------------------------------------------------------------------
+
+
+def merged_confirmers(confirmers: Relation) -> Relation:
+    """Return the envelopes that have the same confirmers as others."""
+    query = f"""
+    SELECT update_id, envelope_index, list_sort(list(DISTINCT party)) AS merged_by
+    FROM (SELECT update_id, envelope_index, unnest(view_ids) AS view_id FROM sent_envelopes)
+    JOIN {confirmers.name} USING (update_id, view_id)
+    GROUP BY ALL
+    """
+    rows = "One row per envelope with confirmers, which are what envelopes that become one have in common."
+    return Relation("merged", rows, query, relations=(ENVELOPES, confirmers))
+
+
+MERGED_CHOICES = Relation(
+    "merged",
+    "One row per envelope with views of a request with one of some choices as its root.",
+    """
+    SELECT update_id, envelope_index, true AS merged_by
+    FROM sent_envelopes
+    WHERE len(view_ids) > 0
+        AND update_id IN (SELECT update_id FROM root_nodes SEMI JOIN merged_choices USING (template_name, choice))
+    """,
+    relations=(ENVELOPES, ROOT_NODES),
+)
+
+
+def merged_envelopes(merged: Relation) -> Relation:
+    """Return envelopes of which those of a request that have something in common are one."""
+    query = f"""
+    SELECT
+        update_id,
+        min(envelope_index) AS envelope_index,
+        sum(traffic_cost)::BIGINT AS traffic_cost,
+        flatten(list(view_ids)) AS view_ids
+    FROM sent_envelopes
+    LEFT JOIN {merged.name} USING (update_id, envelope_index)
+    GROUP BY update_id, merged_by, CASE WHEN merged_by IS NULL THEN envelope_index END
+    """
+    return Relation("merged_envelopes", "One row per envelope after the merge.", query, relations=(ENVELOPES, merged))

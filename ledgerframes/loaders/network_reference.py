@@ -1,0 +1,216 @@
+"""Loads of rounds, rights, names, rules and hosts, each of which stores an observation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.reference import network_build as build
+from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
+from ledgerframes.errors import CoverageError
+from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.reference import load_observations
+from ledgerframes.network import Network
+
+__all__ = ["load_featured_apps", "load_mining_rounds", "load_name_entries", "load_network_rules", "load_scans"]
+
+ROUNDS_ROUTE = "POST /v0/open-and-issuing-mining-rounds"
+MAX_ENTRIES = 1000  # of a list of names, which has no further pages
+
+
+@check_arguments()
+def load_mining_rounds(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the mining rounds that are open, issuing or closed, and store the current ones.
+
+    Rounds of the past, and their prices, are those of :func:`ledgerframes.state.rounds`.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of mining rounds, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per round in an observation, sorted by (observed_at, round_number).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, POST /v0/open-and-issuing-mining-rounds and GET /v0/closed-rounds.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> rounds = lf.load_mining_rounds(lf.connect("sandbox", events=400, days=1))
+    >>> (rounds["round_state"] == "open").sum().item()
+    3
+    """
+    return load_observations(net, MINING_ROUNDS, "mining rounds", _observe_rounds, refresh, plan, progress)
+
+
+@check_arguments()
+def load_featured_apps(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the rights of featured apps, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of featured apps, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per right in an observation, sorted by (observed_at, provider).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/featured-apps.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> rights = lf.load_featured_apps(lf.connect("sandbox", events=400, days=1))
+    >>> rights["provider"].is_unique
+    True
+    """
+    return load_observations(net, FEATURED_APPS, "featured apps", _observe_rights, refresh, plan, progress)
+
+
+@check_arguments()
+def load_name_entries(
+    net: Network,
+    *,
+    name_prefix: str = "",
+    refresh: bool = True,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the names that have not expired, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    name_prefix : str
+        Observe names that start with it only (default: all).
+    refresh : bool
+        Store an observation of name entries, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per name in an observation, sorted by (observed_at, name).
+
+    Raises
+    ------
+    CoverageError
+        If there are more names than the service returns at once.
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/ans-entries.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> names = lf.load_name_entries(lf.connect("sandbox", events=400, days=1))
+    >>> bool(names["name"].is_unique)
+    True
+    """
+    observe = partial(_observe_names, name_prefix)
+    return load_observations(net, NAME_ENTRIES, "name entries", observe, refresh, plan, progress)
+
+
+@check_arguments()
+def load_network_rules(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the rules and the hosts of the network, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of network rules, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract in an observation, sorted by (observed_at, kind).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/dso.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> rules = lf.load_network_rules(lf.connect("sandbox", events=400, days=1))
+    >>> rules["kind"].value_counts()["coin_rules"].item()
+    1
+    """
+    return load_observations(net, NETWORK_RULES, "network rules", _observe_rules, refresh, plan, progress)
+
+
+@check_arguments()
+def load_scans(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the addresses of all history APIs, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of history APIs, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per address in an observation, sorted by (observed_at, domain_id, sv_name).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/scans.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> scans = lf.load_scans(lf.connect("sandbox", events=400, days=1))
+    >>> bool(scans["public_url"].str.startswith("https://").all())
+    True
+    """
+    return load_observations(net, SCANS, "history APIs", _observe_scans, refresh, plan, progress)
+
+
+# -- observations -------------------------------------------------------------------------------------------------------
+
+
+def _observe_rounds(net: Network, now: datetime) -> pa.Table:
+    rounds = net.history.open_and_issuing_rounds()
+    net.history.note_around(ROUNDS_ROUTE, unknown_members(rounds))
+    return build.mining_round_table(rounds, net.history.closed_rounds(), now)
+
+
+def _observe_rights(net: Network, now: datetime) -> pa.Table:
+    return build.featured_app_table(net.history.featured_apps(), now)
+
+
+def _observe_names(name_prefix: str, net: Network, now: datetime) -> pa.Table:
+    entries = net.history.name_entries(name_prefix, page_size=MAX_ENTRIES)
+    if len(entries) >= MAX_ENTRIES:
+        what = f"names that start with {name_prefix!r}" if name_prefix else "names"
+        raise CoverageError(
+            f"{net.name} returned {len(entries):,} {what}, and may have more. Pass a longer name_prefix=.",
+            missing=(f"names after the first {MAX_ENTRIES:,}",),
+        )
+    return build.name_entry_table(entries, name_prefix, now)
+
+
+def _observe_rules(net: Network, now: datetime) -> pa.Table:
+    return build.network_rules_table(net.history.network_rules(), now)
+
+
+def _observe_scans(net: Network, now: datetime) -> pa.Table:
+    return build.scan_table(net.history.scans(), now)

@@ -1,0 +1,237 @@
+"""Loads of validators, traffic and the synchronizer, each of which stores an observation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.api.history_snapshots import HostChangedError
+from ledgerframes.api.paging import PageChain
+from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.reference import network_build as build
+from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
+from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC
+from ledgerframes.errors import UsageError
+from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.reference import load_observations
+from ledgerframes.network import Network
+
+__all__ = ["load_synchronizer_status", "load_traffic_status", "load_validator_faucets", "load_validator_licenses"]
+
+LICENSES_ROUTE = "GET /v0/admin/validator/licenses"
+MAX_IDS = 40  # of validators in one URL
+PARTICIPANT, MEDIATOR = "PAR::", "MED::"
+
+
+@check_arguments()
+def load_validator_licenses(
+    net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None
+) -> pd.DataFrame:
+    """Load the licenses of all validators, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of validator licenses, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per license in an observation, sorted by (observed_at, validator).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/admin/validator/licenses.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> licenses = lf.load_validator_licenses(lf.connect("sandbox", events=400, days=1))
+    >>> licenses["validator"].is_unique
+    True
+    """
+    return load_observations(net, LICENSES, "validator licenses", _observe_licenses, refresh, plan, progress)
+
+
+@check_arguments()
+def load_validator_faucets(
+    net: Network,
+    *,
+    validators: Sequence[str] | None = None,
+    refresh: bool = True,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the number of rounds in which validators were active, and store the current ones.
+
+    Parameters
+    ----------
+    net : Network
+    validators : sequence of str, optional
+        Parties of validators (default: all with a license).
+    refresh : bool
+        Store an observation of validator faucets, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per validator in an observation, sorted by (observed_at, validator).
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/validators/validator-faucets.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> faucets = lf.load_validator_faucets(lf.connect("sandbox", events=400, days=1))
+    >>> bool((faucets["num_rounds_collected"] > 0).all())
+    True
+    """
+    observe = partial(_observe_faucets, validators)
+    return load_observations(net, FAUCETS, "validator faucets", observe, refresh, plan, progress)
+
+
+@check_arguments()
+def load_traffic_status(
+    net: Network,
+    *,
+    members: Sequence[str] | None = None,
+    domain_id: str | None = None,
+    refresh: bool = True,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the traffic balances of members of a synchronizer, and store the current ones.
+
+    A balance is ``lf.TrafficBalance(int(row.balance), row.observed_at)``, which :func:`ledgerframes.cost.runway` takes.
+
+    Parameters
+    ----------
+    net : Network
+    members : sequence of str, optional
+        Participants, also without the prefix ``PAR::``, or mediators (default: the participant of the ledger API).
+    domain_id : str, optional
+        Synchronizer (default: that of the network's rules).
+    refresh : bool
+        Store an observation of traffic status, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per member in an observation, sorted by (observed_at, domain_id, member_id).
+
+    Raises
+    ------
+    NotFoundError
+        If the synchronizer has no such member.
+
+    Notes
+    -----
+    Source: docs/facts.md#traffic-balance, GET /v0/domains/{domain_id}/members/{member_id}/traffic-status.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> status = lf.load_traffic_status(lf.connect("sandbox", events=400, days=1)).iloc[-1]
+    >>> int(status["balance"]) == int(status["total_limit"]) - int(status["total_consumed"])
+    True
+    """
+    observe = partial(_observe_traffic, members, domain_id)
+    return load_observations(net, TRAFFIC, "traffic status", observe, refresh, plan, progress)
+
+
+@check_arguments()
+def load_synchronizer_status(
+    net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None
+) -> pd.DataFrame:
+    """Load the serial and the next upgrade of the synchronizer, and store the current ones.
+
+    An observation also says whether the node has all of the history.
+
+    Parameters
+    ----------
+    net : Network
+    refresh : bool
+        Store an observation of synchronizer status, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per observation, sorted by observed_at.
+
+    Notes
+    -----
+    Source: docs/facts.md#reference-operations, GET /v0/active-synchronizer-serial, GET /v0/lsu and GET /v0/backfilling/status.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> status = lf.load_synchronizer_status(lf.connect("sandbox", events=400, days=1))
+    >>> status["serial"].tolist(), status["is_backfilled"].tolist()
+    ([0], [True])
+    """
+    return load_observations(net, SYNCHRONIZER, "synchronizer status", _observe_synchronizer, refresh, plan, progress)
+
+
+# -- observations -------------------------------------------------------------------------------------------------------
+
+
+def _observe_licenses(net: Network, now: datetime) -> pa.Table:
+    return build.validator_license_table(_licenses(net), now)
+
+
+def _observe_faucets(validators: Sequence[str] | None, net: Network, now: datetime) -> pa.Table:
+    if isinstance(validators, str):
+        raise UsageError(f"validators= must be a list of parties, got {validators!r}.")
+    if validators is None:
+        licenses = build.validator_license_table(_licenses(net), now)
+        validators = sorted(set(licenses["validator"].drop_null().to_pylist()))
+    faucets: list[ValidatorFaucets] = []
+    for first in range(0, len(validators), MAX_IDS):
+        faucets += net.history.validator_faucets(validators[first : first + MAX_IDS])
+    return build.validator_faucet_table(faucets, now)
+
+
+def _observe_traffic(members: Sequence[str] | None, domain_id: str | None, net: Network, now: datetime) -> pa.Table:
+    if isinstance(members, str):
+        raise UsageError(f"members= must be a list of members, got {members!r}.")
+    members = [net.ledger.participant_id()] if members is None else members
+    synchronizer = domain_id or net.history.network_rules().dso_rules.domain_id
+    if not synchronizer:
+        raise UsageError("The rules of the network name no synchronizer. Pass domain_id=.")
+    names = [member if member.startswith((PARTICIPANT, MEDIATOR)) else f"{PARTICIPANT}{member}" for member in members]
+    statuses = {(synchronizer, name): net.history.traffic_status(synchronizer, name) for name in names}
+    return build.traffic_status_table(statuses, now)
+
+
+def _observe_synchronizer(net: Network, now: datetime) -> pa.Table:
+    history = net.history
+    return build.synchronizer_status_table(history.synchronizer_serial(), history.is_backfilled(), history.upgrade(), now)
+
+
+def _licenses(net: Network) -> list[Contract]:
+    """Return all licenses, which must be of one host, because of its page tokens."""
+    licenses: list[Contract] = []
+    token, host, chain = None, "", PageChain(LICENSES_ROUTE)
+    while True:
+        page = net.history.validator_licenses(token)
+        if host and net.history.transport.last_host != host:
+            raise HostChangedError(
+                f"{net.history.transport.last_host} continued a listing of {host}, whose page tokens it does not know. "
+                "Load again, or set one history_url=.",
+                endpoint=LICENSES_ROUTE,
+                host=host,
+            )
+        host = net.history.transport.last_host
+        net.history.note_around(LICENSES_ROUTE, unknown_members(page, but=list))
+        licenses += page.validator_licenses
+        token = page.next_page_token
+        content = ",".join(contract.contract_id for contract in page.validator_licenses).encode()
+        if chain.next_token(None if token is None else str(token), content) is None:
+            return licenses

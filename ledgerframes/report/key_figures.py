@@ -1,0 +1,172 @@
+"""Key figures of a page, with their change and their days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import verdict
+from ledgerframes.report.headline import Headline, measure_headline
+from ledgerframes.report.history import daily_integers
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.texts import rows_of, signed_percent
+from ledgerframes.statistics import difference_of_rates, printing
+
+MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, a change of the known cost is one of what is known
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+MICROSECOND = np.timedelta64(1, "us")
+DayRows = Sequence[dict[str, Any]]
+
+
+class KeyFigure(TypedDict):
+    """A figure of the window, with its change against the period before.
+
+    Attributes
+    ----------
+    label, value, note : str
+        Its name, its value with the unit, and a remark.
+    change : str
+        Against the period before, empty if the two do not compare.
+    is_clear : bool
+        Whether chance does not explain the change.
+    before, days : list
+        The value of each day of the period before and of the window, in one unit, None if unknown.
+    """
+
+    label: str
+    value: str
+    note: str
+    change: str
+    is_clear: bool
+    before: list[float | None]
+    days: list[float | None]
+
+
+def measure_key_figures(periods: Periods, prices: Prices, after: Headline, days: DayRows) -> list[KeyFigure]:
+    """Return the key figures of a window whose headline figures and days are known."""
+    before, days_before = None, list[dict[str, Any]]()
+    if periods.before is not None and not periods.obstacle:
+        before, days_before = measure_headline(periods.before), daily_integers(periods.before)
+    return [
+        _cost(after, before, prices) | _days(days_before, days, "total_traffic_cost"),  # type: ignore[list-item]
+        _waste(after, before) | _days(days_before, days, "wasted_traffic_cost", "total_traffic_cost"),  # type: ignore[list-item]
+        _rejections(periods, after, before) | _days(days_before, days, "rejected", "requests"),  # type: ignore[list-item]
+        _latency(periods),
+    ]
+
+
+def bytes_text(number: int, *, is_lower_bound: bool = False) -> str:
+    """Return bytes in a unit that people read, with three digits.
+
+    >>> bytes_text(37_290_109), bytes_text(37_290_109, is_lower_bound=True), bytes_text(1_000_499), bytes_text(12)
+    ('37.3 MB', '≥ 37.2 MB', '1.00 MB', '12 B')
+    """
+    step: int = 10 ** max(0, len(str(number)) - 3)
+    rounded = printing.at_least(number) if is_lower_bound else (2 * number + step) // (2 * step) * step
+    sign = "≥ " if is_lower_bound else ""
+    for size, unit in UNITS:
+        if rounded >= size:
+            decimals = max(0, 3 - len(str(rounded // size)))
+            return f"{sign}{rounded / size:.{decimals}f} {unit}"
+    return f"{sign}{rounded} B"
+
+
+def _figure(label: str, value: str, note: str, change: str = "", *, is_clear: bool = False) -> KeyFigure:
+    return KeyFigure(label=label, value=value, note=note, change=change, is_clear=is_clear, before=[], days=[])
+
+
+# -- the figures ------------------------------------------------------------------------------------------------------------
+
+
+def _cost(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
+    total, coverage = after["total_traffic_cost"], after["cost_coverage"]
+    if total is None or coverage is None:
+        return _figure("Traffic cost", printing.MISSING, "no cost is known")
+    is_known = after["requests_with_cost"] == after["requests"]
+    amount = prices.of_bytes(int(total))
+    notes = [amount, "" if is_known else f"known for {printing.share(coverage)} of requests"]
+    change = ""
+    if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
+        earlier = int(before["total_traffic_cost"])
+        change = signed_percent(int(total) - earlier, earlier)
+    value = bytes_text(int(total), is_lower_bound=not is_known)
+    return _figure("Traffic cost", value, " · ".join(filter(None, notes)), change)
+
+
+def _same_coverage(after: Headline, before: Headline) -> bool:
+    shares = [headline["cost_coverage"] or 0 for headline in (after, before)]
+    return abs(shares[0] - shares[1]) <= MAX_COVERAGE_DIFFERENCE
+
+
+def _waste(after: Headline, before: Headline | None) -> KeyFigure:
+    share, wasted = after["wasted_share"], after["wasted_traffic_cost"]
+    if share is None or wasted is None:
+        return _figure("Wasted on rejections", printing.MISSING, "no cost of a decided request is known")
+    change = ""
+    if before is not None and before["wasted_share"] is not None:
+        change = printing.points(share - before["wasted_share"])
+    return _figure("Wasted on rejections", printing.share(share), f"{bytes_text(int(wasted))} known", _with_sign(change))
+
+
+def _rejections(periods: Periods, after: Headline, before: Headline | None) -> KeyFigure:
+    decided = int(after["accepted"] or 0) + int(after["rejected"] or 0)
+    if not decided:
+        return _figure("Rejected", printing.MISSING, "no request has a decision")
+    rejected = int(after["rejected"] or 0)
+    note = f"{rejected:,} of {decided:,} decided"
+    value = printing.percent(rejected, decided, printing.rate_decimals(decided))
+    decided_before = int(before["accepted"] or 0) + int(before["rejected"] or 0) if before else 0
+    if before is None or not decided_before:
+        return _figure("Rejected", value, note)
+    assert periods.before is not None
+    sides = [next(rows_of(verdict.outcomes(frames))) for frames in (periods.before, periods.after)]
+    effect = np.nanmax([1.0, *(side.dispersion for side in sides)])  # requests of one participant in one hour can be alike
+    counts = (int(before["rejected"] or 0), decided_before), (rejected, decided)
+    difference, low, high = (float(each) for each in difference_of_rates(*counts, design_effect=effect))
+    return _figure("Rejected", value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
+
+
+def _latency(periods: Periods) -> KeyFigure:
+    (after,) = rows_of(verdict.latency(periods.after))
+    median = _microseconds(after.p50)
+    if median is None:
+        return _figure("Latency, median", printing.MISSING, "too few accepted requests")
+    p95, change, figures = _microseconds(after.p95), "", {"before": list[float | None](), "days": _medians(periods.after)}
+    if periods.before is not None and not periods.obstacle:
+        (before,) = rows_of(verdict.latency(periods.before))
+        earlier = _microseconds(before.p50)
+        change = signed_percent(median - earlier, earlier) if earlier else ""
+        figures["before"] = _medians(periods.before)
+    note = f"95 % within {printing.duration(p95)}" if p95 is not None else "of accepted requests"
+    return _figure("Latency, median", printing.duration(median), note, change) | figures  # type: ignore[return-value]
+
+
+def _with_sign(points: str) -> str:
+    return points if not points or points[0] in "−-<" else f"+{points}"
+
+
+# -- days -------------------------------------------------------------------------------------------------------------------
+
+
+def _days(before: DayRows, days: DayRows, name: str, whole: str = "") -> dict[str, list[float | None]]:
+    """Return a value, or its share of a whole, of each day of two periods."""
+    return {key: [_day(row, name, whole) for row in rows] for key, rows in (("before", before), ("days", days))}
+
+
+def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
+    if not row["requests_with_cost" if name.endswith("cost") else "requests"]:
+        return None
+    return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
+
+
+def _medians(frames: Any) -> list[float | None]:
+    values = verdict.latency(frames, every="1d")["p50"]
+    return [None if pd.isna(value) else float(_microseconds(value) or 0) for value in values]
+
+
+def _microseconds(value: Any) -> int | None:
+    return None if pd.isna(value) else int(np.timedelta64(value) // MICROSECOND)

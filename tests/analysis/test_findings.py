@@ -1,0 +1,335 @@
+"""Findings of weeks made by hand, where chance has no part: what is unusual is found, with its subject, cost and sentence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from events_by_hand import DAY, Event, frames_of
+
+import ledgerframes as lf
+from ledgerframes import testing
+from ledgerframes.analysis import FIGURES
+from ledgerframes.frames import Frames
+from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.rules import parse_rule
+from ledgerframes.windows import Window
+
+MONDAY = DAY - timedelta(days=6)
+WEEK = timedelta(weeks=1)
+WEEKS = Window(MONDAY - 6 * WEEK, MONDAY + WEEK)
+PER_HOUR = 6
+HOURS = range(7 * 24)
+QUORUM = [(["bank"], [(1, ["bank"])])]
+Change = Callable[[Event], list[Event]]
+
+
+def requests(change: Change = lambda event: [event], weeks: int = 7) -> Iterator[Event]:
+    """Requests of so many weeks, 6 in each hour of which one is rejected; those of the last week are changed."""
+    for week in range(weeks):
+        for hour in HOURS:
+            for number in range(PER_HOUR):
+                position = hour * PER_HOUR + number
+                event = Event(
+                    f"{week}-{position:04}",
+                    at=(hour - 6 * 24) + 0.1 * number - 168 * week,
+                    cost=1_000 + 10 * ((position * 7 + week * 3) % 40),
+                    result="REJECTED" if number == 5 else "ACCEPTED",
+                    participant=f"val-{position % 4}",
+                    parties=[f"party-{position % 3}"],
+                    seconds=0.4 + 0.01 * ((position * 11 + week) % 30),
+                    views=QUORUM if position % 2 else [],
+                    nodes=[(0, "Main:Asset", "Transfer" if number % 2 else "Split")],
+                    activity=[("app", 500)] if number == 0 else [],
+                )
+                yield from change(event) if week == 0 else [event]
+
+
+@functools.cache
+def history() -> Frames:
+    """The six weeks before the last, which no test changes."""
+    return frames_of([event for event in requests() if not is_new(event)], window=Window(WEEKS.since, MONDAY))
+
+
+def week(change: Change = lambda event: [event]) -> Frames:
+    return frames_of(list(requests(change, 1)), window=Window(MONDAY, MONDAY + WEEK))
+
+
+def found(change: Change = lambda event: [event], **named: Any) -> pd.DataFrame:
+    return lf.findings(week(change), history=history(), **named)
+
+
+def is_new(event: Event) -> bool:
+    return event.id.startswith("0-")
+
+
+def hour_of(event: Event) -> int:
+    return int(event.at + 6 * 24)
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Frames:
+    """All seven weeks."""
+    return frames_of(list(requests()), window=WEEKS)
+
+
+def only(result: pd.DataFrame, subject: str, what: str) -> pd.Series:
+    (row,) = result[(result["subject"] == subject) & (result["what"] == what)].to_dict("records")
+    return pd.Series(row)
+
+
+def test_nothing_unusual_is_an_empty_frame_and_a_sentence(quiet: Frames) -> None:
+    result = lf.findings(quiet)
+    columns = FIGURES["findings"].result_columns()
+    assert result.empty
+    assert [str(dtype) for dtype in result.dtypes] == [column.dtype for column in columns]
+    assert result.attrs["weeks"] == 6
+    assert result.attrs["looked_at"] > 400
+    text = f"{result.attrs['looked_at']:,} figures were compared with the 6 weeks before: nothing unusual."
+    assert result.attrs["sentence"] == text
+
+
+def test_a_window_with_its_history_is_what_the_last_week_of_all_is() -> None:
+    change = lambda event: [event] if hour_of(event) // 24 != 2 else [replace(event, result="REJECTED")]  # noqa: E731
+    weeks = frames_of(list(requests(change)), window=WEEKS)
+    expected = lf.findings(weeks)
+    for before in (weeks, weeks.between(WEEKS.since, MONDAY)):
+        result = lf.findings(weeks.between(MONDAY, MONDAY + WEEK), history=before)
+        pd.testing.assert_frame_equal(result, expected)
+        assert result.attrs == expected.attrs
+    assert len(expected)
+
+
+# -- planted ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bad_day_costs_what_its_requests_cost() -> None:
+    events = [event for event in requests(weeks=1) if hour_of(event) // 24 == 2]
+    is_bad = {event.id for event in events if event.id[-1] in "1379"}
+    result = found(
+        lambda event: [replace(event, result="REJECTED") if event.id in is_bad else event], price=lf.TrafficPrice("50", "USD/MB")
+    )
+    row = only(result, "day", "rejection rate")
+    rejected = [event for event in events if event.id in is_bad or event.result == "REJECTED"]
+    usual = len(events) // PER_HOUR
+    effect = round((len(rejected) - usual) * sum(event.cost or 0 for event in rejected) / len(rejected))
+    assert (row["value"], row["before"]) == pytest.approx((len(rejected) / len(events), 1 / 6))
+    assert row["effect_bytes"] == effect
+    assert row["effect_usd"] == Decimal(effect) * 50 / 10**6
+    assert row["since"] == pd.Timestamp(MONDAY + timedelta(days=2))
+    assert row["until"] - row["since"] == timedelta(days=1)
+    low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
+    assert row["sentence"] == (
+        f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usual are {low} to {high}. "
+        f"That is {effect:,} bytes ({effect * 50 / 10**6:,.2f} USD) more than usual."
+    )
+    assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
+
+
+def test_empty_hours_are_one_finding() -> None:
+    row = only(found(lambda event: [] if 50 <= hour_of(event) < 56 else [event]), "hour", "requests")
+    assert (row["since"], row["until"]) == (
+        pd.Timestamp(MONDAY + timedelta(hours=50)),
+        pd.Timestamp(MONDAY + timedelta(hours=56)),
+    )
+    assert (row["value"], row["before"]) == (0, PER_HOUR)
+    assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 08:00 has no request, usual are ")
+    mean = np.mean([event.cost for event in requests() if not is_new(event)])
+    assert row["effect_bytes"] == pytest.approx(-6 * PER_HOUR * mean, rel=0.05)
+
+
+def test_hours_that_are_not_in_the_store_are_not_empty() -> None:
+    window = Window(MONDAY, MONDAY + WEEK)
+    whole = week(lambda event: [] if 50 <= hour_of(event) < 56 else [event])
+    tables = {name: whole.scan(name).to_table() for name in ("updates", "tree_events", "verdicts", "traffic")}
+    parts = [(window.since, MONDAY + timedelta(hours=50)), (MONDAY + timedelta(hours=56), window.until)]
+    coverage = [{"since": since, "until": until, "status": "final", "rows": 1} for since, until in parts]
+    frames = testing.frames_of(window=window, coverage=coverage, network="memory", **tables)
+    result = lf.findings(frames, history=history())
+    assert result["what"].tolist() == ["not in the store"]
+    assert result["value"].tolist() == pytest.approx([6])
+    assert result["sentence"].tolist() == ["6 hours of the window are not in the store."]
+    assert result[["p", "p_holm", "effect_bytes"]].isna().all(axis=None)
+
+
+def test_a_slow_party_is_named() -> None:
+    slower = lambda event: [replace(event, seconds=3 * event.seconds) if event.views else event]  # noqa: E731
+    row = only(found(slower), "confirming party", "latency")
+    accepted = [event for event in requests(weeks=1) if event.views and event.result == "ACCEPTED"]
+    slow = sorted(round(3_000_000 * event.seconds) for event in accepted)
+    assert row["name"] == "bank"
+    assert row["value"] == pytest.approx(slow[(len(slow) - 1) // 2], rel=1e-6)
+    assert row["sentence"].startswith("Confirming party bank: the median latency of accepted requests is 1.6")
+    assert pd.isna(row["effect_bytes"])
+    assert row["figure"] == "lf.verdict.waited_for(frames)"
+
+
+def test_a_costly_kind_is_named() -> None:
+    def dearer(event: Event) -> list[Event]:
+        return [replace(event, cost=round(1.3 * (event.cost or 0))) if event.nodes[0][2] == "Split" else event]
+
+    row = only(found(dearer), "kind", "cost per request")
+    accepted = [event for event in requests() if event.nodes[0][2] == "Split" and event.result == "ACCEPTED"]
+    now = [round(1.3 * (event.cost or 0)) for event in accepted if is_new(event)]
+    before = [event.cost or 0 for event in accepted if not is_new(event)]
+    assert row["name"] == "Main:Asset/Split"
+    assert row["value"] == sorted(now)[(len(now) - 1) // 2]
+    assert row["effect_bytes"] == round(sum(now) - len(now) * sum(before) / len(before))
+    assert row["figure"] == 'lf.cost.spend(frames, by="template")'
+    low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
+    assert row["sentence"] == (
+        f"Kind Main:Asset/Split: the median request costs {row['value']:,.0f} bytes, usual are {low:,} to {high:,}. "
+        f"That is {row['effect_bytes']:,} bytes more than usual."
+    )
+
+
+def test_a_giant_request_comes_first() -> None:
+    row = found(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event]).iloc[0]
+    assert (row["subject"], row["name"], row["value"]) == ("request", "0-0300", 600_000)
+    accepted = [event for event in requests() if event.nodes[0][2] == "Split" and event.result == "ACCEPTED"]
+    before = sorted(event.cost or 0 for event in accepted if not is_new(event))
+    assert (row["usual_high"], row["before"]) == (before[-1], before[(len(before) - 1) // 2])
+    assert row["effect_bytes"] == 600_000 - row["before"]
+    assert row["sentence"] == (
+        f"Request 0-0300 costs 600,000 bytes. Requests of its kind, Main:Asset/Split, cost {before[-1]:,} bytes at most in the "
+        f"6 weeks before. That is {row['effect_bytes']:,} bytes more than usual."
+    )
+    assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
+
+
+def test_a_new_participant_is_named_whatever_its_name() -> None:
+    name = "PAR::<b>new\x1b[31m"
+    result = found(lambda event: [replace(event, participant=name) if event.id[-2:] == "30" else event])
+    row = only(result, "participant", "requests")
+    count = sum(event.id.endswith("30") for event in requests(weeks=1))
+    assert (row["name"], row["value"], row["before"]) == (name, count, 0)
+    assert row["sentence"].startswith(
+        f"Participant PAR::<b>new\\x1b[31m is new: {count} requests, and none in the 6 weeks before."
+    )
+
+
+def test_a_provider_that_falls_is_named() -> None:
+    result = found(lambda event: [replace(event, activity=[] if hour_of(event) % 3 else event.activity)])
+    row = only(result, "app provider", "activity weight")
+    assert (row["name"], row["value"], row["before"]) == ("app", 56 * 500, 168 * 500)
+    low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
+    assert row["sentence"] == f"App provider app earned an activity weight of 28,000, usual are {low:,} to {high:,}."
+    records = only(result, "app provider", "requests with activity")
+    assert records["sentence"].startswith("App provider app earned activity from 56 requests, usual are ")
+
+
+def test_values_that_contradict_themselves_are_found() -> None:
+    result = found(lambda event: [replace(event, cost=-1, seconds=-1) if event.id[-2:] == "30" else event])
+    count = sum(event.id.endswith("30") for event in requests(weeks=1))
+    for what in ("negative costs", "verdicts before their request"):
+        row = only(result, "data", what)
+        assert (row["value"], row["before"], row["figure"]) == (count, 0, "lf.cost.problems(frames)")
+        assert row["sentence"].startswith(f"{count} requests have {what}, usual are 0 to ")
+    result = found(lambda event: [replace(event, cost=None if event.id[-1] == "3" else event.cost)])
+    unknown = only(result, "data", "unknown costs")
+    assert unknown["sentence"].startswith("10.0 % of the requests have no known cost, usual are ")
+
+
+def test_a_balance_that_ends_is_a_fact(quiet: Frames) -> None:
+    balance = lf.TrafficBalance(100_000, MONDAY + WEEK)
+    row = only(lf.findings(quiet, participant="val-0", balance=balance), "balance", "balance")
+    (end,) = lf.cost.runway_summary(quiet, participant="val-0", balance=balance)["runs_dry_first"]
+    assert (row["name"], row["value"], row["until"]) == ("val-0", 100_000, end)
+    assert row["sentence"] == f"The balance of participant val-0, 100,000 bytes, can end on {end:%Y-%m-%d %H:%M}."
+    lasts = lf.findings(quiet, participant="val-0", balance=lf.TrafficBalance(10**12, MONDAY + WEEK))
+    assert lasts.empty
+
+
+# -- order, and what is not judged ----------------------------------------------------------------------------------------
+
+
+def test_findings_are_in_the_order_of_bytes_and_then_of_surprise() -> None:
+    def change(event: Event) -> list[Event]:
+        changed = replace(event, cost=500_000) if event.id == "0-0300" else event
+        return [replace(changed, seconds=3 * changed.seconds)]
+
+    result = found(change)
+    sizes = result["effect_bytes"].abs().astype("float64")
+    assert sizes.dropna().is_monotonic_decreasing
+    assert sizes.isna().to_numpy()[sizes.notna().sum() :].all()
+    assert result.loc[sizes.isna(), "p"].is_monotonic_increasing
+    assert (result["p_holm"] >= result["p"]).all()
+    assert (result["p_holm"] <= 0.05).all()
+
+
+@pytest.mark.parametrize("weeks", [1, 4])
+def test_too_little_history_is_said(weeks: int) -> None:
+    window = Window(MONDAY - (weeks - 1) * WEEK, MONDAY + WEEK)
+    frames = frames_of(list(requests(lambda event: [replace(event, result="REJECTED")], weeks)), window=window)
+    result = lf.findings(frames)
+    assert result.empty
+    assert result.attrs["sentence"] == (
+        f"Too little history: 4 whole weeks before the window are needed, {weeks - 1} are here. "
+        "Only what needs no history was looked at: nothing unusual."
+    )
+
+
+def test_empty_frames_have_no_findings() -> None:
+    assert lf.findings(frames_of([], window=WEEKS)).empty
+    by_id = lf.findings(frames_of([Event("a", 1, 100)], window=None))
+    assert by_id.empty
+    assert by_id.attrs["sentence"].endswith("Frames without a window have no weeks before.")
+
+
+def test_committed_updates_are_refused_or_accepted(quiet: Frames) -> None:
+    committed = frames_of(list(requests()), window=WEEKS, population="committed")
+    with pytest.raises(lf.CoverageError, match="no rejected requests"):
+        lf.findings(committed)
+    result = lf.findings(committed, accept_survivorship=True)
+    assert result.attrs["looked_at"] < lf.findings(quiet).attrs["looked_at"]
+
+
+def test_wrong_arguments_are_refused(quiet: Frames) -> None:
+    with pytest.raises(lf.UsageError, match=r"Pass Frames to lf\.findings"):
+        lf.findings(quiet.traffic)  # type: ignore[arg-type]
+    with pytest.raises(lf.UsageError, match=r"Pass Frames to lf\.findings"):
+        lf.findings(quiet, history=quiet.traffic)  # type: ignore[arg-type]
+    with pytest.raises(lf.UsageError, match="price= must be in USD/MB"):
+        lf.findings(quiet, price=lf.TrafficPrice("50", "EUR/MB"))
+    with pytest.raises(lf.UsageError, match="Pass participant= and balance= together"):
+        lf.findings(quiet, participant="val-0")
+
+
+def test_every_call_of_a_finding_runs() -> None:
+    frames = week(lambda event: [replace(event, cost=600_000, seconds=5 * event.seconds) if event.id[-1] in "13" else event])
+    result = lf.findings(frames, history=history())
+    for call in set(result["figure"]):
+        names = {"lf": lf, "frames": frames, "history": history()}
+        assert isinstance(eval(call, names), pd.DataFrame)
+    assert len(result) > 5
+
+
+def test_a_rule_of_a_report_counts_them(quiet: Frames) -> None:
+    frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
+    rule = parse_rule("findings > 0")
+    counts = measure_headline(frames, history())["findings"], measure_headline(week(), history())["findings"]
+    assert counts[1] == 0
+    assert counts[0] == len(lf.findings(frames, history=history()))
+    assert rule.explain({"findings": counts[0]}) == f"findings > 0: findings is {counts[0]}"
+    assert rule.explain({"findings": counts[1]}) is None
+    unknown = measure_headline(frames, frames)  # without the weeks before
+    assert rule.explain(unknown) == rule.explain(measure_headline(frames)) == "findings > 0: findings is unknown"
+
+
+def test_the_queries_run_without_this_package(quiet: Frames, tmp_path: Path) -> None:
+    lf.save_frames(quiet.between(MONDAY, MONDAY + WEEK), tmp_path)
+    text = lf.query(lf.findings, lf.open_frames(tmp_path))
+    with duckdb.connect() as connection:
+        statements = connection.extract_statements(text)
+        results = [connection.sql(each.query) for each in statements]
+        assert [len(result) for result in results if result is not None][-1] > 0
+    assert len(statements) == 6  # the time zone, and a query of each group of subjects

@@ -1,0 +1,265 @@
+"""Rewards of rounds made by hand: what holds, and each error at its link and nowhere else."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pytest
+from reward_world import RewardWorld, amounts_of, leaf_hash, node_hash, tree_of
+
+import ledgerframes as lf
+from ledgerframes.errors import CoverageError, UsageError
+
+TWO, THREE = {f"app-{n}": 10_000 + n for n in range(3)}, {f"app-{n}": 10_000 + n for n in range(7)}
+LINKS = ["weights", "amounts", "leaves", "root", "confirmations", "coupons"]
+STEP = Decimal("1E-10")
+WRONG = "ab" * 32
+
+
+def links(world: RewardWorld, number: int = 1) -> pd.DataFrame:
+    rows = lf.reconcile.rewards(world.frames())
+    return rows[rows["round_number"] == number].set_index("link")
+
+
+def faults(world: RewardWorld) -> dict[str, str]:
+    """Return the links of all rounds that are neither equal nor unknown."""
+    rows = lf.reconcile.rewards(world.frames())
+    rows = rows[~rows["status"].isin(["equal", "unknown"])]
+    assert set(rows["round_number"]) <= {1}
+    return dict(zip(rows["link"], rows["status"], strict=True))
+
+
+def changed(weights: dict[str, int], amount: Decimal) -> list[tuple[str, str]]:
+    """Return allowances of which the second has another amount."""
+    pairs = amounts_of(weights)
+    return [(party, f"{Decimal(value) + amount:.10f}" if n == 1 else value) for n, (party, value) in enumerate(pairs)]
+
+
+@pytest.mark.parametrize("is_dry_run", [False, True])
+@pytest.mark.parametrize(
+    ("weights", "size", "leaves"), [({}, 2, 1), ({"app-0": 9_000}, 2, 1), (TWO, 2, 2), (THREE, 2, 4), (THREE, 7, 1)]
+)
+def test_a_chain_holds_link_by_link(weights: dict[str, int], size: int, leaves: int, is_dry_run: bool) -> None:
+    rows = links(RewardWorld(weights, size, is_dry_run))
+    assert rows.index.tolist() == LINKS
+    assert set(rows["status"]) == {"equal"}
+    assert rows["found"]["leaves"] == str(leaves)
+    assert rows["found"]["root"] == tree_of(amounts_of(weights), size).digest
+    assert rows["found"]["confirmations"] == "5 agree"
+    assert rows["expected"]["coupons"] == str(0 if is_dry_run else len(weights))
+    assert set(rows["is_dry_run"]) == {is_dry_run}
+
+
+def test_a_small_weight_has_no_allowance() -> None:
+    rows = links(RewardWorld({"app-0": 4_166, "app-1": 4_167}))
+    assert set(rows["status"]) == {"equal"}
+    assert rows["found"]["amounts"] == "3.1252500000"
+
+
+PAIRS = amounts_of(THREE)
+LEFT_OUT = [pair for pair in PAIRS if pair[0] != "app-2"]
+SWAPPED = [PAIRS[1], PAIRS[0], *PAIRS[2:]]
+MOVED = [*PAIRS[2:], *PAIRS[:2]]
+PLANTED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "a published weight": ({"published": {"app-1": 10_002}}, {"weights": "differs"}),
+    "an amount, hashed": ({"allowances": changed(THREE, STEP)}, {"amounts": "differs"}),
+    "an amount, not hashed": ({"arguments": {"p00": changed(THREE, STEP)[:2]}}, {"amounts": "differs"}),
+    "a party left out, hashed": ({"allowances": LEFT_OUT}, {"amounts": "differs"}),
+    "a party left out, not hashed": ({"arguments": {"p00": PAIRS[:1]}}, {"amounts": "differs"}),
+    "a party more": ({"allowances": [*PAIRS, ("app-9", "5.0000000000")]}, {"amounts": "differs"}),
+    "an order, hashed": ({"allowances": SWAPPED}, {"leaves": "differs"}),
+    "an order of batches": ({"allowances": MOVED}, {"leaves": "differs"}),
+    "an order, not hashed": ({"arguments": {"p00": SWAPPED[:2]}}, {"leaves": "differs"}),
+    "a hash of a leaf": ({"committed": {"p01": WRONG}}, {"leaves": "differs"}),
+    "a hash of a node": ({"committed": {"p1": WRONG}}, {"root": "differs"}),
+    "a hash in a batch": ({"elements": {"p01": WRONG}}, {"root": "differs"}),
+    "a hash in the root": ({"elements": {"p1": WRONG}}, {"root": "differs"}),
+    "a root": ({"root": WRONG}, {"root": "differs"}),
+    "a root of the contract": ({"committed": {"p": WRONG}}, {"root": "differs"}),
+    "a coupon too few": ({"coupons": lambda pairs: [pair for pair in pairs if pair[0] != "app-3"]}, {"coupons": "missing"}),
+    "a coupon too many": (
+        {"coupons": lambda pairs: [*pairs, *(pair for pair in pairs if pair[0] == "app-3")]},
+        {"coupons": "differs"},
+    ),
+    "an amount of a coupon": (
+        {"coupons": lambda pairs: [(party, "1.0") if party == "app-3" else (party, amount) for party, amount in pairs]},
+        {"coupons": "differs"},
+    ),
+    "a confirmer that differs": ({"confirmed": {"sv-3": WRONG}}, {"confirmations": "differs"}),
+    "no confirmer": ({"confirmed": dict.fromkeys((f"sv-{n}" for n in range(5)), "")}, {"confirmations": "missing"}),
+    "a dry run": ({"flag": True}, {"coupons": "differs"}),
+    "a dry run that pays": ({"is_dry_run": True, "flag": False}, {"coupons": "differs"}),
+    "a leaf never processed": ({"unprocessed": ["p01"]}, {"leaves": "missing"}),
+    "a batch never processed": ({"unprocessed": ["p1"]}, {"leaves": "missing"}),
+    "a root never processed": ({"unprocessed": ["p"]}, {"leaves": "missing"}),
+    "a round never started": ({"is_started": False}, {"root": "missing"}),
+}
+
+
+@pytest.mark.parametrize("error", PLANTED)
+def test_each_error_is_found_at_its_link_and_nowhere_else(error: str) -> None:
+    options, expected = PLANTED[error]
+    assert faults(RewardWorld(THREE, **options)) == expected
+
+
+@pytest.mark.parametrize("error", ["an amount, hashed", "a root", "a published weight", "a dry run", "a confirmer that differs"])
+def test_errors_in_a_tree_of_one_batch(error: str) -> None:
+    options, expected = PLANTED[error]
+    assert faults(RewardWorld(THREE, 100, **options)) == expected
+
+
+def test_an_error_has_its_difference_and_an_example() -> None:
+    amount = links(RewardWorld(THREE, allowances=changed(THREE, STEP))).loc["amounts"]
+    assert (amount["difference"], amount["example"]) == (STEP, "app-1")
+    left_out = links(RewardWorld(THREE, allowances=LEFT_OUT)).loc["amounts"]
+    assert (left_out["difference"], left_out["example"]) == (Decimal("7.5015"), "app-2")
+    confirmer = links(RewardWorld(THREE, confirmed={"sv-3": WRONG, "sv-4": ""})).loc["confirmations"]
+    assert (confirmer["found"], confirmer["example"]) == ("3 agree, 1 differ, 1 silent", "sv-3")
+    coupon = links(RewardWorld(THREE, coupons=lambda pairs: pairs[1:])).loc["coupons"]
+    assert (coupon["expected"], coupon["found"], coupon["example"]) == (
+        "7",
+        "3 (3 open)".replace(" (3 open)", ", 3 open"),
+        "app-0",
+    )
+    leaf = links(RewardWorld(THREE, committed={"p01": WRONG})).loc["leaves"]
+    assert (leaf["expected"], leaf["found"], leaf["example"]) == (leaf_hash(PAIRS[2:4]), WRONG, "p01-1")
+    node = links(RewardWorld(THREE, elements={"p01": WRONG})).loc["root"]
+    assert (node["expected"], node["found"], node["example"]) == (leaf_hash(PAIRS[2:4]), WRONG, "p0-1")
+    order = links(RewardWorld(THREE, allowances=SWAPPED)).loc["leaves"]
+    assert (order["reason"], order["expected"], order["found"]) == ("parties are not sorted", "app-0", "app-1")
+
+
+def test_a_round_that_is_the_last_can_still_be_processed() -> None:
+    rows = links(RewardWorld(THREE, unprocessed=["p1"], is_followed=False))
+    assert (rows["status"]["leaves"], rows["reason"]["leaves"]) == ("unknown", "it is not processed by the end of the frames")
+    rows = links(RewardWorld(THREE, is_started=False, is_followed=False))
+    assert set(rows.drop("weights")["status"]) == {"unknown"}
+
+
+def test_an_order_of_a_locale_is_an_order() -> None:
+    weights = {"B-app": 9_000, "a-app": 9_001, "c_app": 9_002}
+    pairs = dict(amounts_of(weights))
+    by_locale = [(party, pairs[party]) for party in ("a-app", "B-app", "c_app")]
+    rows = links(RewardWorld(weights, allowances=by_locale))
+    assert set(rows["status"]) == {"equal"}
+    assert rows["reason"]["leaves"] == "parties are sorted as in a locale"
+
+
+def test_validators_have_hashes_and_coupons_but_no_amounts() -> None:
+    world = RewardWorld(THREE, kind="RewardKind_Validator")
+    rows = lf.reconcile.rewards(world.frames())
+    rows = rows[(rows["kind"] == "validator") & (rows["round_number"] == 1)].set_index("link")
+    assert rows["status"].tolist() == ["unknown", "unknown", "equal", "equal", "equal", "equal"]
+    assert rows["reason"]["amounts"] == "how amounts of validators come about is not public"
+
+
+def test_a_round_before_rewards_by_traffic_is_unknown() -> None:
+    world = RewardWorld(THREE)
+    frames = world.frames()
+    tables = {name: getattr(frames, name) for name in ("activity_records", "tree_events", "updates", "verdicts")}
+    nodes = tables["tree_events"]
+    nodes["create_arguments"] = nodes["create_arguments"].str.replace("TrafficBasedAppRewards", "FeaturedAppMarkers")
+    tables["tree_events"] = nodes[~nodes["update_id"].str.startswith(("close", "confirm", "start", "batch"))]
+    rows = lf.reconcile.rewards(lf.testing.frames_of(window=frames.window, **tables))
+    assert set(rows["status"]) == {"unknown"}
+    assert rows.groupby("round_number")["reason"].first().to_dict() == {
+        0: "the start of the round is not in the frames",
+        **dict.fromkeys((1, 2, 3), "the round does not reward traffic"),
+    }
+
+
+def test_a_window_that_starts_inside_a_round_leaves_it_unknown() -> None:
+    frames = RewardWorld(THREE).frames()
+    for since in ("2026-11-08T00:05:30Z", "2026-11-08T00:12:45Z", "2026-11-08T00:13:30Z"):
+        rows = lf.reconcile.rewards(frames.between(since, "2026-11-08T01:00:00Z"))
+        assert not set(rows["status"]) & {"differs", "missing"}
+        assert "unknown" in set(rows["status"][rows["round_number"] == 1]) or 1 not in set(rows["round_number"])
+
+
+def test_missing_history_is_no_difference() -> None:
+    world = RewardWorld(THREE, unprocessed=["p1"])
+    frames = world.frames()
+    tables = {name: getattr(frames, name) for name in ("activity_records", "tree_events", "updates", "verdicts")}
+    assert frames.window is not None
+    parts = [(frames.window.since, "2026-11-08T00:11:30Z"), ("2026-11-08T00:12:10Z", frames.window.until)]
+    coverage = [
+        {"since": pd.Timestamp(since).to_pydatetime(), "until": pd.Timestamp(until).to_pydatetime(), "status": "final", "rows": 1}
+        for since, until in parts
+    ]
+    rows = lf.reconcile.rewards(lf.testing.frames_of(window=frames.window, coverage=coverage, **tables))
+    rows = rows[rows["round_number"] == 1].set_index("link")
+    assert (rows["status"]["leaves"], rows["reason"]["leaves"]) == ("unknown", "history of its time is missing")
+
+
+def test_the_weights_are_unknown_without_the_rights_of_the_network() -> None:
+    frames = RewardWorld(THREE).frames()
+    tables = {
+        name: getattr(frames, name) for name in ("activity_records", "tree_events", "updates", "verdicts", "views", "quorums")
+    }
+    rules = tables["tree_events"]["template_name"].eq("Splice.DsoRules:DsoRules") & tables["tree_events"]["choice"].isna()
+    tables["tree_events"] = tables["tree_events"][~rules]
+    rows = lf.reconcile.rewards(lf.testing.frames_of(window=frames.window, **tables))
+    assert rows.set_index(["round_number", "link"])["status"][1].tolist() == ["unknown", *["equal"] * 5]
+
+
+def test_each_party_has_its_own_proof() -> None:
+    frames = RewardWorld(THREE).frames()
+    rows = lf.reconcile.rewards(frames, by="party")
+    assert rows["party"].tolist() == list(THREE)
+    assert rows["position"].tolist() == list(range(7))
+    assert rows["weight"].tolist() == list(THREE.values())
+    assert [f"{amount:.10f}" for amount in rows["amount"]] == [amount for _, amount in PAIRS]
+    assert rows["link"].isna().all()
+    leaves = [leaf_hash(PAIRS[start : start + 2]) for start in (0, 2, 4, 6)]
+    nodes = [node_hash(leaves[:2]), node_hash(leaves[2:])]
+    assert rows["leaf"].tolist() == [leaves[n // 2] for n in range(7)]
+    assert rows["path"].tolist() == [f"{nodes[n // 4]} {node_hash(nodes)}" for n in range(7)]
+    for party in THREE:
+        proof = lf.reconcile.reward_proof(frames, 1, party)
+        assert proof.verify()
+        assert proof == lf.reconcile.reward_tree([(name, Decimal(amount)) for name, amount in PAIRS], 2).proof(party)
+
+
+@pytest.mark.parametrize(
+    ("options", "party", "link"),
+    [
+        ({"published": {"app-1": 10_002}}, "app-1", "weights"),
+        ({"allowances": changed(THREE, STEP)}, "app-1", "amounts"),
+        ({"allowances": LEFT_OUT}, "app-2", "amounts"),
+        ({"coupons": lambda pairs: [pair for pair in pairs if pair[0] != "app-3"]}, "app-3", "coupons"),
+    ],
+)
+def test_the_proof_of_a_party_names_the_first_link_that_does_not_hold(options: dict[str, Any], party: str, link: str) -> None:
+    rows = lf.reconcile.rewards(RewardWorld(THREE, **options).frames(), by="party").set_index("party")
+    assert rows["link"].dropna().to_dict() == {party: link}
+    assert set(rows["status"].drop(party)) == {"equal"}
+
+
+def test_no_proof_leads_to_a_root_that_differs() -> None:
+    frames = RewardWorld(THREE, root=WRONG).frames()
+    assert set(lf.reconcile.rewards(frames, by="party")["link"]) == {"root"}
+    assert not lf.reconcile.reward_proof(frames, 1, "app-1").verify()
+
+
+def test_a_proof_needs_a_reward_and_its_batches() -> None:
+    frames = RewardWorld(THREE).frames()
+    with pytest.raises(UsageError, match="Party 'nobody' has no reward in the batches of round 1"):
+        lf.reconcile.reward_proof(frames, 1, "nobody")
+    with pytest.raises(CoverageError, match="The batches of round 7 are not in these frames"):
+        lf.reconcile.reward_proof(frames, 7, "app-1")
+
+
+@pytest.mark.parametrize("by", [None, "party"])
+def test_frames_without_rounds_have_no_rows(build: Any, by: Any) -> None:
+    rows = lf.reconcile.rewards(build([]), by=by)
+    assert rows.empty
+    columns = lf.analysis.FIGURES["reconcile.rewards"].result_columns(by)
+    assert [(name, str(dtype)) for name, dtype in rows.dtypes.items()] == [(each.name, each.dtype) for each in columns]
+
+
+def test_a_part_of_the_updates_is_refused() -> None:
+    frames = RewardWorld(THREE).frames()
+    with pytest.raises(CoverageError, match=r"lf\.reconcile\.rewards needs all updates of its time"):
+        lf.reconcile.rewards(frames.where("updates", update_id="start-1"))

@@ -1,0 +1,109 @@
+"""The figures that a page opens with, made again from the files of the store by plain loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+from fractions import Fraction
+
+from .head_by_hand import decided_of, median_latency, rejected_of
+from .stored import ACCEPTED, REJECTED, Stored, design_effect, latency_of, percent, seconds, tenths, wilson
+from .traffic_by_hand import Sides, half_up, money, signed_percent
+
+KeyFigure = tuple[str, str, str, str]  # label, value, note and change
+UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3}
+
+
+def key_figures_of(sides: Sides) -> Iterator[KeyFigure]:
+    yield cost(sides)
+    yield waste(sides)
+    yield rejections(sides)
+    yield latency(sides)
+
+
+def three_digits(number: int, *, down: bool) -> str:
+    """Bytes in a unit of at least 1, rounded down or half up to three digits."""
+    unit = next(name for name, size in UNITS.items() if number >= size)
+    digits = len(str(number // UNITS[unit]))
+    scaled = Fraction(number * 10 ** (3 - digits), UNITS[unit])
+    whole = math.floor(scaled) if down else half_up(scaled)
+    text = f"{whole / 10 ** (3 - digits):.{3 - digits}f} {unit}"
+    return f"≥ {text}" if down else text
+
+
+def cost(sides: Sides) -> KeyFigure:
+    stored, total = sides.after, sum(sides.after.costs.values())
+    has_unknown = len(stored.costs) < len(stored.ids)
+    known = f"known for {percent(len(stored.costs), len(stored.ids))} of requests" if has_unknown else ""
+    note = " · ".join(filter(None, [money(total, sides.prices), known]))
+    change = ""
+    if sides.before is not None:
+        coverages = [len(side.costs) / len(side.ids) for side in (sides.after, sides.before)]
+        if abs(coverages[0] - coverages[1]) <= 0.01:
+            earlier = sum(sides.before.costs.values())
+            change = signed_percent(total - earlier, earlier)
+    return "Traffic cost", three_digits(total, down=has_unknown), note, change
+
+
+def waste(sides: Sides) -> KeyFigure:
+    wasted, decided = wasted_of(sides.after)
+    change = ""
+    if sides.before is not None:
+        difference = Fraction(wasted, decided) - Fraction(*wasted_of(sides.before))
+        change = with_sign(f"{tenths(half_up(difference * 1000))} points")
+    return "Wasted on rejections", percent(wasted, decided), f"{three_digits(wasted, down=False)} known", change
+
+
+def wasted_of(stored: Stored) -> tuple[int, int]:
+    """The cost of rejected requests, and of all with a decision."""
+    results = {name: stored.result(name) for name in stored.costs}
+    wasted = stored.cost_of(name for name, result in results.items() if result == REJECTED)
+    return wasted, wasted + stored.cost_of(name for name, result in results.items() if result == ACCEPTED)
+
+
+def rejections(sides: Sides) -> KeyFigure:
+    decided = decided_of(sides.after)
+    rejected = len(rejected_of(decided))
+    value = percent(rejected, len(decided)) if len(decided) >= 100 else f"{half_up(Fraction(100 * rejected, len(decided)))} %"
+    change = ""
+    if sides.before is not None:
+        earlier = decided_of(sides.before)
+        difference = Fraction(rejected, len(decided)) - Fraction(len(rejected_of(earlier)), len(earlier))
+        change = with_sign(f"{tenths(half_up(difference * 1000))} points")
+    return "Rejected", value, f"{rejected:,} of {len(decided):,} decided", change
+
+
+def has_clear_change(sides: Sides) -> bool:
+    """Whether the interval of the change of the rejections leaves 0 out."""
+    if sides.before is None:
+        return False
+    both = [decided_of(side) for side in (sides.before, sides.after)]
+    effect = max(map(design_effect, both))
+    counts = [(len(rejected_of(decided)), len(decided)) for decided in both]
+    (p1, l1, u1), (p2, l2, u2) = ((x / n, *wilson(x / effect, n / effect)) for x, n in counts)
+    return p2 - p1 - math.hypot(p2 - l2, u1 - p1) > 0 or p2 - p1 + math.hypot(u2 - p2, p1 - l1) < 0
+
+
+def latency(sides: Sides) -> KeyFigure:
+    accepted = sorted(accepted_latencies(sides.after))
+    p95 = accepted[math.ceil(Fraction(95, 100) * len(accepted)) - 1]
+    change = ""
+    if sides.before is not None:
+        now, earlier = (medians(side) for side in (sides.after, sides.before))
+        change = signed_percent(now - earlier, earlier)
+    return "Latency, median", f"{median_latency(sides.after)} s", f"95 % within {seconds(p95)} s", change
+
+
+def accepted_latencies(stored: Stored) -> list[timedelta]:
+    latencies = [latency_of(verdict) for verdict in stored.verdicts.values() if verdict["verdict_result"] == ACCEPTED]
+    return [latency for latency in latencies if latency >= timedelta(0)]
+
+
+def medians(stored: Stored) -> int:
+    latencies = sorted(accepted_latencies(stored))
+    return latencies[(len(latencies) - 1) // 2] // timedelta(microseconds=1)
+
+
+def with_sign(text: str) -> str:
+    return text if text.startswith("−") else f"+{text}"
