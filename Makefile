@@ -52,8 +52,8 @@ soak: .venv/ready  ## Attack everything for at most an hour, and write docs/reli
 	PYTHONPATH="$(SOAK)/python" PATH="$(SOAK)/node/node_modules/.bin:$(PATH)" $(BIN)/python tools/soak.py --minutes 60
 
 spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0
-	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0 sqlglot==30.30.0
+	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py tests/test_spark_figures.py
 
 lint: .venv/ready  ## Check style, types, layers and words
 	$(BIN)/ruff check .

@@ -16,7 +16,6 @@ from ledgerframes.analysis._grouped import Call, options_of
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import Table
-from ledgerframes.datasets import table as table_spec
 from ledgerframes.engine.query import OTHER, Query, Tables
 from ledgerframes.engine.relation import Relation
 from ledgerframes.errors import UsageError
@@ -129,7 +128,7 @@ def _statement(frames: Frames, query: Query) -> str:
 def _files(name: str, frames: Tables, stored_name: str) -> Relation:
     """Return a table as its files, limited to the rows of the frames."""
     assert isinstance(frames, Frames)
-    table = table_spec(stored_name)
+    table = frames._required(stored_name)
     paths = frames._source.paths(table.name, frames.window)
     if paths is None:
         raise UsageError(

@@ -256,6 +256,10 @@ def test_a_query_of_two_frames_is_refused_where_its_figure_is(sources: dict[str,
         lf.query(lf.reconcile.bulk, sources["history"], bulk=sources["bulk"])
     with pytest.raises(UsageError, match="Load both in the same manner"):
         lf.query(lf.cost.compare, sources["day"], after=sources["day"].where("tree_events", event_type="created_event"))
+    with pytest.raises(UsageError, match="active_contracts"):
+        lf.query(lf.state.rounds, sources["acs_9"])
+    with pytest.raises(UsageError, match="no table 'verdicts'"):
+        lf.query(lf.cost.spend, sources["bulk"])
     with pytest.raises(UsageError, match="one network"):
         lf.query(lf.reconcile.paid_traffic, sources["ledger"], history=sample)
 

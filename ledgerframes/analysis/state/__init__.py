@@ -62,6 +62,8 @@ def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn
 
 
 def _queries(frames: Frames, base: Snapshot | None) -> list[Query]:
+    if is_snapshot(frames):
+        raise UsageError("A snapshot alone has no query of its state. Query it with lf.sql(net, 'FROM active_contracts').")
     return [lifetimes_query(base_table(base, SNAPSHOT_COLUMNS))]
 
 
