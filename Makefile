@@ -7,7 +7,7 @@ SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench bench-loading bench-answers lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -78,14 +78,17 @@ docs: pages  ## Build the site of the docs, in build/docs/index.html
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
 
-bench: bench-loading bench-answers  ## Measure everything (up to two hours), and write both pages on performance
+bench: bench-loading bench-answers bench-findings  ## Measure everything (up to two hours), and write docs/performance.md
 
 bench-loading: .venv/ready  ## Measure loading and reading (25 to 40 minutes), and write docs/performance.md
 	$(BIN)/python benchmarks/sync_memory.py
 	$(BIN)/python benchmarks/run.py
 
-bench-answers: .venv/ready  ## Measure every figure over a live week (up to an hour), and write docs/performance-of-answers.md
+bench-answers: .venv/ready  ## Measure every figure over a live week (up to an hour)
 	$(BIN)/python benchmarks/answers.py
+
+bench-findings: .venv/ready  ## Measure how often findings are wrong, and how often they are right (20 minutes)
+	$(BIN)/python benchmarks/findings.py
 
 lock:  ## Resolve the dependencies again (needs uv)
 	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \

@@ -1,6 +1,6 @@
 """How fast answers come: every figure over a live week, beside a query by hand, and how it grows.
 
-``python benchmarks/answers.py`` writes docs/performance-of-answers.md; ``--quick`` measures a small week and prints it.
+``python benchmarks/answers.py`` prints a page in Markdown; ``--quick`` measures a small week.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from by_hand import BY_HAND
 from live_week import CALLS
-from measuring import KEPT, ROOT, fresh, say
+from measuring import KEPT, fresh, say
 from page import machine
 from week_store import EVENTS_OF_THE_SANDBOX, make_week
 
@@ -23,10 +23,7 @@ MAX_SECONDS, MAX_GIGABYTES, MAX_RATIO, MAX_EXPONENT = 60, 4, 3, 1.1
 MAX_REPORT_SECONDS = 300
 FULL = (40, (1, 6, 40))  # copies of a sandbox's week: of the live week, and of those that show the growth
 QUICK = (1, (1, 2))
-PAGE = "performance-of-answers.md"
 HEAD = """\
-<!-- Written by benchmarks/answers.py; do not edit. -->
-
 # Performance of answers
 
 How long each figure takes over a week as large as that of the live network, how much memory its process needs, how that compares
@@ -42,7 +39,7 @@ in DuckDB over the same files. Both use one thread, and the ratio is that of the
 The exponent is that of a power of the number of requests, fitted to the seconds of the processor of {sizes} requests: 1 is
 proportional. Below a second or so, fixed costs make it small.
 
-`make bench-answers` measures all of this again and writes this page: up to an hour on two quiet cores, and 10 GB of disk below
+`make bench-answers` measures all of this again: up to an hour on two quiet cores, and 10 GB of disk below
 `.ledgerframes/bench`.
 """
 
@@ -121,7 +118,7 @@ def _cells(answer: Answer) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Measure and write the page; 1 if a call misses twice a limit of time or memory."""
+    """Measure and print the page; 1 if a call misses twice a limit of time or memory."""
     quick = "--quick" in sys.argv
     copies, sizes = QUICK if quick else FULL
     began = time.monotonic()
@@ -131,8 +128,6 @@ def main() -> int:
     shutil.rmtree(make_week(copies) / "reports", ignore_errors=True)
     text = as_page(copies, sizes, answers, fresh("live_week.py", make_week(copies), "report"))
     print(text)
-    if not quick:
-        (ROOT / "docs" / PAGE).write_text(text, encoding="utf-8")
     say(f"{(time.monotonic() - began) / 60:.1f} minutes")
     too_much = [each for each in answers if each.seconds > 2 * MAX_SECONDS or each.gigabytes > 2 * MAX_GIGABYTES]
     return int(bool(too_much) and not quick)

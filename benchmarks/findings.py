@@ -17,13 +17,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from figures import Figure, as_table
-from measuring import KEPT, Row, say
+from measuring import KEPT, say
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -37,7 +37,6 @@ TABLES = ("updates", "tree_events", "verdicts", "quorums", "traffic", "activity_
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 WEEK, DAY, HOUR = (int(timedelta(**{unit: 1}).total_seconds()) * 1_000_000 for unit in ("weeks", "days", "hours"))
 NEW = "PAR::new-validator::1220" + "ab" * 32
-HOW = "`lf.findings` of a window and the six weeks before it, drawn from sandboxes as `benchmarks/findings.py` says."
 
 Tables = dict[str, pa.Table]
 Draw = np.random.Generator
@@ -307,30 +306,28 @@ def found_plants(count: int, size: str) -> dict[str, int]:
     return hits
 
 
-def findings(quiet: int = QUIET_WEEKS, swings: int = SWINGING_WEEKS, planted: dict[str, int] | None = None) -> list[Row]:
+class Rate(NamedTuple):
+    """How often something happened, beside what was promised."""
+
+    name: str
+    hits: int
+    cases: int
+    promise: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.hits} of {self.cases}, {self.hits / self.cases:.1%} ({self.promise}). {self.note}".rstrip()
+
+
+def rates() -> Iterator[Rate]:
     """Measure all rates."""
-    rows = [
-        Row(
-            Figure(
-                "quiet weeks with a false finding, of 1",
-                _count(false_findings(quiet)) / quiet,
-                0.05,
-                0.05,
-                higher_is_better=False,
-            ),
-            HOW,
-        ),
-    ]
-    if swings:
-        share = _count(false_findings(swings, swings=True)) / swings
-        rows.append(Row(Figure("swinging weeks with a false finding, of 1", share, 0.05, 0.05, higher_is_better=False), HOW))
-    bounds = {"large": (0.95, 0.9), "middle": (0.8, 0.7), "small": (0.0, 0.0)}
-    for size, count in (planted or PLANTED).items():
-        hits = found_plants(count, size)
-        note = ", ".join(f"{name} {number} of {count}" for name, number in hits.items())
-        share = sum(hits.values()) / (count * len(PLANTS))
-        rows.append(Row(Figure(f"{size} planted cases that are found, of 1", share, *bounds[size], note=note), HOW))
-    return rows
+    quiet, swinging = _count(false_findings(QUIET_WEEKS)), _count(false_findings(SWINGING_WEEKS, swings=True))
+    yield Rate("quiet weeks with a false finding", quiet, QUIET_WEEKS, "at most 5 %")
+    yield Rate("swinging weeks with a false finding", swinging, SWINGING_WEEKS, "at most 5 %")
+    for size, promise in {"large": "at least 95 %", "middle": "at least 80 %"}.items():
+        hits = found_plants(PLANTED[size], size)
+        note = ", ".join(f"{name} {number}" for name, number in hits.items())
+        yield Rate(f"{size} planted cases found", sum(hits.values()), PLANTED[size] * len(PLANTS), promise, note)
 
 
 def _count(results: Iterator[pd.DataFrame]) -> int:
@@ -342,9 +339,10 @@ def _count(results: Iterator[pd.DataFrame]) -> int:
 
 
 def main() -> None:
-    """Print the figures, all or those that are named, such as `quiet 50` or `large 5`."""
+    """Print the rates, all or those that are named, such as `quiet 50` or `large 5`."""
     if not sys.argv[1:]:
-        print(as_table([row.figure for row in findings()]))
+        for rate in rates():
+            print(rate)
         return
     name, count = sys.argv[1], int(sys.argv[2])
     if name in ("quiet", "swinging"):

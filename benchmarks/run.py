@@ -19,7 +19,6 @@ import unknown_members
 from activity_weights import activity_weights
 from bulk_objects import memory, one_process, two_processes
 from figures import as_table
-from findings import PLANTED, QUIET_WEEKS, SWINGING_WEEKS, findings
 from first_reads import first_reads, small_syncs
 from history import FRAME_BYTES, make_history
 from http_pages import http_pages
@@ -54,15 +53,10 @@ class Sizes:
     rounds: int
     requests: int
     syncs: int
-    quiet_weeks: int
-    swinging_weeks: int
-    planted: dict[str, int]  # cases of each size
 
 
-FULL = Sizes(
-    table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000, 10_000, QUIET_WEEKS, SWINGING_WEEKS, PLANTED
-)
-QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000, 200, 2, 0, {"large": 1})
+FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000, 10_000)
+QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000, 200)
 
 
 def measured(sizes: Sizes, folder: Path) -> list[Row]:
@@ -80,7 +74,6 @@ def measured(sizes: Sizes, folder: Path) -> list[Row]:
         ("a store of many small syncs", lambda: small_syncs(sizes.syncs, sizes.rounds)),
         ("pages over HTTP", lambda: http_pages(sizes.events, sizes.rounds)),
         ("activity weights", lambda: activity_weights(sizes.requests, sizes.rounds)),
-        ("findings", lambda: findings(sizes.quiet_weeks, sizes.swinging_weeks, sizes.planted)),
         ("import", lambda: imports(2 * sizes.rounds)),
         ("the whole history", lambda: large_sync(cut, min(2, sizes.rounds), folder / page.PICTURE)),
     ]

@@ -50,10 +50,12 @@ def write_journal(journal: pd.DataFrame, file: BinaryIO, *, program: Literal["hl
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> bill = lf.cost.statement(frames, price=lf.TrafficPrice("50", "USD/MB"), every="1d", min_coverage=0, accept_price=True)
+    >>> price = lf.TrafficPrice("50", "USD/MB")
+    >>> bill = lf.cost.statement(frames, by="participant", every="1d", price=price, accept_price=True, min_coverage=0)
     >>> accounts = {"traffic": ("Expenses:Traffic", "Assets:Prepaid:Traffic")}
     >>> file = BytesIO()
-    >>> lf.export.write_journal(lf.cost.journal(bill, accounts=accounts), file, program="beancount")
+    >>> entries = lf.cost.journal(bill, accounts=accounts, accept_partial=True)
+    >>> lf.export.write_journal(entries, file, program="beancount")
     >>> b"Expenses:Traffic" in file.getvalue()
     True
     """
