@@ -58,7 +58,7 @@ def test_by_has_the_groupings_that_the_figure_declares(name: str) -> None:
     [
         (lf.activity.concentration, "of", _concentration.OF),
         (lf.activity.lorenz, "of", _concentration.OF),
-        (lf.activity.what_if, "confirmers", _what_if.CONFIRMERS),
+        (lf.activity.what_if, "confirmers", _what_if.CONFIRMERS_BY_NAME),
         (lf.cost.budget, "statistic", _budget.STATISTICS),
         (lf.cost.assert_budget, "statistic", _budget.STATISTICS),
         (lf.cost.statement, "split", _statement.SPLITS),

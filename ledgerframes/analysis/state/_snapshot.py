@@ -19,7 +19,7 @@ def is_snapshot(source: object) -> TypeGuard[Snapshot]:
     """Return whether the source of a state is a snapshot, and no history."""
     if isinstance(source, Frames):
         return "active_contracts" in source.tables and "tree_events" not in source.tables
-    return isinstance(source, pd.DataFrame)
+    return isinstance(source, pd.DataFrame) and not set(SNAPSHOT_COLUMNS).isdisjoint(source.columns)
 
 
 def snapshot_lifetimes(snapshot: Snapshot, base: Snapshot | None) -> pd.DataFrame:
