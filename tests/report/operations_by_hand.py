@@ -162,9 +162,9 @@ def sentences_on_the_week(sides: Sides) -> list[str]:
     rejected = len(rejected_of(decided))
     weeks = (stored.since - stored.begin).days // 7
     assert weeks < 4, "with a history, the sentence says how much was compared"
+    history = f"Too little history: 4 whole weeks before the window are needed, {max(weeks, 0)} are here."
     return [
-        f"Too little history: 4 whole weeks before the window are needed, {max(weeks, 0)} are here. "
-        "Only what needs no history was looked at: nothing unusual.",
+        f"{history} Only what needs no history was looked at: nothing unusual.",
         sentence_on_kinds(sides),
         sentence_on_days(stored),
         f"{number:,} participants paid. The three with the highest cost account for {share} of it.",
