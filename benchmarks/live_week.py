@@ -38,6 +38,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "cost.overhead": lambda frames: lf.cost.overhead(frames),
     "cost.overhead by template": lambda frames: lf.cost.overhead(frames, by="template"),
     "cost.problems": lambda frames: lf.cost.problems(frames),
+    "cost.requests": lambda frames: lf.cost.requests(frames),
     "cost.spend": lambda frames: lf.cost.spend(frames),
     "cost.spend by participant": lambda frames: lf.cost.spend(frames, by="participant"),
     "cost.spend by party": lambda frames: lf.cost.spend(frames, by="party"),
