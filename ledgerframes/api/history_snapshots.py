@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from ledgerframes.api.operation import Client, Request, members, operation
-from ledgerframes.api.paging import PageChain
+from ledgerframes.api.paging import HostChangedError, PageChain, require_same_host
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import met_version
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.wire import ActiveContract, ContractsPage, HoldingsSummaries
 from ledgerframes.datasets.state.wire import release_of
-from ledgerframes.errors import DecodeError, TransportError, UnsupportedOperationError, UsageError
+from ledgerframes.errors import DecodeError, UnsupportedOperationError, UsageError
 from ledgerframes.windows import instant, iso
 
 __all__ = ["HostChangedError", "SnapshotClient", "parse_record_time"]
@@ -23,10 +23,6 @@ __all__ = ["HostChangedError", "SnapshotClient", "parse_record_time"]
 MAX_PAGE_SIZE = 1000
 NEWER_SINCE = "0.8.0"  # first version whose page tokens are opaque
 Token = str | int | None
-
-
-class HostChangedError(TransportError):
-    """Another host continued a listing, although each host has its own page tokens."""
 
 
 class SnapshotClient(Client):
@@ -235,13 +231,7 @@ class SnapshotClient(Client):
 
     def _require_page(self, page: ContractsPage, migration_id: int, record_time: datetime, route: str, host: str) -> None:
         """Refuse a page of another host than the first one, or of another snapshot."""
-        if self.transport.last_host != host:
-            raise HostChangedError(
-                f"{self.transport.last_host} continued a listing of {host}, whose page tokens it does not know. "
-                "Load again, or set one history_url=.",
-                endpoint=route,
-                host=host,
-            )
+        require_same_host(host, self.transport.last_host, route)
         if parse_record_time(page.record_time) != record_time or page.migration_id != migration_id:
             raise DecodeError(
                 f"{host} returned the snapshot of migration {page.migration_id} at {page.record_time}, not that at "

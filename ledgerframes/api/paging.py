@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import hashlib
 
-from ledgerframes.errors import DecodeError
+from ledgerframes.errors import DecodeError, TransportError
 
 MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut return some
+
+
+class HostChangedError(TransportError):
+    """Another host continued a listing, although each host has its own page tokens."""
+
+
+def require_same_host(first: str, host: str, endpoint: str) -> None:
+    """Refuse a page of another host than the one that returned the first page."""
+    if host != first:
+        raise HostChangedError(
+            f"{host} continued a listing of {first}, whose page tokens it does not know. Load again, or set one history_url=.",
+            endpoint=endpoint,
+            host=first,
+        )
 
 
 class PageChain:

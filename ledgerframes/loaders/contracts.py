@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.history_snapshots import HostChangedError, parse_record_time
+from ledgerframes.api.history_snapshots import parse_record_time
+from ledgerframes.api.paging import HostChangedError
 from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS

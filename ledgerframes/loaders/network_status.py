@@ -9,8 +9,7 @@ from functools import partial
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.history_snapshots import HostChangedError
-from ledgerframes.api.paging import PageChain
+from ledgerframes.api.paging import PageChain, require_same_host
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
@@ -218,20 +217,14 @@ def _observe_synchronizer(net: Network, now: datetime) -> pa.Table:
 def _licenses(net: Network) -> list[Contract]:
     """Return all licenses, which must be of one host, because of its page tokens."""
     licenses: list[Contract] = []
-    token, host, chain = None, "", PageChain(LICENSES_ROUTE)
+    page, chain = net.history.validator_licenses(None), PageChain(LICENSES_ROUTE)
+    host = net.history.transport.last_host
     while True:
-        page = net.history.validator_licenses(token)
-        if host and net.history.transport.last_host != host:
-            raise HostChangedError(
-                f"{net.history.transport.last_host} continued a listing of {host}, whose page tokens it does not know. "
-                "Load again, or set one history_url=.",
-                endpoint=LICENSES_ROUTE,
-                host=host,
-            )
-        host = net.history.transport.last_host
+        require_same_host(host, net.history.transport.last_host, LICENSES_ROUTE)
         net.history.note_around(LICENSES_ROUTE, unknown_members(page, but=list))
         licenses += page.validator_licenses
         token = page.next_page_token
         content = ",".join(contract.contract_id for contract in page.validator_licenses).encode()
         if chain.next_token(None if token is None else str(token), content) is None:
             return licenses
+        page = net.history.validator_licenses(token)
