@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ledgerframes.engine.query import Query
 from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE
+from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE, count_confirmers
 
+IS_LARGEST = "update_id IN (SELECT update_id FROM largest_requests)"
 KIND = "kind, package_name, template_name, choice"
 COSTS_OF_KINDS = Relation(
     "costs_of_kinds",
@@ -43,21 +44,17 @@ def largest_requests(count: int) -> Query:
     confirmers = Relation(
         "their_confirmers",
         "One row per such request with a quorum: the different parties that can confirm.",
-        """
-        SELECT update_id, count(DISTINCT party) AS confirmers
-        FROM (SELECT update_id, unnest(parties) AS party FROM quorums WHERE update_id IN (SELECT update_id FROM largest_requests))
-        GROUP BY update_id
-        """,
+        count_confirmers(IS_LARGEST),
         tables=("quorums",),
         relations=(largest,),
     )
     envelopes = Relation(
         "their_envelopes",
         "One row per such request with envelopes: how many, and the one with the highest cost.",
-        """
+        f"""
         SELECT update_id, count(*) AS envelopes, max(traffic_cost) AS largest_envelope
         FROM envelopes
-        WHERE traffic_cost >= 0 AND update_id IN (SELECT update_id FROM largest_requests)
+        WHERE traffic_cost >= 0 AND {IS_LARGEST}
         GROUP BY update_id
         """,
         tables=("envelopes",),

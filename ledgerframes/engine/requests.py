@@ -169,14 +169,28 @@ REQUESTS_BY_SOURCE = Relation(
     """,
     relations=(REQUESTS,),
 )
+
+
+def count_confirmers(condition: str = "true") -> str:
+    """Return the SQL that counts the parties of each request with a quorum.
+
+    A quorum without parties counts as well.
+    """
+    return f"""
+    SELECT update_id, count(party) AS confirmers
+    FROM (
+        SELECT DISTINCT update_id, unnest(coalesce(nullif(parties, []), [NULL])) AS party
+        FROM quorums
+        WHERE {condition}
+    )
+    GROUP BY update_id
+    """
+
+
 CONFIRMERS = Relation(
     "confirmers_by_request",
     "One row per request with a quorum: the different parties that can confirm.",
-    """
-    SELECT update_id, count(party) AS confirmers
-    FROM (SELECT DISTINCT update_id, unnest(coalesce(nullif(parties, []), [NULL])) AS party FROM quorums)
-    GROUP BY update_id
-    """,
+    count_confirmers(),
     tables=("quorums",),
 )
 REQUESTS_BY_CONFIRMERS = Relation(

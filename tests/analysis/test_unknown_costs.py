@@ -81,3 +81,10 @@ def test_the_waste_of_a_run_is_missing_if_no_rejected_cost_is_known(build, event
     assert (headline["total_traffic_cost"], headline["wasted_traffic_cost"], headline["wasted_share"]) == (100, None, None)
     headline = measure_headline(build([event("a", 1, 100)]))
     assert (headline["wasted_traffic_cost"], headline["wasted_share"]) == (0, 0.0)
+
+
+def test_a_quorum_without_parties_has_no_confirmers_and_no_quorum_an_unknown_number(build, event):
+    views = {"some": VIEW, "nobody": [(["alice"], [(1, [])])], "no quorum": [(["alice"], [])]}
+    frames = build([event(name, 1, 100 - number, views=each) for number, (name, each) in enumerate(views.items())])
+    assert cost.requests(frames)["update_id"].tolist() == list(views)
+    assert column(cost.requests(frames), "confirmers") == [1, 0, None]
