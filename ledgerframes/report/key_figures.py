@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-import numpy as np
-import pandas as pd
-
 from ledgerframes.analysis import verdict
+from ledgerframes.frames import Frames
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import rows_of, signed_percent
+from ledgerframes.report.summary.texts import signed_percent
+from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
+from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
 from ledgerframes.statistics import difference_of_rates, printing
 
-MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, a change of the known cost is one of what is known
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
-MICROSECOND = np.timedelta64(1, "us")
 DayRows = Sequence[dict[str, Any]]
 
 
@@ -52,9 +50,9 @@ def measure_key_figures(periods: Periods, prices: Prices, after: Headline, days:
     if periods.before is not None and not periods.obstacle:
         before, days_before = measure_headline(periods.before), daily_integers(periods.before)
     return [
-        _cost(after, before, prices) | _days(days_before, days, "total_traffic_cost"),  # type: ignore[list-item]
-        _waste(after, before) | _days(days_before, days, "wasted_traffic_cost", "total_traffic_cost"),  # type: ignore[list-item]
-        _rejections(periods, after, before) | _days(days_before, days, "rejected", "requests"),  # type: ignore[list-item]
+        _with_days(_cost(after, before, prices), days_before, days, "total_traffic_cost"),
+        _with_days(_waste(after, before), days_before, days, "wasted_traffic_cost", "total_traffic_cost"),
+        _with_days(_rejections(periods, after, before), days_before, days, "rejected", "requests"),
         _latency(periods),
     ]
 
@@ -122,27 +120,23 @@ def _rejections(periods: Periods, after: Headline, before: Headline | None) -> K
     decided_before = int(before["accepted"] or 0) + int(before["rejected"] or 0) if before else 0
     if before is None or not decided_before:
         return _figure("Rejected", value, note)
-    assert periods.before is not None
-    sides = [next(rows_of(verdict.outcomes(frames))) for frames in (periods.before, periods.after)]
-    effect = np.nanmax([1.0, *(side.dispersion for side in sides)])  # requests of one participant in one hour can be alike
     counts = (int(before["rejected"] or 0), decided_before), (rejected, decided)
-    difference, low, high = (float(each) for each in difference_of_rates(*counts, design_effect=effect))
+    difference, low, high = (float(each) for each in difference_of_rates(*counts, design_effect=design_effect(periods)))
     return _figure("Rejected", value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
 
 
 def _latency(periods: Periods) -> KeyFigure:
-    (after,) = rows_of(verdict.latency(periods.after))
-    median = _microseconds(after.p50)
+    median, p95 = (microseconds_of(value) for value in (periods.latency.p50, periods.latency.p95))
     if median is None:
         return _figure("Latency, median", printing.MISSING, "too few accepted requests")
-    p95, change, figures = _microseconds(after.p95), "", {"before": list[float | None](), "days": _medians(periods.after)}
-    if periods.before is not None and not periods.obstacle:
-        (before,) = rows_of(verdict.latency(periods.before))
-        earlier = _microseconds(before.p50)
-        change = signed_percent(median - earlier, earlier) if earlier else ""
-        figures["before"] = _medians(periods.before)
     note = f"95 % within {printing.duration(p95)}" if p95 is not None else "of accepted requests"
-    return _figure("Latency, median", printing.duration(median), note, change) | figures  # type: ignore[return-value]
+    figure = _figure("Latency, median", printing.duration(median), note)
+    figure["days"] = _medians(periods.after)
+    if periods.before is not None and not periods.obstacle:
+        earlier = microseconds_of(periods.latency_before.p50)
+        figure["change"] = signed_percent(median - earlier, earlier) if earlier else ""
+        figure["before"] = _medians(periods.before)
+    return figure
 
 
 def _with_sign(points: str) -> str:
@@ -152,9 +146,10 @@ def _with_sign(points: str) -> str:
 # -- days -------------------------------------------------------------------------------------------------------------------
 
 
-def _days(before: DayRows, days: DayRows, name: str, whole: str = "") -> dict[str, list[float | None]]:
-    """Return a value, or its share of a whole, of each day of two periods."""
-    return {key: [_day(row, name, whole) for row in rows] for key, rows in (("before", before), ("days", days))}
+def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, whole: str = "") -> KeyFigure:
+    """Return a figure with a value, or its share of a whole, of each day of two periods."""
+    of_before, of_days = ([_day(row, name, whole) for row in rows] for rows in (before, days))
+    return {**figure, "before": of_before, "days": of_days}
 
 
 def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
@@ -163,10 +158,5 @@ def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
 
 
-def _medians(frames: Any) -> list[float | None]:
-    values = verdict.latency(frames, every="1d")["p50"]
-    return [None if pd.isna(value) else float(_microseconds(value) or 0) for value in values]
-
-
-def _microseconds(value: Any) -> int | None:
-    return None if pd.isna(value) else int(np.timedelta64(value) // MICROSECOND)
+def _medians(frames: Frames) -> list[float | None]:
+    return [microseconds_of(value) for value in verdict.latency(frames, every="1d")["p50"]]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
+from functools import cached_property
+from typing import Any, TypedDict
 
+import pandas as pd
+
+from ledgerframes.analysis import verdict
 from ledgerframes.analysis._coverage import period_share
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
@@ -37,6 +41,28 @@ class Periods:
     participant: str = ""  # whose balance it is, empty for the one with the highest cost
     balance: int = 0  # at the end of the window, in bytes
 
+    @cached_property
+    def outcomes(self) -> Any:
+        """Outcomes of the requests of the window, as one row."""
+        return _one_row(verdict.outcomes(self.after))
+
+    @cached_property
+    def outcomes_before(self) -> Any:
+        """Outcomes of the requests of the period before, which is there, as one row."""
+        assert self.before is not None
+        return _one_row(verdict.outcomes(self.before))
+
+    @cached_property
+    def latency(self) -> Any:
+        """Latency of the accepted requests of the window, as one row."""
+        return _one_row(verdict.latency(self.after))
+
+    @cached_property
+    def latency_before(self) -> Any:
+        """Latency of the accepted requests of the period before, which is there, as one row."""
+        assert self.before is not None
+        return _one_row(verdict.latency(self.before))
+
     @property
     def name(self) -> str:
         """The period before in words, such as ``7 days before``."""
@@ -53,3 +79,9 @@ class Periods:
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""
+
+
+def _one_row(frame: pd.DataFrame) -> Any:
+    """Return the only row of a frame, whose columns are attributes unknown to a type checker."""
+    (row,) = frame.itertuples()
+    return row

@@ -25,7 +25,7 @@ MICROSECOND = np.timedelta64(1, "us")
 
 def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on verdicts."""
-    (overall,) = rows_of(verdict.outcomes(periods.after))
+    overall = periods.outcomes
     decided = overall.accepted + overall.rejected
     if not decided:
         return [{"term": "Rejections", "text": "No request has a decision.", "details": []}]
@@ -97,11 +97,11 @@ def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list
     """Return the change of the rate, also without the days that differ in its direction."""
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
-    (before,) = rows_of(verdict.outcomes(periods.before))
+    before = periods.outcomes_before
     first, second = ((side.rejected, side.accepted + side.rejected) for side in (before, after))
     if not first[1]:
         return f"Not compared, because no request of the {periods.name} has a decision.", []
-    effect = np.nanmax([1.0, before.dispersion, after.dispersion])  # requests of one participant in one hour can be alike
+    effect = design_effect(periods)
     difference, explanation = _difference(first, second, effect)
     text = f"{difference}, from {printing.rate(*first)} in the {periods.name}.{explanation}"
     has_risen = Fraction(*second) > Fraction(*first)
@@ -112,6 +112,14 @@ def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list
     names = listing([f"{day:{DAY}}" for day in days["period_start"]])
     difference, explanation = _difference(first, rest, effect)
     return text, [f"Without {names}: {difference}.{explanation}"]
+
+
+def design_effect(periods: Periods) -> float:
+    """Return the design effect of both periods.
+
+    Requests of one participant in one hour can be alike.
+    """
+    return float(np.nanmax([1.0, periods.outcomes_before.dispersion, periods.outcomes.dispersion]))
 
 
 def _difference(before: tuple[int, int], after: tuple[int, int], effect: float) -> tuple[str, str]:
@@ -136,17 +144,21 @@ def _waste(frames: Frames, prices: Prices) -> str:
 
 
 def _latency(periods: Periods) -> str:
-    (after,) = rows_of(verdict.latency(periods.after))
-    median = _duration(after.p50)
+    median = _duration(periods.latency.p50)
     if median is None:
         return "Too few accepted requests for a median."
     text = f"Half of the accepted requests took at most {median}"
     if periods.before is None or periods.obstacle:
         return f"{text}."
-    (before,) = rows_of(verdict.latency(periods.before))
-    earlier = _duration(before.p50)
+    earlier = _duration(periods.latency_before.p50)
     return f"{text}, against {earlier} in the {periods.name}." if earlier else f"{text}."
 
 
 def _duration(value: Any) -> str | None:
-    return printing.duration(int(np.timedelta64(value) // MICROSECOND)) if value == value else None
+    microseconds = microseconds_of(value)
+    return None if microseconds is None else printing.duration(microseconds)
+
+
+def microseconds_of(value: Any) -> int | None:
+    """Return a duration in microseconds, None if it is missing."""
+    return None if pd.isna(value) else int(np.timedelta64(value) // MICROSECOND)
