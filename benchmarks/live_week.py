@@ -92,7 +92,7 @@ def compute(store: Path, call: str, threads: int | None) -> dict[str, float]:
 
 def report(store: Path) -> dict[str, float]:
     """Return the seconds of a weekly report over the week, and the peak of memory of its processes."""
-    profile = ("[profiles.week]", 'history_url = "http://127.0.0.1:9"', 'network = "week"', 'memory_limit = "3GB"')
+    profile = ("[week]", 'history_url = "http://127.0.0.1:9"', 'network = "week"', 'memory_limit = "3GB"')
     (store / "ledgerframes.toml").write_text("\n".join(profile) + "\n", encoding="utf-8")
     window = ("--since", SINCE.isoformat(), "--until", UNTIL.isoformat())
     network = ("--profile", "week", "--store", str(store), "--offline", "--quiet")
