@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import by_hand
 from measuring import PeakOfWorkers, peak_megabytes
@@ -21,7 +22,7 @@ from week_store import SINCE, UNTIL, network
 import ledgerframes as lf
 from ledgerframes.frames import Frames
 
-PRICE = lf.TrafficPrice("60", "USD/MB")
+BILL: dict[str, Any] = {"price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True, "min_coverage": 0}
 CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.concentration": lambda frames: lf.activity.concentration(frames),
     "activity.lorenz": lambda frames: lf.activity.lorenz(frames),
@@ -31,7 +32,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.rounds": lambda frames: lf.activity.rounds(frames),
     "activity.rounds by party": lambda frames: lf.activity.rounds(frames, by="party"),
     "activity.weights": lambda frames: lf.activity.weights(frames),
-    "activity.what_if": lambda frames: lf.activity.what_if(frames),
+    "activity.what_if": lambda frames: lf.activity.what_if(frames, confirmers="informees"),
     "cost.anatomy": lambda frames: lf.cost.anatomy(frames, _largest(frames)),
     "cost.concentration by participant": lambda frames: lf.cost.concentration(frames, by="participant"),
     "cost.control": lambda frames: lf.cost.control(frames),
@@ -45,7 +46,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "cost.spend by template": lambda frames: lf.cost.spend(frames, by="template"),
     "cost.spend by view": lambda frames: lf.cost.spend(frames, by="view"),
     "cost.spend every hour": lambda frames: lf.cost.spend(frames, every="1h"),
-    "cost.statement by participant": lambda frames: lf.cost.statement(frames, by="participant", price=PRICE),
+    "cost.statement by participant": lambda frames: lf.cost.statement(frames, by="participant", **BILL),
     "cost.wasted": lambda frames: lf.cost.wasted(frames),
     "economy.burn_mint": lambda frames: lf.economy.burn_mint(frames),
     "economy.leaderboard": lambda frames: lf.economy.leaderboard(frames),
@@ -72,9 +73,9 @@ CALLS: dict[str, Callable[[Frames], object]] = {
 
 
 def _largest(frames: Frames) -> str:
-    """Return the id of the request with the highest cost."""
-    traffic = frames.read("traffic", ["update_id", "total_traffic_cost"])
-    return str(traffic["update_id"].iloc[traffic["total_traffic_cost"].to_numpy().argmax()])
+    """Return the id of the update with the most nodes."""
+    updates = frames.read("updates", ["update_id", "node_count"])
+    return str(updates["update_id"].iloc[updates["node_count"].to_numpy().argmax()])
 
 
 def compute(store: Path, call: str, threads: int | None) -> dict[str, float]:
