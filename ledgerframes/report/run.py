@@ -242,8 +242,7 @@ class _Run:
 
     def _published_key(self, inputs: FrozenInputs) -> str | None:
         """Return the key of the run with these inputs, None if there is none."""
-        digest = self._digest(inputs)
-        return next((key for key, run in self._published_runs() if run.get("digest") == digest), None)
+        return next((key for key, run in self._published_runs() if run.get("digest") == self._digest(inputs)), None)
 
     def _reuse(self, key: str) -> ReportResult:
         """Return a published run, which must meet the requirements of this one."""
