@@ -3,6 +3,9 @@
 The first signal raises KeyboardInterrupt, so that everything cleans up as after Ctrl-C. Whatever comes of it, such as an error
 of a library that was interrupted, the signal is why the command ended. A later one ends the process at once: what is committed
 stays, and the processes of a command end with it.
+
+Python loses an exception that is raised while an object is deleted, and a library may drop one. A timer therefore raises
+KeyboardInterrupt again while the command goes on as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ ENDINGS = {
 }
 # A terminal or `timeout` can send a signal to the process and to its group.
 SECONDS_OF_ONE_SIGNAL = 1.0
+SECONDS_UNTIL_RAISED_AGAIN = 0.2
 
 
 class Signals:
@@ -34,13 +38,14 @@ class Signals:
     def __init__(self) -> None:
         self.name = ""
         self.has_output = False  # a second JSON document would make the output unreadable
-        self._is_running, self._time = False, 0.0
+        self._is_running, self._raises_again, self._time = False, True, 0.0
 
     def end_command(self, run: Callable[[], int]) -> int:
         """Run the command of this process until its end or a signal, and return the exit code."""
         try:
             self._is_running = True
             atexit.register(_leave_to_the_system)
+            sys.unraisablehook = self._write_unraisable
             _handle(self._receive)
             code = run()
             with suppress(OSError, ValueError, AttributeError):  # streams that are closed
@@ -48,19 +53,35 @@ class Signals:
             self._is_running = False
         except KeyboardInterrupt:
             self._is_running = False
-            # If the signal came within an exec, as of a dataclass, `python -m` would end with SIGINT instead of the exit code.
-            # The next exec makes it forget.
-            exec("")  # noqa: S102
-        return self._report() if self.name else code
+        if not self.name:
+            return code
+        _stop_timer()
+        # If the signal came within an exec, as of a dataclass, `python -m` would end with SIGINT instead of the exit code.
+        # The next exec makes it forget.
+        exec("")  # noqa: S102
+        return self._report()
+
+    def raise_only_once(self) -> None:
+        """Leave it to the command to end after the signal, as one that follows the ledger does with its summary."""
+        self._raises_again = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         is_first, now = not self.name, time.monotonic()
         if is_first:
             self.name, self._time = signal.Signals(number).name, now
             if self._is_running:
+                _call_every(SECONDS_UNTIL_RAISED_AGAIN, self._raise_again)
                 raise KeyboardInterrupt
         if is_first or now - self._time > SECONDS_OF_ONE_SIGNAL:
             os._exit(self._report())
+
+    def _raise_again(self, number: int, frame: FrameType | None) -> None:
+        if self._is_running and self._raises_again and not _is_handled(sys.exception()):
+            raise KeyboardInterrupt
+
+    def _write_unraisable(self, unraisable: sys.UnraisableHookArgs) -> None:
+        if not (self.name and issubclass(unraisable.exc_type, KeyboardInterrupt)):  # the timer raises that again
+            sys.__unraisablehook__(unraisable)
 
     def _report(self) -> int:
         """Write why the command ended, and return the exit code."""
@@ -74,6 +95,26 @@ class Signals:
             sys.stderr.write(f"ledgerframes: {message}\n")
             sys.stderr.flush()
         return code
+
+
+def _is_handled(error: BaseException | None) -> bool:
+    """Return whether an error that code handles now is, or came of, the exception of the signal."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _call_every(seconds: float, handler: Callable[[int, FrameType | None], None]) -> None:
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+
+
+def _stop_timer() -> None:
+    """Stop the timer before Python ends, which would leave its signal to the system, and that ends the process with it."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # one may have arrived
 
 
 def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

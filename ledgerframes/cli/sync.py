@@ -15,6 +15,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, group, option
+from ledgerframes.cli.signals import SIGNALS
 from ledgerframes.cli.sync_reference import observation_commands
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
@@ -124,6 +125,8 @@ def updates(
         follow=follow,
         poll_seconds=poll_seconds,
     )
+    if follow:
+        SIGNALS.raise_only_once()
     _, document = _fetch(context, net, load, workers, dask, plan=plan)
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Literal, TypedDict, Unpack, overload
@@ -298,8 +297,8 @@ def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     with ledger.net.waits.session(lambda text: False, stop), ThreadPoolExecutor(1) as pool:
         try:
             reached = pool.submit(follow, ledger.reader, ledger.offsets.stop, poll_seconds, stop)
-            with suppress(KeyboardInterrupt):
-                return reached.result(NO_TIMEOUT)
+            return reached.result(NO_TIMEOUT)
+        except KeyboardInterrupt:
             stop.set()
             return reached.result(NO_TIMEOUT)
         finally:

@@ -118,12 +118,74 @@ def test_a_signal_while_modules_are_imported(number: signal.Signals) -> None:
         assert ends(process, number) == ""
 
 
-def test_a_signal_within_generated_code_ends_with_its_exit_code(tmp_path: Path) -> None:
-    code = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"  # as an exec of a library, when a signal comes
-    lines = f"import sys\nfrom ledgerframes.cli.signals import end_on_signals\nsys.exit(end_on_signals(lambda: exec({code!r})))\n"
-    (tmp_path / "module.py").write_text(lines)
-    ended = subprocess.run([sys.executable, "-m", "module"], cwd=tmp_path, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (143, "ledgerframes: Terminated. Committed segments stay in the store.\n")
+def command_module(folder: Path, lines: str) -> list[str]:
+    """Return a command line that runs these lines, which define `run`, as a command does."""
+    ends = "import sys\nfrom ledgerframes.cli.signals import SIGNALS, end_on_signals\nsys.exit(end_on_signals(run))\n"
+    (folder / "module.py").write_text(lines + ends)
+    return [sys.executable, "-m", "module"]
+
+
+KILL = "import os, signal, time; os.kill(os.getpid(), signal.SIGTERM)"
+SIGNALS_IN_CODE = {
+    # As an exec of a library, when a signal comes.
+    "generated": f"run = lambda: exec({KILL!r})\n",
+    # As the parser of the command line, which catches KeyboardInterrupt.
+    "caught": f"def run():\n    try:\n        exec({KILL!r})\n    except KeyboardInterrupt:\n        return 130\n",
+    # As a callback of the import system, in which Python loses exceptions.
+    "lost": f"""
+import time
+
+class Lost:
+    def __del__(self):
+        exec({KILL!r})
+
+def run():
+    Lost()
+    time.sleep(30)
+""",
+    # As a library that drops all exceptions, and cleans up longer than a timer waits.
+    "dropped": f"""
+from contextlib import suppress
+import time
+
+def run():
+    with suppress(BaseException):
+        try:
+            exec({KILL!r})
+        finally:
+            time.sleep(1)
+            print("cleaned up")
+    time.sleep(30)
+    print("went on")
+""",
+}
+
+
+@pytest.mark.parametrize("case", SIGNALS_IN_CODE)
+def test_a_signal_anywhere_in_code_ends_with_its_exit_code(tmp_path: Path, case: str) -> None:
+    command = command_module(tmp_path, SIGNALS_IN_CODE[case])
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == TERMINATED
+    assert ended.stdout == ("cleaned up\n" if case == "dropped" else "")
+
+
+def test_a_command_that_ends_by_itself_after_a_signal_is_not_interrupted_again(tmp_path: Path) -> None:
+    code = f"""
+import time
+
+def run():
+    SIGNALS.raise_only_once()
+    try:
+        exec({KILL!r})
+    except KeyboardInterrupt:
+        pass
+    time.sleep(1)
+    print("summary")
+    return 0
+"""
+    ended = subprocess.run(command_module(tmp_path, code), cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == TERMINATED
+    assert ended.stdout == "summary\n"
 
 
 def test_a_signal_while_the_notebook_of_a_report_runs() -> None:
