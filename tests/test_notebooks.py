@@ -8,9 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from ledgerframes.report import REPORTS, notebooks_dir
-from ledgerframes.report.execute import read_notebook, run_cells
+from ledgerframes.report.notebook import code_cells, read_notebook, tags
 
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
@@ -27,9 +28,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.loopback
 def test_runs_from_top_to_bottom(path: Path, store: Path, tmp_path: Path) -> None:
-    book = read_notebook(path)
+    book = nbformat.read(path, as_version=4)
     environment = {**os.environ, **WORLD, "LEDGERFRAMES_STORE": str(store), "IPYTHONDIR": str(tmp_path / "ipython")}
-    run_cells(book, path.name, environment, tmp_path)
+    NotebookClient(book, kernel_name="python3", timeout=900).execute(env=environment, cwd=str(tmp_path))
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output.text for output in outputs if output.get("name") == "stderr"], "warnings, or progress line by line"
     progress = [text for output in outputs if (text := output.get("data", {}).get("text/plain", "")).startswith("Fetch")]
@@ -47,7 +48,7 @@ def test_is_committed_without_outputs(path: Path) -> None:
 
 
 def test_has_no_long_functions(path: Path) -> None:
-    code = "\n".join(cell.source for cell in read_notebook(path).cells if cell.cell_type == "code")
+    code = "\n".join(cell["source"] for cell in code_cells(read_notebook(path)))
     long = [
         node.name
         for node in ast.walk(ast.parse(code))
@@ -58,9 +59,9 @@ def test_has_no_long_functions(path: Path) -> None:
 
 def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> None:
     book = read_notebook(path)
-    assert book.cells[0].source.startswith("# ")
+    assert book["cells"][0]["source"].startswith("# ")
     report = next((report for report in REPORTS.values() if report.notebook == path.name), None)
     if report:
-        (cell,) = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", ())]
-        names = {target.id for node in ast.parse(cell.source).body for target in node.targets}  # type: ignore[attr-defined]
+        (cell,) = [cell for cell in book["cells"] if "parameters" in tags(cell)]
+        names = {target.id for node in ast.parse(cell["source"]).body for target in node.targets}  # type: ignore[attr-defined]
         assert names == {"since", "until", "during", *report.parameters.model_fields}

@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
+from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from PIL import Image, ImageChops
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report import notebooks_dir
-from ledgerframes.report.execute import read_notebook, run_cells
 from ledgerframes.report.pdf import find_chromium
 
 ROOT = Path(__file__).parents[1]
@@ -81,9 +82,9 @@ def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
     NOTEBOOKS.mkdir(parents=True, exist_ok=True)
     for path in sorted(notebooks_dir().glob("*.ipynb")):
         if is_chosen(path.stem, names):
-            book = read_notebook(path)
+            book = nbformat.read(path, as_version=4)
             with tempfile.TemporaryDirectory() as working_dir:
-                run_cells(book, path.name, dict(os.environ), Path(working_dir))
+                NotebookClient(book, kernel_name="python3").execute(cwd=working_dir)
             pages = {scheme: NOTEBOOKS / f"{path.stem}-{scheme}.html" for scheme in SCHEMES}
             for scheme, page in pages.items():
                 html, _ = HTMLExporter(theme=scheme).from_notebook_node(book)

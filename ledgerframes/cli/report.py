@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +64,6 @@ def run(
     values = _parse_parameters(parameters or [])
     after_success, after_failure = _parse_command("--on-success", on_success), _parse_command("--on-failure", on_failure)
     net = context.connect()
-    _skip_grammars()
     from ledgerframes.report import run_report
 
     try:
@@ -121,15 +119,6 @@ def diff(
 
     changes = compare_runs(out, name, before, after)
     context.print_result([dict(change) for _, change in changes.iterrows()], _format_changes)
-
-
-def _skip_grammars() -> None:
-    """Save this process a second.
-
-    Where JupyterLab is installed, the reader of notebooks imports a validator that compiles forty grammars of web addresses. No
-    field of a notebook is such an address.
-    """
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def _parse_command(option: str, text: str | None) -> list[str]:

@@ -5,7 +5,7 @@ of a library that was interrupted, the signal is why the command ended. A later 
 stays, and the processes of a command end with it.
 
 Python loses an exception that is raised while an object is deleted, and a library may drop one. A timer therefore raises
-KeyboardInterrupt again while the command goes on as if nothing had happened.
+KeyboardInterrupt again while no code handles it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENDINGS = {
 }
 # A terminal or `timeout` can send a signal to the process and to its group.
 SECONDS_OF_ONE_SIGNAL = 1.0
-SECONDS_UNTIL_RAISED_AGAIN = 0.2
+REPEAT_SECONDS = 0.2
 
 
 class Signals:
@@ -38,7 +38,7 @@ class Signals:
     def __init__(self) -> None:
         self.name = ""
         self.has_output = False  # a second JSON document would make the output unreadable
-        self._is_running, self._raises_again, self._time = False, True, 0.0
+        self._is_running, self._repeats, self._time = False, True, 0.0
 
     def end_command(self, run: Callable[[], int]) -> int:
         """Run the command of this process until its end or a signal, and return the exit code."""
@@ -62,21 +62,24 @@ class Signals:
         return self._report()
 
     def raise_only_once(self) -> None:
-        """Leave it to the command to end after the signal, as one that follows the ledger does with its summary."""
-        self._raises_again = False
+        """Let the command end by itself after the signal.
+
+        One that follows the ledger writes a summary then.
+        """
+        self._repeats = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         is_first, now = not self.name, time.monotonic()
         if is_first:
             self.name, self._time = signal.Signals(number).name, now
             if self._is_running:
-                _call_every(SECONDS_UNTIL_RAISED_AGAIN, self._raise_again)
+                _call_every(REPEAT_SECONDS, self._repeat)
                 raise KeyboardInterrupt
         if is_first or now - self._time > SECONDS_OF_ONE_SIGNAL:
             os._exit(self._report())
 
-    def _raise_again(self, number: int, frame: FrameType | None) -> None:
-        if self._is_running and self._raises_again and not _is_handled(sys.exception()):
+    def _repeat(self, number: int, frame: FrameType | None) -> None:
+        if self._is_running and self._repeats and not _is_handled(sys.exception()):
             raise KeyboardInterrupt
 
     def _write_unraisable(self, unraisable: sys.UnraisableHookArgs) -> None:
@@ -98,7 +101,7 @@ class Signals:
 
 
 def _is_handled(error: BaseException | None) -> bool:
-    """Return whether an error that code handles now is, or came of, the exception of the signal."""
+    """Return whether the signal's exception is this error, or an earlier one."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
@@ -111,7 +114,10 @@ def _call_every(seconds: float, handler: Callable[[int, FrameType | None], None]
 
 
 def _stop_timer() -> None:
-    """Stop the timer before Python ends, which would leave its signal to the system, and that ends the process with it."""
+    """Stop the timer.
+
+    At its end, Python leaves signals to the system, which would end the process by that of the timer.
+    """
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)  # one may have arrived

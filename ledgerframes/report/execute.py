@@ -5,25 +5,24 @@ A notebook runs from top to bottom, offline, on frozen inputs.
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
 import re
-import tempfile
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ledgerframes.errors import ReportError
 from ledgerframes.extras import extra_for
 from ledgerframes.network import Network
 from ledgerframes.report.loads import HISTORY_VARIABLE
+from ledgerframes.report.notebook import Cell, Notebook, code_cells, read_notebook, tags
 from ledgerframes.report.tables import TABLES_VARIABLE
-
-if TYPE_CHECKING:
-    from nbclient import NotebookClient
-    from nbformat import NotebookNode
 
 PREFIX = "LEDGERFRAMES_"
 INJECTED_TAG = "injected-parameters"
@@ -59,7 +58,7 @@ def environment_variables(
 
 def execute(
     notebook: Path, parameters: Mapping[str, Any], variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
-) -> NotebookNode:
+) -> Notebook:
     """Run a notebook with parameters, and return it with its outputs."""
     book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
@@ -68,99 +67,87 @@ def execute(
 
 
 @extra_for("A report")
-def read_notebook(path: Path) -> NotebookNode:
-    """Return the notebook in a file."""
-    import nbformat
-
-    book: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    return book
-
-
-@extra_for("A report")
-def run_cells(
-    book: NotebookNode, name: str, variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
-) -> None:
+def run_cells(book: Notebook, name: str, variables: dict[str, str], working_dir: Path, max_seconds: float | None = None) -> None:
     """Run the cells of a notebook in order, and store their outputs in it."""
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
-
-    with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
-        seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
-        # A finished notebook has written all its files, so that its process needs no time to end.
-        client = NotebookClient(book, kernel_name="python3", timeout=seconds, shutdown_kernel="immediate")
-        _use_current_python(client, Path(socket_dir))
-        try:
-            _run_in_thread(client, env=variables, cwd=str(working_dir))
-        except CellTimeoutError:
-            advice = "Choose a shorter window, or a longer timeout=."
-            raise ReportError(f"A cell of {name} took longer than {seconds} seconds. {advice}") from None
-        except CellControlSignal as error:
-            raise ReportError(_failure_text(book, name, error)) from None
-        except DeadKernelError:
-            advice = "It can have run out of memory: choose a shorter window."
-            raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}") from None
+    if find_spec("IPython") is None:  # the process of the cells could not say it
+        raise ModuleNotFoundError(name="IPython")
+    seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
+    cells = code_cells(book)
+    with _cell_process(variables, working_dir) as process:
+        _send(process, [cell["source"] for cell in cells])
+        for cell in cells:
+            cell["outputs"] = _read_outputs(process, name, seconds)
+            if error := _error_of(cell):
+                raise ReportError(f"Code cell {_number_of(cell, cells)} of {name} failed: {error}")
 
 
-def _run_in_thread(client: NotebookClient, **options: Any) -> None:
-    """Run the cells until their end or Ctrl-C, at which the kernel ends first.
-
-    In the main thread, nbclient would replace the handlers of signals, and end the kernel below the cells that it still runs.
-    """
-    with closing(asyncio.new_event_loop()) as loop, ThreadPoolExecutor(1) as pool:
-        pool.submit(loop.run_forever)
-        try:
-            asyncio.run_coroutine_threadsafe(client.async_execute(**options), loop).result()
-        finally:
-            try:
-                asyncio.run_coroutine_threadsafe(_end(client), loop).result()
-            finally:
-                loop.call_soon_threadsafe(loop.stop)
-
-
-async def _end(client: NotebookClient) -> None:
-    """End the kernel and then the other tasks.
-
-    The kernel is killed, because an interrupt makes one that starts print a traceback.
-    """
-    if client.km and client.km.provisioner and client.km.has_kernel:
-        await client.km.provisioner.kill()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+@contextmanager
+def _cell_process(variables: dict[str, str], working_dir: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs cells, which ends with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ledgerframes.report.cell_process"],
+        env=variables,
+        cwd=working_dir,
+        encoding="utf-8",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        with suppress(BrokenPipeError):  # of a process that ended before it read all
+            process.communicate()
 
 
-def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
-    """Let the client start this Python, not a registered kernel, with its own sockets."""
-    from jupyter_client.kernelspec import KernelSpecManager
-
-    # The client ends only kernels whose manager it created, so the client creates this one.
-    manager = client.create_kernel_manager()
-    manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
-    manager.connection_file = str(socket_dir / "kernel.json")
-    manager.transport = "ipc" if os.name == "posix" else "tcp"
+def _send(process: subprocess.Popen[str], sources: list[str]) -> None:
+    assert process.stdin
+    with suppress(BrokenPipeError):  # of a process that has ended, which its outputs show
+        process.stdin.write(json.dumps(sources) + "\n")
+        process.stdin.flush()
 
 
-def _inject(book: NotebookNode, name: str, parameters: Mapping[str, Any]) -> None:
+def _read_outputs(process: subprocess.Popen[str], name: str, seconds: int) -> list[dict[str, Any]]:
+    """Return the outputs of the next cell, within its time."""
+    assert process.stdout
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        line = process.stdout.readline()
+        is_late = not timer.is_alive()
+    finally:
+        timer.cancel()
+    if line.endswith("\n"):
+        outputs: list[dict[str, Any]] = json.loads(line)
+        return outputs
+    if is_late:
+        advice = "Choose a shorter window, or a longer timeout=."
+        raise ReportError(f"A cell of {name} took longer than {seconds} seconds. {advice}")
+    advice = "It can have run out of memory: choose a shorter window."
+    raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}")
+
+
+def _inject(book: Notebook, name: str, parameters: Mapping[str, Any]) -> None:
     """Insert a cell with the values after the one tagged ``parameters``."""
-    from nbformat.v4 import new_code_cell
-
-    indexes = [index for index, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", ())]
+    indexes = [index for index, cell in enumerate(book["cells"]) if "parameters" in tags(cell)]
     if len(indexes) != 1:
         raise ReportError(f"{name} has {len(indexes)} cells tagged parameters, but a report needs exactly one.")
     lines = [f"{parameter} = {value!r}" for parameter, value in parameters.items()]
-    cell = new_code_cell("\n".join([*lines, PICTURES]), metadata={"tags": [INJECTED_TAG]})  # type: ignore[no-untyped-call]
-    book.cells.insert(indexes[0] + 1, cell)
+    cell: Cell = {"cell_type": "code", "source": "\n".join([*lines, PICTURES]), "metadata": {"tags": [INJECTED_TAG]}}
+    book["cells"].insert(indexes[0] + 1, cell)
 
 
-def _failure_text(book: NotebookNode, name: str, error: Exception) -> str:
-    """Return the number of the failed cell and its error in one line."""
-    cells = [cell for cell in book.cells if cell.cell_type == "code" and INJECTED_TAG not in cell.metadata.get("tags", ())]
-    for number, cell in enumerate(cells, start=1):
-        for output in cell.outputs:
-            if output.output_type == "error":
-                return f"Code cell {number} of {name} failed: {output.ename}: {_one_line(output.evalue)}"
-    return f"{name} failed: {_one_line(str(error))}"
+def _error_of(cell: Cell) -> str:
+    """Return the error of a cell in one line, empty without one."""
+    error = cell["outputs"][-1] if cell["outputs"] else {"output_type": ""}
+    return f"{error['ename']}: {_one_line(error['evalue'])}" if error["output_type"] == "error" else ""
+
+
+def _number_of(cell: Cell, cells: list[Cell]) -> int:
+    """Return the number of a cell among those of the notebook's author."""
+    return [each for each in cells if INJECTED_TAG not in tags(each) or each is cell].index(cell) + 1
 
 
 def _one_line(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, create_model
 
 from ledgerframes.errors import UsageError
+from ledgerframes.report.notebook import read_notebook, tags
 
 WINDOW = ("during", "since", "until")
 PARAMETER_TYPES = (bool, int, float, str)
@@ -38,13 +39,11 @@ def report_name(path: Path) -> str:
 
 
 def _defaults(path: Path) -> dict[str, Any]:
-    from ledgerframes.report.execute import read_notebook  # late: the reports of this package need no reader
-
     try:
-        cells = read_notebook(path).cells
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+        cells = read_notebook(path)["cells"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise _invalid_error(path, f"cannot be read: {error}") from None
-    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    sources = [cell["source"] for cell in cells if "parameters" in tags(cell)]
     if len(sources) != 1:
         raise _invalid_error(path, f"has {len(sources)} cells tagged parameters, but a report needs exactly one")
     try:

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
     from ledgerframes.report.key_figures import KeyFigure
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -103,7 +102,7 @@ class Contents:
         return [heading for heading in self.headings if heading.level == 2]
 
 
-def render(book: NotebookNode, run: dict[str, Any]) -> str:
+def render(book: Notebook, run: dict[str, Any]) -> str:
     """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
     contents = Contents()
     title, blocks = _blocks(book, contents)
@@ -146,21 +145,21 @@ def template_digest() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _blocks(book: NotebookNode, contents: Contents) -> tuple[str, list[Block]]:
+def _blocks(book: Notebook, contents: Contents) -> tuple[str, list[Block]]:
     """Return the title, which is the first heading, and everything after it in order."""
     title, blocks = "", []
-    for cell in book.cells:
-        if HIDDEN_TAGS.intersection(cell.metadata.get("tags", ())):
+    for cell in book["cells"]:
+        if HIDDEN_TAGS & tags(cell):
             continue
-        if cell.cell_type == "markdown":
-            text = cell.source
+        if cell["cell_type"] == "markdown":
+            text = cell["source"]
             if not title and text.startswith("# "):
                 heading, _, text = text.partition("\n")
                 title = heading[2:].strip()
             blocks.append(Block("prose", contents.render(text)))
-        elif cell.cell_type == "code":
-            blocks += [block for output in cell.outputs if (block := _output_block(output))]
-            blocks.append(Block("code", source=cell.source))
+        elif cell["cell_type"] == "code":
+            blocks += [block for output in cell["outputs"] if (block := _output_block(output))]
+            blocks.append(Block("code", source=cell["source"]))
     return title, _merge_code_blocks(blocks)
 
 
@@ -179,10 +178,10 @@ def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
     return merged[:-1]
 
 
-def _output_block(output: NotebookNode) -> Block | None:
+def _output_block(output: dict[str, Any]) -> Block | None:
     """Return one output as a plot, a table or plain text, None for progress bars and warnings."""
-    if output.output_type == "stream":
-        return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
+    if output["output_type"] == "stream":
+        return Block("text", f"<pre>{escape(output['text'])}</pre>") if output["name"] == "stdout" else None
     data, metadata = output.get("data", {}), output.get("metadata", {})
     if SVG in data:
         return Block("plot", _render_pictures(data, metadata))

@@ -10,13 +10,14 @@ from functools import cache
 from typing import Any
 
 from IPython.core.getipython import get_ipython
-from matplotlib import rc_context
+from matplotlib import pyplot, rc_context
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
+from matplotlib_inline.config import InlineBackend
 
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.gc_pause import pause_gc
@@ -53,7 +54,9 @@ STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root
 def register_pictures() -> None:
     """Let each plot of this notebook show itself as two pictures with a title and a text."""
     shell: Any = get_ipython()
-    shell.run_line_magic("config", "InlineBackend.figure_formats = []")
+    InlineBackend.instance(parent=shell).figure_formats = set()
+    pyplot.switch_backend("module://matplotlib_inline.backend_inline")
+    pyplot.uninstall_repl_displayhook()  # it would draw each plot once more after its cell, for a window that nobody sees
     formatter = shell.display_formatter.mimebundle_formatter
     formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: draw_pictures(figure))
 

@@ -96,8 +96,8 @@ def handles_signals(process: subprocess.Popen[str]) -> bool:
 
 def wait_for_kernel(process: subprocess.Popen[str]) -> int:
     """Wait until the notebook of a report has a process, and return its id."""
-    wait_until(lambda: children(process, "ipykernel_launcher"))
-    return children(process, "ipykernel_launcher")[0]
+    wait_until(lambda: children(process, "ledgerframes.report.cell_process"))
+    return children(process, "ledgerframes.report.cell_process")[0]
 
 
 def listens(port: int) -> bool:

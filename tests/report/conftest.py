@@ -18,7 +18,7 @@ from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, registry, run_report
-from ledgerframes.report.execute import read_notebook
+from ledgerframes.report.notebook import read_notebook
 from ledgerframes.settings import Settings
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
@@ -122,7 +122,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
 
 @contextmanager
 def without_kernel() -> Iterator[None]:
-    """No notebook is run: a kernel takes seconds, and nobody looks at its outputs."""
+    """No notebook is run: a process takes seconds, and nobody looks at its outputs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ledgerframes.report.execute.execute", lambda notebook, *_: read_notebook(notebook))
         yield

@@ -48,12 +48,11 @@ def run_again(small: Small, net: Network, out: Path) -> ReportResult:
 def test_a_reused_report_imports_neither_engine_nor_pictures(net: Network, notebook: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert not run_report(str(notebook), net=net, out=out, since=SINCE, until=UNTIL).reused
-    # A notebook of a user's own is read for its parameters, those of this package are not.
     arguments = [str(notebook), str(net.settings.store), str(out), SINCE, UNTIL]
     done = subprocess.run([sys.executable, "-c", AGAIN, *arguments], capture_output=True, text=True, check=True)
     is_reused, modules = json.loads(done.stdout)
     assert is_reused
-    assert not set(modules) & set(NOT_NEEDED) - {"nbformat"}
+    assert not set(modules) & set(NOT_NEEDED)
     assert not [name for name in modules if name.startswith("ledgerframes.analysis.cost")]
 
 

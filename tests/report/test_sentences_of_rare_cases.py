@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes.analysis.cost._compare import COMPARE
 from ledgerframes.frames import Frames
 from ledgerframes.report import describe_runway
-from ledgerframes.report.execute import read_notebook
+from ledgerframes.report.notebook import read_notebook
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.registry import notebooks_dir
 from ledgerframes.report.summary.activity import describe_activity
@@ -48,7 +48,7 @@ def made_of(requests: list[Request], window: Window = DAY) -> Frames:
 
 def sentence(notebook: str, marker: str, **names: Any) -> str:
     """Return the text that the cell with this marker shows."""
-    (source,) = (cell.source for cell in read_notebook(notebooks_dir() / notebook).cells if marker in cell.source)
+    (source,) = (cell["source"] for cell in read_notebook(notebooks_dir() / notebook)["cells"] if marker in cell["source"])
     shown: list[str] = []
     common = {"lf": lf, "pd": pd, "printing": lf.statistics.printing, "shorten": str, "show_text": shown.append}
     exec(compile(source, notebook, "exec"), {**common, **names})
