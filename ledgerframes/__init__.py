@@ -16,6 +16,7 @@ _IMPORTED_AT_FIRST_USE = {
     "Network": "ledgerframes.network:Network",
     "NetworkRate": "ledgerframes.money:NetworkRate",
     "TABLES": "ledgerframes.datasets:TABLES",
+    "TopUp": "ledgerframes.statistics.runways:TopUp",
     "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
     "TrafficPrice": "ledgerframes.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
@@ -61,15 +62,19 @@ _IMPORTED_AT_FIRST_USE = {
     "save_frames": "ledgerframes.frames_io:save_frames",
     "sql": "ledgerframes.queries:sql",
     "state": "ledgerframes.analysis.state:",
-    "statistics": "ledgerframes.statistics:",
     "table": "ledgerframes.datasets:table",
     "trees": "ledgerframes.analysis.trees:",
     "verdict": "ledgerframes.analysis.verdict:",
     "votes": "ledgerframes.analysis.votes:",
 }
 
+# What to write instead of a name that earlier versions had.
+_REMOVED = {
+    "statistics": ". The figures of lf.cost and lf.verdict have its results, and lf.TopUp is an argument of lf.cost.runway"
+}
+
 if TYPE_CHECKING:
-    from ledgerframes import decimals, plot, statistics
+    from ledgerframes import decimals, plot
     from ledgerframes.analysis import (
         activity,
         contracts,
@@ -121,6 +126,7 @@ if TYPE_CHECKING:
     from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
     from ledgerframes.network import Network, connect
     from ledgerframes.queries import sql
+    from ledgerframes.statistics.runways import TopUp
 
     __version__: str
 else:
@@ -131,7 +137,7 @@ else:
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value
-        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
+        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}{_REMOVED.get(name, '')}")
 
 
 __all__ = [
@@ -142,6 +148,7 @@ __all__ = [
     "MarketRate",
     "Network",
     "NetworkRate",
+    "TopUp",
     "TrafficBalance",
     "TrafficPrice",
     "activity",
@@ -187,7 +194,6 @@ __all__ = [
     "save_frames",
     "sql",
     "state",
-    "statistics",
     "table",
     "trees",
     "verdict",

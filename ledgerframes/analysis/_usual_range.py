@@ -19,13 +19,16 @@ from ledgerframes.analysis._groups import Flags, Rates, is_true, microseconds, r
 from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED, Count, Expression, Measure
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import UsualRange, printing, usual_range, within_window
+from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import (
     MAX_WEEKS,
     MIN_WEEKS,
     PERIODS_PER_WEEK,
     SHORT_HISTORY,
     TOO_FEW_REQUESTS,
+    UsualRange,
+    usual_range,
+    within_window,
     without_limits,
 )
 

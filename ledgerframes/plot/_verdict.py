@@ -18,7 +18,7 @@ from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
 from ledgerframes.representation import pluralize
-from ledgerframes.statistics import ecdf
+from ledgerframes.statistics.percentiles import ecdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
-from ledgerframes.statistics import difference_of_rates, printing
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.rates import difference_of_rates
 
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 DayRows = Sequence[dict[str, Any]]

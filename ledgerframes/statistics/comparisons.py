@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.statistics.distributions import Z95, Flags, Numbers, two_sided_p
+from ledgerframes.statistics.distributions import Flags, Numbers, two_sided_p
 from ledgerframes.statistics.rates import _numbers
 
 LEVEL = 0.05
@@ -50,8 +48,7 @@ def group_against_rest(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> score, p_value = lf.statistics.group_against_rest(53, 228, 2565, 21276)
+    >>> score, p_value = group_against_rest(53, 228, 2565, 21276)
     >>> round(float(score), 2)
     4.55
     """
@@ -97,8 +94,7 @@ def compare_groups(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> groups = lf.statistics.compare_groups([53, 2512, 0], [228, 21038, 10])
+    >>> groups = compare_groups([53, 2512, 0], [228, 21038, 10])
     >>> groups["differs"].tolist(), groups["reason"].tolist()
     ([True, True, <NA>], ['', '', 'too few requests'])
     """
@@ -134,8 +130,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.holm([0.01, 0.04, 0.03]).tolist()
+    >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
     return _adjust(p_values, lambda p: np.maximum.accumulate(np.minimum(1, p * np.arange(len(p), 0, -1))))
@@ -156,106 +151,10 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.benjamini_hochberg([0.01, 0.5]).tolist()
+    >>> benjamini_hochberg([0.01, 0.5]).tolist()
     [0.02, 0.5]
     """
     return _adjust(p_values, _limit_false_share)
-
-
-@dataclass(frozen=True)
-class ShrunkRates:
-    """Rates for the order of groups, small groups close to the common rate.
-
-    Attributes
-    ----------
-    rates : array of float
-        One share per group.
-    prior_trials : float or None
-        Weight of the common rate, in trials. None if the groups spread no more than chance explains.
-    """
-
-    rates: Numbers
-    prior_trials: float | None
-
-
-def shrink(hits: npt.ArrayLike, trials: npt.ArrayLike) -> ShrunkRates:
-    """Return rates for the sort order and the colors of groups of different size.
-
-    A printed rate stays hits over trials.
-
-    Parameters
-    ----------
-    hits, trials : array of int
-        Hits among trials of each group.
-
-    Returns
-    -------
-    ShrunkRates
-        Missing rates (NaN) if no group has trials.
-
-    Raises
-    ------
-    UsageError
-        If there are more hits than trials, or less than 0.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> shrunk = lf.statistics.shrink([10, 11, 9], [100, 100, 90])
-    >>> shrunk.prior_trials is None, len(set(shrunk.rates.tolist()))
-    (True, 1)
-    """
-    x, n = _numbers(hits, trials)
-    total = n.sum()
-    if not total:
-        return ShrunkRates(np.full(len(n), np.nan), None)
-    p = x.sum() / total
-    v = p * (1 - p)
-    rates = np.divide(x, n, out=np.full(len(n), p), where=n > 0)
-    spread = (n * (rates - p) ** 2).sum() - (np.count_nonzero(n) - 1) * v
-    weight = total - (n**2).sum() / total
-    if spread <= 0 or weight <= 0:
-        return ShrunkRates(np.full(len(n), p), None)
-    prior = max(0.0, float(v / (spread / weight) - 1))
-    return ShrunkRates(np.divide(x + prior * p, n + prior, out=np.full(len(n), p), where=n + prior > 0), prior)
-
-
-def funnel_limits(trials: npt.ArrayLike, rate: float, groups: int, *, design_effect: float = 1.0) -> pd.DataFrame:
-    """Return the lines of a funnel plot, between which the rates of equal groups lie.
-
-    Parameters
-    ----------
-    trials : array of int
-        Sizes, at least 1, at which the lines are drawn.
-    rate : float
-        Common rate, as a share of 1.
-    groups : int
-        Number of groups that are compared.
-    design_effect : float, optional
-        Factor by which clusters widen the variance (default: 1).
-
-    Returns
-    -------
-    DataFrame
-        One row per size, in their order: ``trials``, ``low`` and ``high`` for one group at 95 %, ``low_all`` and ``high_all``
-        for all groups together at 95 %.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.funnel_limits([100], 0.5, 30).round(3).to_dict("list")
-    {'trials': [100], 'low': [0.402], 'high': [0.598], 'low_all': [0.343], 'high_all': [0.657]}
-    """
-    sizes = np.asarray(trials)
-    deviation = np.sqrt(max(1.0, design_effect) * rate * (1 - rate) / sizes)
-    wide = NormalDist().inv_cdf(1 - LEVEL / max(1, groups) / 2)
-    lines = {
-        f"{side}{scope}": np.clip(rate + sign * z * deviation, 0, 1)
-        for scope, z in (("", Z95), ("_all", wide))
-        for side, sign in (("low", -1), ("high", 1))
-    }
-    return pd.DataFrame({"trials": sizes, **lines})
 
 
 def _flags(values: Flags, is_known: Flags) -> pd.Series:

@@ -75,8 +75,7 @@ def concentration(values: Values) -> Concentration:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> shares = lf.statistics.concentration({"alice": 100, "bob": 300, "carol": 600})
+    >>> shares = concentration({"alice": 100, "bob": 300, "carol": 600})
     >>> round(shares.gini, 4), round(shares.hhi, 4)
     (0.3333, 0.46)
     """
@@ -113,8 +112,7 @@ def top(values: Values, count: int) -> TopMembers | None:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.top([5, 4, 3, 3, 3, 2], 3)
+    >>> top([5, 4, 3, 3, 3, 2], 3)
     TopMembers(count=5, share=0.9)
     """
     if count < 1:
@@ -149,8 +147,7 @@ def lorenz(values: Values) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.lorenz([3, 1, 6])["cumulative_share"].tolist()
+    >>> lorenz([3, 1, 6])["cumulative_share"].tolist()
     [0.0, 0.1, 0.4, 1.0]
     """
     ordered, _ = _ascending(values)

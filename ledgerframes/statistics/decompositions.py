@@ -52,8 +52,7 @@ def decompose(before: Totals, after: Totals) -> Decomposition:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> parts = lf.statistics.decompose({"A": (10, 100), "B": (10, 1000)}, {"A": (20, 220), "B": (5, 450)})
+    >>> parts = decompose({"A": (10, 100), "B": (10, 1000)}, {"A": (20, 220), "B": (5, 450)})
     >>> parts, parts.change
     (Decomposition(volume=275, price=-30, mix=-675, new=0, removed=0), -430)
     """

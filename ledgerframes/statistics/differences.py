@@ -66,8 +66,7 @@ def difference_of_percentiles(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.difference_of_percentiles([1, 2, 3, 4, 5] * 8, [2, 3, 4, 5, 6] * 8, 50)
+    >>> difference_of_percentiles([1, 2, 3, 4, 5] * 8, [2, 3, 4, 5, 6] * 8, 50)
     PercentileDifference(difference=1, low=0, high=2, reason='')
     """
     first, second = (np.sort(np.asarray(values, dtype=np.int64)) for values in (before, after))

@@ -99,10 +99,9 @@ def percentile_ranks(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.percentile_ranks(86, 90)
+    >>> percentile_ranks(86, 90)
     (72, 83)
-    >>> lf.statistics.percentile_ranks(367, 99)
+    >>> percentile_ranks(367, 99)
     (359, None)
     """
     return _interval(count, _share(percent), confidence, design_effect)
@@ -153,12 +152,11 @@ def percentile(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.percentile([5, 3, 8, 1, 9, 4], 50)
+    >>> percentile([5, 3, 8, 1, 9, 4], 50)
     Percentile(value=4, low=1, high=9, count=6, reason='')
-    >>> lf.statistics.percentile([5, 3, 8], 50).reason
+    >>> percentile([5, 3, 8], 50).reason
     'too few'
-    >>> lf.statistics.percentile([5, 3, 8], 50, min_count=3)
+    >>> percentile([5, 3, 8], 50, min_count=3)
     Percentile(value=5, low=None, high=None, count=3, reason='too few')
     """
     ordered = np.sort(np.asarray(values))
@@ -198,8 +196,7 @@ def least_count(percent: Percent) -> float:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> [lf.statistics.least_count(percent) for percent in (50, 90, 95, 99)]
+    >>> [least_count(percent) for percent in (50, 90, 95, 99)]
     [6, 36, 72, 368]
     """
     share = float(_share(percent))
@@ -261,8 +258,7 @@ def ecdf(values: npt.ArrayLike, total: int) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.ecdf([3, 1, 1, 9], 5)["share"].tolist()
+    >>> ecdf([3, 1, 1, 9], 5)["share"].tolist()
     [0.4, 0.6, 0.8]
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.int64), return_counts=True)
@@ -279,36 +275,3 @@ def _visible_steps(count: int) -> Integers:
     even = np.linspace(0, count - 1, EVEN_STEPS).round().astype(np.int64)
     result: Integers = np.union1d(even, np.arange(count - LAST_STEPS, count))
     return result
-
-
-def ecdf_band(count: int) -> float:
-    """Return the half width of the 95 % band around an empirical distribution.
-
-    Parameters
-    ----------
-    count : int
-        Number of requests, at least 1.
-
-    Returns
-    -------
-    float
-        Share of 1, at most 1.
-
-    Raises
-    ------
-    UsageError
-        If the count is less than 1.
-
-    Notes
-    -----
-    Bound of Dvoretzky, Kiefer and Wolfowitz.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> round(lf.statistics.ecdf_band(100), 3)
-    0.136
-    """
-    if count < 1:
-        raise UsageError(f"count= must be at least 1, got {count!r}.")
-    return min(1.0, math.sqrt(math.log(40) / (2 * count)))

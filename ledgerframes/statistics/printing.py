@@ -53,8 +53,7 @@ def percent(part: int, whole: int, decimals: int = 1) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.percent(1, 3), printing.percent(9996, 10000), printing.percent(4, 10000), printing.percent(0, 5)
+    >>> percent(1, 3), percent(9996, 10000), percent(4, 10000), percent(0, 5)
     ('33.3 %', '> 99.9 %', '< 0.1 %', '0 %')
     """
     return share(Fraction(part, whole) if whole else None, decimals)
@@ -72,8 +71,7 @@ def share(value: Fraction | float | None, decimals: int = 1) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.share(0.9996), printing.share(0.0004), printing.share(0.112), printing.share(None)
+    >>> share(0.9996), share(0.0004), share(0.112), share(None)
     ('> 99.9 %', '< 0.1 %', '11.2 %', '–')
     """
     number = share_number(value, decimals)
@@ -92,8 +90,7 @@ def share_number(value: Fraction | float | None, decimals: int = 1) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.share_number(0.9996), printing.share_number(1.0), printing.share_number(0.5)
+    >>> share_number(0.9996), share_number(1.0), share_number(0.5)
     ('> 99.9', '100', '50.0')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -120,8 +117,7 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.interval(0.09339, 0.13301), printing.interval(0.0004, 0.5)
+    >>> interval(0.09339, 0.13301), interval(0.0004, 0.5)
     ('9.3 to 13.4 %', '< 0.1 to 50.0 %')
     """
     return f"{interval_end(low, 'low', decimals)} to {interval_end(high, 'high', decimals)} %"
@@ -151,8 +147,7 @@ def rate(hits: int, trials: int, decimals: int = 1) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.rate(14, 90), printing.rate(111, 990)
+    >>> rate(14, 90), rate(111, 990)
     ('16 % (14 of 90)', '11.2 % (111 of 990)')
     """
     return f"{percent(hits, trials, rate_decimals(trials, decimals))} ({hits:,} of {trials:,})"
@@ -175,8 +170,7 @@ def points(difference: Fraction | float, decimals: int = 1) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.points(-0.0342), printing.points(0.2)
+    >>> points(-0.0342), points(0.2)
     ('−3.4 points', '20.0 points')
     """
     return f"{_fixed(_exact(difference) * 100, decimals)} points"
@@ -194,8 +188,7 @@ def points_interval(low: Fraction | float, high: Fraction | float, decimals: int
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.points_interval(-0.00353, 0.01081)
+    >>> points_interval(-0.00353, 0.01081)
     '−0.4 to 1.1 points'
     """
     return f"{_end(low, decimals, math.floor)} to {_end(high, decimals, math.ceil)} points"
@@ -218,8 +211,7 @@ def at_least(value: int, digits: int = DIGITS) -> int:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.at_least(105643567)
+    >>> at_least(105643567)
     105000000
     """
     if value < 0:
@@ -238,8 +230,7 @@ def about(value: int, low: int, high: int) -> int:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.about(109_031_422, 108_731_200, 109_331_800)
+    >>> about(109_031_422, 108_731_200, 109_331_800)
     109000000
     """
     half = Fraction(high - low, 2)
@@ -257,8 +248,7 @@ def duration(microseconds: int | None) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.duration(764_123), printing.duration(8_100_000), printing.duration(22_212_345), printing.duration(None)
+    >>> duration(764_123), duration(8_100_000), duration(22_212_345), duration(None)
     ('0.764 s', '8.10 s', '22.2 s', '–')
     """
     return MISSING if microseconds is None else f"{duration_number(microseconds)} s"
@@ -273,8 +263,7 @@ def duration_number(microseconds: int) -> str:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.duration_number(1_234_567_890), printing.duration_number(9_999_000), printing.duration_number(0)
+    >>> duration_number(1_234_567_890), duration_number(9_999_000), duration_number(0)
     ('1,230', '10.0', '0')
     """
     if microseconds == 0:
@@ -308,8 +297,7 @@ def shares_to_100_texts(values: Sequence[int], decimals: int = 1) -> list[str]:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> printing.shares_to_100_texts([1, 99_999])
+    >>> shares_to_100_texts([1, 99_999])
     ['< 0.1', '> 99.9']
     """
     total = sum(values)

@@ -49,8 +49,7 @@ def wilson(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect: npt.Arr
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> low, high = lf.statistics.wilson(14, 100)
+    >>> low, high = wilson(14, 100)
     >>> round(float(low), 4), round(float(high), 4)
     (0.0853, 0.2214)
     """
@@ -96,8 +95,7 @@ def difference_of_rates(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> change = lf.statistics.difference_of_rates((48, 80), (56, 70))
+    >>> change = difference_of_rates((48, 80), (56, 70))
     >>> [round(float(share), 4) for share in change]
     [0.2, 0.0524, 0.3339]
     """
@@ -133,10 +131,9 @@ def design_effect(groups: npt.ArrayLike, hits: npt.ArrayLike, trials: npt.ArrayL
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.design_effect(["a", "a", "a"], [1, 1, 1], [10, 10, 10])
+    >>> design_effect(["a", "a", "a"], [1, 1, 1], [10, 10, 10])
     1.0
-    >>> lf.statistics.design_effect(["a"], [3], [10]) is None
+    >>> design_effect(["a"], [3], [10]) is None
     True
     """
     clusters = pd.DataFrame({"group": np.asarray(groups), "x": np.asarray(hits, float), "n": np.asarray(trials, float)})

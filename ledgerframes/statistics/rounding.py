@@ -34,8 +34,7 @@ def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
 
     Examples
     --------
-    >>> from ledgerframes.statistics import printing
-    >>> [str(each) for each in printing.shares_to_100([1, 1, 1])]
+    >>> [str(each) for each in shares_to_100([1, 1, 1])]
     ['33.4', '33.3', '33.3']
     """
     total = sum(values)

@@ -104,9 +104,8 @@ def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int =
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> weeks = [[100] * 168, [110] * 168, [90] * 168, [100] * 168]
-    >>> found = lf.statistics.runway(weeks, 100_000)
+    >>> found = runway(weeks, 100_000)
     >>> found.high, found.middle, found.low
     (860, 1000, 1161)
     """
@@ -144,8 +143,7 @@ def balances(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.balances([[100] * 168] * 4, 250, 3)
+    >>> balances([[100] * 168] * 4, 250, 3)
     {'high': [150, 50, -50], 'middle': [150, 50, -50], 'low': [150, 50, -50]}
     """
     weeks = _whole_weeks(history)
@@ -181,8 +179,7 @@ def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: floa
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.safe_interval([100] * 168, 2_650)
+    >>> safe_interval([100] * 168, 2_650)
     26
     """
     _check_week(hourly)
@@ -217,8 +214,7 @@ def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, f
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> lf.statistics.silent_hours([[100] * 168], 16_750, lf.statistics.TopUp(below=0, amount=1_000))
+    >>> silent_hours([[100] * 168], 16_750, TopUp(below=0, amount=1_000))
     1
     """
     hours = 0

@@ -13,6 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics import differences
 from ledgerframes.windows import Window
 
 PRICE, RATE = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
@@ -122,7 +123,7 @@ def test_all_kinds_together_need_a_wider_interval(side):
     alone = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
     among = row(cost.compare(side([(TRANSFER, first), *others]), side([(TRANSFER, second), *others])))
     assert (alone["low"], alone["high"]) == (among["low"], among["high"])
-    wide = lf.statistics.difference_of_percentiles(first, second, 50, confidence=1 - 0.05 / 20)
+    wide = differences.difference_of_percentiles(first, second, 50, confidence=1 - 0.05 / 20)
     assert (among["low_all"], among["high_all"]) == (wide.low, wide.high)
     assert wide.low <= alone["low"]
 

@@ -13,6 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.statistics import runways
 from ledgerframes.windows import Window
 
 MONDAY = datetime(2026, 10, 5, tzinfo=UTC)
@@ -80,7 +81,7 @@ def test_the_base_rate_is_free(constant):
 
 
 def test_purchases_keep_a_balance_above_zero(constant):
-    row = summary(constant, topup=lf.statistics.TopUp(below=72_000, amount=720_000))
+    row = summary(constant, topup=runways.TopUp(below=72_000, amount=720_000))
     assert pd.isna(row["runs_dry_first"])
     assert row["safe_interval"] == 10
     assert row["silent_minutes"] == 0

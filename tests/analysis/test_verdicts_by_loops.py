@@ -10,6 +10,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import percentiles
 
 MICROSECOND = pd.Timedelta(1, "us")
 LIMIT = 29_900_000
@@ -65,7 +66,7 @@ def test_latency(sandbox_history: Frames, requests: dict[str, dict[str, Any]]) -
         latencies.sort()
         count = len(latencies)
         median = latencies[(count + 1) // 2 - 1] if count >= 6 else None
-        low, high = lf.statistics.percentile_ranks(count, 95)
+        low, high = percentiles.percentile_ranks(count, 95)
         has_interval = low is not None and high is not None
         ends = (latencies[low - 1], latencies[high - 1]) if low is not None and high is not None else (None, None)
         value = latencies[(95 * count + 99) // 100 - 1] if has_interval else None

@@ -21,6 +21,7 @@ from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
+from ledgerframes.statistics import printing
 from ledgerframes.testing import frames_of
 from ledgerframes.windows import Window
 
@@ -50,7 +51,7 @@ def sentence(notebook: str, marker: str, **names: Any) -> str:
     """Return the text that the cell with this marker shows."""
     (source,) = (cell["source"] for cell in read_notebook(notebooks_dir() / notebook)["cells"] if marker in cell["source"])
     shown: list[str] = []
-    common = {"lf": lf, "pd": pd, "printing": lf.statistics.printing, "shorten": str, "show_text": shown.append}
+    common = {"lf": lf, "pd": pd, "printing": printing, "shorten": str, "show_text": shown.append}
     exec(compile(source, notebook, "exec"), {**common, **names})
     (text,) = shown
     return text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import Numbers, noisy_weeks, raise_day
 
-import ledgerframes as lf
+from ledgerframes.statistics import usual_ranges
 
 REPORTS, WEDNESDAY = 1_000, 2
 
@@ -17,24 +17,24 @@ def worlds() -> Numbers:
     return noisy_weeks(REPORTS, 7, seed=20_261_122)
 
 
-def usual_ranges(worlds: Numbers) -> list[lf.statistics.UsualRange]:
-    return [lf.statistics.usual_range(weeks[:-1], weeks[-1], "1d") for weeks in worlds]
+def ranges_of(worlds: Numbers) -> list[usual_ranges.UsualRange]:
+    return [usual_ranges.usual_range(weeks[:-1], weeks[-1], "1d") for weeks in worlds]
 
 
 def test_at_most_1_in_20_weekly_reports_has_a_false_alarm(worlds: Numbers) -> None:
-    results = usual_ranges(worlds)
+    results = ranges_of(worlds)
     assert all(result.reason == "" and not np.isnan(result.periods.upper).any() for result in results)
     flagged = sum(bool(result.periods.is_above.any() or result.weeks.is_above.any()) for result in results)
     assert 1 <= flagged <= 50
 
 
 def test_a_weekday_raised_by_half_is_found(worlds: Numbers) -> None:
-    results = usual_ranges(raise_day(worlds, WEDNESDAY, 1.5, seed=7))
+    results = ranges_of(raise_day(worlds, WEDNESDAY, 1.5, seed=7))
     assert sum(bool(result.periods.is_above[WEDNESDAY]) for result in results) >= 900
 
 
 def test_within_the_window_hardly_any_week_has_a_false_alarm(worlds: Numbers) -> None:
-    flagged = sum(bool(lf.statistics.within_window(weeks[-1]).periods.is_above.any()) for weeks in worlds)
+    flagged = sum(bool(usual_ranges.within_window(weeks[-1]).periods.is_above.any()) for weeks in worlds)
     assert flagged <= 30
 
 
@@ -49,9 +49,9 @@ def test_the_median_absolute_deviation_of_the_own_points_would_not_do(worlds: Nu
 def test_the_order_of_the_slots_and_an_empty_day_do_not_matter(worlds: Numbers) -> None:
     weeks = worlds[0].copy()
     weeks[2, 4] = 0  # no request on one day of the history
-    found = lf.statistics.usual_range(weeks[:-1], weeks[-1], "1d")
+    found = usual_ranges.usual_range(weeks[:-1], weeks[-1], "1d")
     assert found.degrees == 7 * 6 - 1 - 7
     assert found.periods.reasons == ("",) * 7
-    later = lf.statistics.usual_range(weeks[:-1], weeks[-1][3:], "1d", start=3)
+    later = usual_ranges.usual_range(weeks[:-1], weeks[-1][3:], "1d", start=3)
     assert np.allclose(later.periods.center, found.periods.center[3:])
     assert len(later.weeks.upper) == 0

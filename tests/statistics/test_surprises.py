@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ledgerframes.statistics import group_against_rest
+from ledgerframes.statistics.comparisons import group_against_rest
 from ledgerframes.statistics.surprises import count_scores, largest_p, rank_scores, rate_scores, surprises, t_tail
 
 

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ledgerframes as lf
-from ledgerframes.statistics import distributions, percentiles, printing
+from ledgerframes.statistics import (
+    comparisons,
+    concentrations,
+    decompositions,
+    differences,
+    distributions,
+    estimates,
+    percentiles,
+    printing,
+    rates,
+    runways,
+    usual_ranges,
+)
 from ledgerframes.statistics.usual_ranges import Limits, UsualRange
 
-st = lf.statistics
 CASES = {
     case["id"]: case for case in json.loads((Path(__file__).parents[1] / "data" / "statistics_vectors.json").read_text())["cases"]
 }
@@ -40,7 +50,7 @@ def usual_range(every: str, history: Any, periods: Any) -> Any:
         return usual_hours()
     past = history
     assert [position for position, *_ in periods] == list(range(len(periods)))
-    return described(st.usual_range(past, [pair for _, *pair in periods], every))
+    return described(usual_ranges.usual_range(past, [pair for _, *pair in periods], every))
 
 
 def described(result: UsualRange) -> Any:
@@ -65,31 +75,19 @@ def usual_hours() -> Any:
     report = week(9)
     report[60][0] *= 3
     report[61][0] += 8
-    found = described(st.usual_range([week(w) for w in range(4)], report, "1h"))
+    found = described(usual_ranges.usual_range([week(w) for w in range(4)], report, "1h"))
     rows = found.pop("rows")
     return found | {f"row_{i}": rows[i] for i in (60, 61, 150)} | {"above": [i for i, row in enumerate(rows) if row[2]]}
 
 
-def usual_sum(history: Any, periods: Any) -> Any:
-    found = st.usual_sum(history, periods)
-    if found.reason:
-        return {"reason": found.reason}
-    return {
-        "center": found.periods.center.tolist(),
-        "upper": found.periods.upper.tolist(),
-        "above": found.periods.is_above.tolist(),
-        "week": rows_of(found.weeks)[0],
-    }
-
-
 def within_window(periods: Any) -> Any:
-    found = st.within_window(periods)
+    found = usual_ranges.within_window(periods)
     return {"reason": found.reason} if found.reason else {"c": found.factor, "rows": rows_of(found.periods)}
 
 
 def percentile_ranks(n: int, percentile: float, confidence: float) -> Any:
-    low, high = st.percentile_ranks(n, percentile, confidence=confidence)
-    is_printed = n > 0 and st.percentile(range(n), percentile).reason == ""
+    low, high = percentiles.percentile_ranks(n, percentile, confidence=confidence)
+    is_printed = n > 0 and percentiles.percentile(range(n), percentile).reason == ""
     return {"low_rank": low, "high_rank": high, "printed": is_printed}
 
 
@@ -99,48 +97,42 @@ def nearest_rank(values: list[int], percent: str) -> int | None:
 
 def latency_interval(values: str, percentile: float) -> Any:
     assert values == "the latencies of nearest_rank-1"
-    found = st.percentile(LATENCIES, percentile)
+    found = percentiles.percentile(LATENCIES, percentile)
     return {"value": found.value, "low": found.low, "high": found.high}
 
 
 def wilson(hits: int, trials: int, design_effect: float = 1.0) -> Any:
-    return [or_none(end) for end in st.wilson(hits, trials, design_effect=design_effect)]
+    return [or_none(end) for end in rates.wilson(hits, trials, design_effect=design_effect)]
 
 
 def group_against_rest(**arguments: Any) -> Any:
-    score, p_value = st.group_against_rest(**arguments)
+    score, p_value = comparisons.group_against_rest(**arguments)
     return {"z": or_none(score), "p": or_none(p_value)}
 
 
 def difference_of_percentiles(before: list[int], after: list[int], percentile: int) -> Any:
-    found = st.difference_of_percentiles(before, after, percentile)
+    found = differences.difference_of_percentiles(before, after, percentile)
     return found.reason or {"difference": found.difference, "low": found.low, "high": found.high}
 
 
 def decompose(before: Any, after: Any) -> Any:
-    found = st.decompose(before, after)
+    found = decompositions.decompose(before, after)
     names = {"volume": "volume", "price": "price", "mix": "mix", "new": "new", "gone": "removed", "change": "change"}
     return {name: getattr(found, field) for name, field in names.items()}
 
 
-def estimate(strata: Any) -> Any:
-    found = st.estimate([tuple(each) for each in strata])
-    return {name: getattr(found, name) for name in ("at_least", "estimate", "low", "high")}
+def estimate(strata: Any) -> int | None:
+    return estimates.estimated_total(estimates.Stratum(count, len(costs), sum(costs)) for count, costs in strata)
 
 
 def concentration(values: list[int]) -> Any:
-    found = st.concentration(values)
+    found = concentrations.concentration(values)
     return {"gini": found.gini, "hhi": found.hhi}
 
 
 def top(values: list[int], n: int) -> Any:
-    found = st.top(values, n)
+    found = concentrations.top(values, n)
     return found and {"count": found.count, "share": found.share}
-
-
-def shrink(groups: Any) -> Any:
-    found = st.shrink(*np.array(groups).T)
-    return {"prior_trials": found.prior_trials, "rates": found.rates.tolist()}
 
 
 WEEKS = [
@@ -152,7 +144,7 @@ MEAN_WEEK = [Fraction(sum(hours), 5) for hours in zip(*WEEKS, strict=True)]
 
 def runway(history: str, start_slot: int, balance: int, free_per_hour: int) -> Any:
     weeks = WEEKS[:3] if "first three" in history else WEEKS
-    found = st.runway(weeks, balance, start=start_slot, free_per_hour=free_per_hour)
+    found = runways.runway(weeks, balance, start=start_slot, free_per_hour=free_per_hour)
     if found.reason:
         return {"reason": found.reason}
     return {"factor": found.factor, "high": found.high, "middle": found.middle, "low": found.low}
@@ -160,36 +152,33 @@ def runway(history: str, start_slot: int, balance: int, free_per_hour: int) -> A
 
 def safe_interval(hourly: str, amount: int, high: float, free_per_hour: int) -> int:
     assert hourly == "mean of the five weeks above"
-    return st.safe_interval(MEAN_WEEK, amount, factor=high, free_per_hour=free_per_hour)
+    return runways.safe_interval(MEAN_WEEK, amount, factor=high, free_per_hour=free_per_hour)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "at_least": printing.at_least,
-    "benjamini_hochberg": lambda p: st.benjamini_hochberg(p).tolist(),
+    "benjamini_hochberg": lambda p: comparisons.benjamini_hochberg(p).tolist(),
     "binomial_cdf": lambda k, n, q: float(distributions.binomial_cdf(k, n, q)),
     "concentration": concentration,
     "decompose": decompose,
-    "design_effect": lambda clusters: st.design_effect(*zip(*clusters, strict=True)),
+    "design_effect": lambda clusters: rates.design_effect(*zip(*clusters, strict=True)),
     "difference_of_percentiles": difference_of_percentiles,
-    "difference_of_rates": lambda first, second, meaning: [float(each) for each in st.difference_of_rates(first, second)],
-    "ecdf": lambda decided, all_requests: st.ecdf(decided, all_requests).to_numpy().tolist(),
-    "ecdf_band": lambda n: st.ecdf_band(n),
+    "difference_of_rates": lambda first, second, meaning: [float(each) for each in rates.difference_of_rates(first, second)],
+    "ecdf": lambda decided, all_requests: percentiles.ecdf(decided, all_requests).to_numpy().tolist(),
     "estimate": estimate,
     "group_against_rest": group_against_rest,
-    "holm": lambda p: st.holm(p).tolist(),
+    "holm": lambda p: comparisons.holm(p).tolist(),
     "latency_interval": latency_interval,
-    "lorenz": lambda values: st.lorenz(values).to_numpy().tolist(),
+    "lorenz": lambda values: concentrations.lorenz(values).to_numpy().tolist(),
     "nearest_rank": nearest_rank,
     "percent": lambda part, whole, places: printing.percent(part, whole, places),
     "percentile_ranks": percentile_ranks,
     "runway": runway,
     "safe_interval": safe_interval,
     "shares_to_100": lambda values, places: [float(each) for each in printing.shares_to_100(values, places)],
-    "shrink": shrink,
     "t_quantile": lambda p, df: distributions.t_quantile(p, df),
     "top": top,
     "usual_range": usual_range,
-    "usual_sum": usual_sum,
     "wilson": wilson,
     "within_window": within_window,
 }

@@ -19,9 +19,9 @@ from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import concentration as concentration_of
-from ledgerframes.statistics import lorenz as lorenz_points
-from ledgerframes.statistics import top as top_members
+from ledgerframes.statistics.concentrations import concentration as concentration_of
+from ledgerframes.statistics.concentrations import lorenz as lorenz_points
+from ledgerframes.statistics.concentrations import top as top_members
 
 OF = ("weight", "burn_bytes", "amount")
 TOP = (1, 3, 10)

@@ -23,8 +23,8 @@ from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
-from ledgerframes.statistics import PercentileDifference, difference_of_percentiles, percentile
-from ledgerframes.statistics.differences import LEAST_COUNT
+from ledgerframes.statistics.differences import LEAST_COUNT, PercentileDifference, difference_of_percentiles
+from ledgerframes.statistics.percentiles import percentile
 
 JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05

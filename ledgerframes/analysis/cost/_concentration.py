@@ -14,8 +14,8 @@ from ledgerframes.analysis._groups import as_integers
 from ledgerframes.analysis._measures import BYTES, COST, Count, Expression
 from ledgerframes.engine import Query, run
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import TopMembers, top
-from ledgerframes.statistics import concentration as concentration_of
+from ledgerframes.statistics.concentrations import TopMembers, top
+from ledgerframes.statistics.concentrations import concentration as concentration_of
 
 TOP_COUNTS = (1, 3, 10)
 UNKNOWN = "without a cost, or if all others are unknown"

@@ -21,9 +21,8 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
-from ledgerframes.statistics import runway as runway_of
-from ledgerframes.statistics.runways import HOURS_PER_WEEK, require_integer
+from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, require_integer, safe_interval, silent_hours
+from ledgerframes.statistics.runways import runway as runway_of
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.windows import Time, instant
 

@@ -31,8 +31,7 @@ from ledgerframes.analysis._measures import (
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import Stratum
-from ledgerframes.statistics.estimates import estimated_total
+from ledgerframes.statistics.estimates import Stratum, estimated_total
 
 SPEND = declare.Figure(
     "cost.spend",
@@ -211,4 +210,4 @@ def _estimated_totals(call: Call, grouped: Grouped) -> pd.Series:
 def _stratum(row: dict[Hashable, Any]) -> Stratum:
     # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
     total = 0 if pd.isna(row[COST]) else int(row[COST])
-    return Stratum(int(row["row_count"]), int(row["known_rows"]), total, squares=0, result=str(row["verdict_result"]))
+    return Stratum(int(row["row_count"]), int(row["known_rows"]), total, result=str(row["verdict_result"]))

@@ -22,7 +22,7 @@ from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
-from ledgerframes.statistics import holm
+from ledgerframes.statistics.comparisons import holm
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.windows import Window
 

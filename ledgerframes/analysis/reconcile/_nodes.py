@@ -26,8 +26,7 @@ from ledgerframes.engine.query import other_sources
 from ledgerframes.engine.relation import tables_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import difference_of_percentiles
-from ledgerframes.statistics.differences import LEAST_COUNT
+from ledgerframes.statistics.differences import LEAST_COUNT, difference_of_percentiles
 
 FACTS_TABLES = tables_of([FACTS])
 COUNTS = ("equal", "different", "only_a", "only_b")

@@ -15,7 +15,7 @@ from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import wilson
+from ledgerframes.statistics.rates import wilson
 
 IS_ACCEPTED_WITH_LATENCY = "outcome IN ('accepted', 'accepted after the limit')"
 

@@ -16,7 +16,8 @@ from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, named_timeouts
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import compare_groups, design_effect, difference_of_rates, wilson
+from ledgerframes.statistics.comparisons import compare_groups
+from ledgerframes.statistics.rates import design_effect, difference_of_rates, wilson
 
 OVERLAPPING = "requests of several parties are in several groups"
 ONE_GROUP = "there is no other group"

@@ -18,8 +18,9 @@ from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.quorums import JUDGED_REQUESTS, ROLES_OF_PARTICIPANTS, ROLES_OF_PARTIES
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
+from ledgerframes.statistics.comparisons import group_against_rest, holm
 from ledgerframes.statistics.percentiles import least_count
+from ledgerframes.statistics.rates import difference_of_rates, wilson
 
 LEVEL = 0.05
 OF_SLOW = ("slow", "slow_rate", "low", "high", "difference", "difference_low", "difference_high", "p_holm", "differs")

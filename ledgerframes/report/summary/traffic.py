@@ -16,7 +16,8 @@ from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
-from ledgerframes.statistics import decompose, printing
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.decompositions import decompose
 
 MAX_KINDS = 3
 MAX_PARTICIPANTS = 2

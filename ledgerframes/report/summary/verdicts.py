@@ -16,7 +16,8 @@ from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, rows_of
 from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
-from ledgerframes.statistics import difference_of_rates, printing
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.rates import difference_of_rates
 
 MAX_NAMES = 5
 DAY = "%A %Y-%m-%d"
