@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+DECLARATION = HERE.parent / "ledgerframes" / "analysis" / "questions.toml"
 NOTEBOOKS = HERE.parent / "notebooks"
 CALL = re.compile(r"\blf\.([\w.]+)\(")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
@@ -18,8 +19,8 @@ HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 QUESTIONS_INTRODUCTION = """\
 # Questions
 
-Find your question, and copy its calls. The examples run on the sandbox, one after the other. For another network, replace the
-profile and the windows of the first block:
+Find your question, and copy its calls. `lf.questions("balance")` finds it in a notebook. The examples run on the sandbox, one
+after the other. For another network, replace the profile and the windows of the first block:
 """
 
 NOTEBOOKS_INTRODUCTION = """\
@@ -77,7 +78,7 @@ class Topic:
 @cache
 def declaration() -> tuple[str, list[Topic]]:
     """Return the lines that all examples start from, and the topics. Raise ValueError for what does not exist."""
-    document = tomllib.loads((HERE / "questions.toml").read_text(encoding="utf-8"))
+    document = tomllib.loads(DECLARATION.read_text(encoding="utf-8"))
     topics = [Topic(topic["title"], [Question(**each) for each in topic["questions"]]) for topic in document["topics"]]
     for topic in topics:
         for question in topic.questions:

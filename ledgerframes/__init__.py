@@ -58,6 +58,7 @@ _IMPORTED_AT_FIRST_USE = {
     "operations": "ledgerframes.loaders.operations:operations",
     "plot": "ledgerframes.plot:",
     "query": "ledgerframes.analysis._queries:query",
+    "questions": "ledgerframes.analysis._questions:questions",
     "reconcile": "ledgerframes.analysis.reconcile:",
     "save_frames": "ledgerframes.frames_io:save_frames",
     "sql": "ledgerframes.queries:sql",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         votes,
     )
     from ledgerframes.analysis._queries import query
+    from ledgerframes.analysis._questions import questions
     from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
     from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
@@ -190,6 +192,7 @@ __all__ = [
     "operations",
     "plot",
     "query",
+    "questions",
     "reconcile",
     "save_frames",
     "sql",

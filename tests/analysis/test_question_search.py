@@ -1,0 +1,31 @@
+"""`lf.questions` finds what a user asks, and returns lines to copy."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+import ledgerframes as lf
+
+
+def test_all_questions_have_lines_to_copy_or_say_what_no_api_holds() -> None:
+    frame = lf.questions()
+    assert frame["question"].is_unique
+    assert ((frame["example"] != "") | (frame["limit"] != "")).all()
+    for example in [frame.attrs["setup"], *frame["example"]]:
+        ast.parse(example)
+
+
+@pytest.mark.parametrize("words", ["rejected", "REJECTED", "lf.verdict"])
+def test_words_are_looked_for_in_questions_and_calls(words: str) -> None:
+    found = lf.questions(words)
+    texts = found["topic"] + found["question"] + found["example"]
+    assert 0 < len(found) < len(lf.questions())
+    assert texts.str.lower().str.contains(words.lower(), regex=False).all()
+
+
+def test_unknown_words_find_no_row_and_keep_the_columns() -> None:
+    found = lf.questions("no such words [(")
+    assert found.empty
+    assert list(found) == list(lf.questions())
