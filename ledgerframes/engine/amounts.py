@@ -4,12 +4,14 @@ from __future__ import annotations
 
 # The engine would read decimals as floats. As texts, they keep all digits.
 DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
+# All of these have it. It begins with plain characters, so that the engine finds it several times as fast.
+PART_OF_DECIMALS = r"""'":\s*-?[0-9]+[.eE]'"""
 
 
 def exact(payload: str) -> str:
     """Return a payload whose members with decimals are texts."""
     texts = rf"""regexp_replace({payload}, {DECIMALS}, '\1"\2"', 'g')"""
-    return f"CASE WHEN regexp_matches({payload}, {DECIMALS}) THEN {texts} ELSE {payload} END"
+    return f"CASE WHEN regexp_matches({payload}, {PART_OF_DECIMALS}) THEN {texts} ELSE {payload} END"
 
 
 def member(payload: str, path: str) -> str:
@@ -30,9 +32,10 @@ def amount_of(text: str) -> str:
     mantissa, exponent = (f"split_part(lower({text}), 'e', {part})" for part in (1, 2))
     digits, decimals = f"translate({mantissa}, '+-.', '')", f"length(split_part({mantissa}, '.', 2))"
     last_digit = f"{decimals} - (length({digits}) - length(rtrim({digits}, '0'))) - TRY_CAST({exponent} AS INTEGER)"
-    # Almost all are plain, and those are fast.
+    # Almost all are 0E-10 or plain, and those are fast.
     return f"""CASE
-        WHEN instr({text}, '.') >= length({text}) - 10 AND NOT contains({text}, 'e') AND NOT contains({text}, 'E')
+        WHEN starts_with({text}, '0E')
+            OR instr({text}, '.') >= length({text}) - 10 AND NOT contains({text}, 'e') AND NOT contains({text}, 'E')
         THEN TRY_CAST({text} AS DECIMAL(38, 10))
         ELSE CASE
             WHEN {exponent} = '' AND length(rtrim(split_part({text}, '.', 2), '0')) <= 10 THEN TRY_CAST({text} AS DECIMAL(38, 10))

@@ -1,18 +1,17 @@
-"""Relations of the contracts that coin moves with, and of the exercises that end them.
+"""Relations of the contracts that coin moves with.
 
-Payloads are most of the bytes, so one relation reads those of contracts, once, and keeps the few members that others need. A key
-is 128 bits of an id, because the ids of a week do not fit into memory.
+Payloads are most of the bytes, so one relation reads those of contracts, once, and keeps the few members that others need.
 """
 
 from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, exact, member, whole
-from ledgerframes.engine.nodes import CONTRACTS, OLDER_CONTRACTS, nodes_of
+from ledgerframes.engine.keys import key_of
+from ledgerframes.engine.nodes import CONTRACTS, OLDER_CONTRACTS
 from ledgerframes.engine.relation import Relation
 
 COINS = "('coin', 'locked coin')"
 COUPONS = "('reward', 'app', 'validator', 'sv', 'liveness')"
-EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoin_ExpireCoinV2')"
 # Short texts need little memory.
 KIND = """CASE template
             WHEN 'Splice.Coin:Coin' THEN 'coin'
@@ -39,6 +38,7 @@ COIN_CONTRACTS = Relation(
         record_time,
         update_key,
         node_index,
+        depth,
         contract_key,
         kind,
         is_signed,
@@ -73,9 +73,10 @@ COIN_CONTRACTS = Relation(
             FROM (
                 SELECT
                     record_time,
-                    md5_number(update_id) AS update_key,
+                    {key_of("update_id")} AS update_key,
                     node_index,
-                    md5_number(contract_id) AS contract_key,
+                    depth,
+                    {key_of("contract_id")} AS contract_key,
                     {KIND} AS kind,
                     is_signed,
                     CASE WHEN kind IS NOT NULL THEN {exact("create_arguments")} END AS payload
@@ -86,25 +87,6 @@ COIN_CONTRACTS = Relation(
     )
     """,
     relations=(CONTRACTS,),
-    is_kept=True,
-)
-ARCHIVING = nodes_of("archiving", "One row per exercise.", is_create=False)
-ENDS = Relation(
-    "ends",
-    "One row per exercise that archives a coin or a coupon, or by which a coin expires.",
-    f"""
-    SELECT
-        record_time,
-        md5_number(update_id) AS update_key,
-        node_index,
-        md5_number(contract_id) AS contract_key,
-        {KIND} AS kind,
-        is_consuming,
-        choice IN {EXPIRIES} AS is_expiry
-    FROM archiving
-    WHERE choice IN {EXPIRIES} OR is_consuming AND (kind IN {COINS} OR kind IN {COUPONS})
-    """,
-    relations=(ARCHIVING,),
     is_kept=True,
 )
 COINS_OF_SNAPSHOT = Relation(

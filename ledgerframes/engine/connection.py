@@ -27,6 +27,9 @@ LOCKED_DOWN_OPTIONS: dict[str, Option] = {
 SESSION = (
     "TimeZone = 'UTC'",
     "preserve_insertion_order = false",  # no relation has an order
+    # A join keeps the rows of its right side in memory, as written. DuckDB would choose by the number of rows, which it does not
+    # know of a stored table.
+    "disabled_optimizers = 'build_side_probe_side'",
     "enable_progress_bar = true",  # for `waiting.py`, which shows it
     "enable_progress_bar_print = false",
 )

@@ -3,48 +3,81 @@
 from __future__ import annotations
 
 from ledgerframes.engine.amounts import product_of
-from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COUPONS, ENDS
-from ledgerframes.engine.nodes import above, nodes_of
+from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COUPONS
+from ledgerframes.engine.coin_exercises import CLAIMS, COIN_EXERCISES, ENDS, LOWER_SUMMARIES
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
 
-CLAIMS = "('CoinRules_ClaimExpiredRewards', 'CoinRules_ClaimExpiredRewardsV2', 'DsoRules_ClaimExpiredRewards')"
-NAME_PAYMENTS = "('AnsRules_CollectInitialEntryPayment', 'AnsRules_CollectEntryRenewalPayment')"
-NODES_BELOW = nodes_of("nodes_below", "One row per node of the network's packages, again.")
-NODES_OF_CHOICES = nodes_of("nodes_of_choices", "One row per exercise, again.", is_create=False)
-NODES_ABOVE = nodes_of("nodes_above", "One row per exercise, again.", is_create=False)
 DEPENDENT = Relation(
     "dependent",
     "One row per node that means something else below some choices, in the updates with such a choice.",
     f"""
-    SELECT update_id, node_index, depth
-    FROM nodes_below
-    WHERE (
-            choice = '' AND template IN ('Splice.Coin:RewardCouponV2', 'Splice.DecentralizedSynchronizer:MemberTraffic')
-            OR is_consuming AND template IN (
-                'Splice.Coin:Coin', 'Splice.Coin:RewardCouponV2', 'Splice.Coin:AppRewardCoupon',
-                'Splice.Coin:ValidatorRewardCoupon', 'Splice.Coin:SvRewardCoupon',
-                'Splice.ValidatorLicense:ValidatorLivenessActivityRecord'
-            )
-        )
-        AND update_id IN (
-            SELECT update_id
-            FROM nodes_of_choices
-            WHERE choice IN ('ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts')
-                OR choice IN {CLAIMS}
-                OR choice IN {NAME_PAYMENTS}
-        )
+    SELECT update_key, node_index, depth
+    FROM (
+        SELECT update_key, node_index, depth
+        FROM coin_contracts
+        WHERE kind IN ('reward', 'traffic')
+        UNION ALL
+        SELECT update_key, node_index, depth
+        FROM ends
+        WHERE is_consuming AND (kind = 'coin' OR kind IN {COUPONS})
+    )
+    SEMI JOIN (SELECT update_key FROM coin_exercises WHERE changes_meaning) USING (update_key)
     """,
-    relations=(NODES_BELOW, NODES_OF_CHOICES),
+    relations=(COIN_CONTRACTS, COIN_EXERCISES, ENDS),
     is_kept=True,
 )
-ABOVE_DEPENDENT = above(DEPENDENT)
+BRANCHES = Relation(
+    "branches",
+    "One row per exercise in an update in which it matters what is above a node.",
+    f"""
+    SELECT
+        update_id,
+        {key_of("update_id")} AS update_key,
+        node_index,
+        depth,
+        {key_of("contract_id")} AS contract_key,
+        coalesce(node_names.choice <> '', false) AS is_of_network,
+        node_names.choice
+    FROM tree_events
+    LEFT JOIN node_names
+        ON node_names.package_name = tree_events.package_name
+        AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
+        AND node_names.sent_choice = tree_events.choice
+    WHERE tree_events.choice IS NOT NULL
+        AND update_key IN (SELECT update_key FROM dependent UNION SELECT update_key FROM lower_summaries)
+    """,
+    tables=("tree_events",),
+    relations=(DEPENDENT, LOWER_SUMMARIES),
+    is_kept=True,
+)
+
+
+def branches_above(below: Relation) -> Relation:
+    """Return the relation of the exercises above nodes, from the kept ones."""
+    return Relation(
+        f"branches_above_{below.name}",
+        f"One row per row of {below.name} and exercise above it.",
+        f"""
+        -- In pre-order, the node above at a depth is the last one of this depth before.
+        SELECT below.update_key, below.node_index, max(above.node_index) AS above_index
+        FROM {below.name} AS below
+        JOIN branches AS above
+            ON above.update_key = below.update_key AND above.node_index < below.node_index AND above.depth < below.depth
+        GROUP BY below.update_key, below.node_index, above.depth
+        """,
+        relations=(below, BRANCHES),
+    )
+
+
+ABOVE_DEPENDENT = branches_above(DEPENDENT)
 PARENTS = Relation(
     "parents",
     "One row per such node: the choice right above it, and whether a claim of expired rewards is above.",
     f"""
     SELECT
-        update_id,
-        md5_number(update_id) AS update_key,
+        any_value(update_id) AS update_id,
+        update_key,
         node_index,
         max(above_index) AS parent_index,
         arg_max(choice, above_index) AS parent_choice,
@@ -53,21 +86,19 @@ PARENTS = Relation(
         bool_or(choice IN {CLAIMS} AND is_own) AS is_claimed
     FROM (
         SELECT
-            above_dependent.*,
+            below.*,
+            update_id,
             choice,
             coalesce(coin_contracts.is_signed, true) AS is_own,
             coalesce(coin_contracts.is_dry_run, false) AS is_dry_run
-        FROM (
-            SELECT above_dependent.*, choice, md5_number(contract_id) AS contract_key
-            FROM above_dependent
-            JOIN nodes_above
-                ON nodes_above.update_id = above_dependent.update_id AND nodes_above.node_index = above_index
-        ) AS above_dependent
+        FROM {ABOVE_DEPENDENT.name} AS below
+        JOIN branches ON branches.update_key = below.update_key AND branches.node_index = above_index
         LEFT JOIN coin_contracts USING (contract_key)
+        WHERE is_of_network
     )
-    GROUP BY update_id, node_index
+    GROUP BY update_key, node_index
     """,
-    relations=(ABOVE_DEPENDENT, NODES_ABOVE, COIN_CONTRACTS),
+    relations=(ABOVE_DEPENDENT, BRANCHES, COIN_CONTRACTS),
     is_kept=True,
 )
 COUPONS_MOVED = Relation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE
 
@@ -21,16 +22,15 @@ ENVELOPES_OF_KINDS = Relation(
     """,
     tables=("envelopes",),
 )
-# A set of parties is its size and the sum of a number of each party, because texts of all sets do not fit into memory. For the
-# same reason, a key is 128 bits of an id.
+# A set of parties is its size and the sum of a number of each party, because texts of all sets do not fit into memory.
 SETS_OF_VIEWS = Relation(
     "sets_of_views",
     "One row per view that somebody can confirm: the set of the parties.",
-    """
+    f"""
     SELECT update_key, view_id, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
-        SELECT DISTINCT md5_number(update_id) AS update_key, view_id, md5_number_lower(party)::HUGEINT AS party_number
-        FROM (SELECT update_id, view_id, unnest(parties) AS party FROM quorums)
+        SELECT DISTINCT update_key, view_id, hash(party)::HUGEINT AS party_number
+        FROM (SELECT {key_of("update_id")} AS update_key, view_id, unnest(parties) AS party FROM quorums)
         WHERE party IS NOT NULL
     )
     GROUP BY update_key, view_id
@@ -40,9 +40,9 @@ SETS_OF_VIEWS = Relation(
 ENVELOPES_OF_ONE_VIEW = Relation(
     "envelopes_of_one_view",
     "One row per view with envelopes of this view alone.",
-    """
+    f"""
     SELECT
-        md5_number(update_id) AS update_key,
+        {key_of("update_id")} AS update_key,
         view_ids[1] AS view_id,
         count(*) AS envelopes,
         sum(traffic_cost) AS traffic_cost,
@@ -56,14 +56,14 @@ ENVELOPES_OF_ONE_VIEW = Relation(
 ENVELOPES_OF_SEVERAL_VIEWS = Relation(
     "envelopes_of_several_views",
     "One row per envelope of several views that somebody can confirm: the set of the parties.",
-    """
+    f"""
     SELECT update_key, traffic_cost, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
         SELECT DISTINCT
-            md5_number(update_id) AS update_key,
+            {key_of("update_id")} AS update_key,
             envelope_index,
             traffic_cost,
-            md5_number_lower(party)::HUGEINT AS party_number
+            hash(party)::HUGEINT AS party_number
         FROM (
             SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
             FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0 AND len(view_ids) > 1)
@@ -78,7 +78,7 @@ ENVELOPES_OF_SEVERAL_VIEWS = Relation(
 SAME_CONFIRMERS = Relation(
     "same_confirmers",
     "One row per request with confirmers: the most of one envelope, and the envelopes that are not the largest with theirs.",
-    """
+    f"""
     SELECT traffic.update_id, confirmers, same_confirmers_envelopes, same_confirmers_cost
     FROM traffic
     JOIN (
@@ -105,7 +105,7 @@ SAME_CONFIRMERS = Relation(
             GROUP BY update_key, confirmers, set_number
         )
         GROUP BY update_key
-    ) AS sums ON update_key = md5_number(traffic.update_id)
+    ) AS sums ON update_key = {key_of("traffic.update_id")}
     """,
     tables=("traffic",),
     relations=(SETS_OF_VIEWS, ENVELOPES_OF_ONE_VIEW, ENVELOPES_OF_SEVERAL_VIEWS),

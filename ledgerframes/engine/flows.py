@@ -5,115 +5,22 @@ A choice that wraps a transfer repeats its summary, so a summary counts at the d
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import amount_of, exact, member, whole
-from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS, ENDS
-from ledgerframes.engine.coupons import COUPON_FLOWS, NAME_PAYMENTS, PARENTS
-from ledgerframes.engine.nodes import NODES, above, nodes_of
+from ledgerframes.engine.amounts import amount_of
+from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS
+from ledgerframes.engine.coin_exercises import ENDS, LOWER_SUMMARIES, NAME_PAYMENTS, PAYMENTS, SUMMARIES
+from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, branches_above
+from ledgerframes.engine.nodes import NODES
 from ledgerframes.engine.relation import Relation
-
-RULES = "'Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval'"
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
 
-PAYING = nodes_of("paying", "One row per exercise.", is_create=False)
-PAYMENTS = Relation(
-    "payments",
-    "One row per exercise with the summary of a transfer, or of a choice that mints coin for tests or burns it.",
-    f"""
-    SELECT
-        record_time,
-        update_id,
-        node_index,
-        depth,
-        round_number,
-        sender,
-        summary IS NOT NULL AS has_summary,
-        json_extract_string(summary, [
-            '$.inputAppRewardAmount', '$.inputValidatorRewardAmount', '$.inputSvRewardAmount',
-            '$.inputUnclaimedActivityRecordAmount', '$.inputDevelopmentFundAmount', '$.holdingFees', '$.senderChangeFee'
-        ]) AS texts,
-        json_extract(summary, '$.outputFees[*]') AS output_fees,
-        other_kind,
-        CASE other_kind WHEN 'minted_other' THEN {member("argument", "'$.receiver'")} END AS receiver,
-        CASE other_kind
-            WHEN 'minted_other' THEN {member("argument", "'$.amount'")}
-            WHEN 'burned_preapproval' THEN {member("result", "'$.' || coin || 'Paid'")}
-        END AS other_text
-    FROM (
-        SELECT
-            *,
-            CASE
-                WHEN template NOT IN ({RULES}) THEN NULL
-                WHEN starts_with(found[1], '{{') THEN nullif(found[1], '{{}}')
-                WHEN starts_with(found[2], '{{') THEN nullif(found[2], '{{}}')
-                WHEN starts_with(found[3], '{{') THEN nullif(found[3], '{{}}')
-            END AS summary,
-            {whole("(found[4] ->> '$')")} AS round_number,
-            coalesce(nullif(senders[1], ''), senders[2]) AS sender
-        FROM (
-            SELECT
-                *,
-                TRY(json_extract(result, [
-                    '$.summary', '$.result.summary', '$.transferResult.summary', '$.round.number'
-                ])) AS found,
-                TRY(json_extract_string(argument, ['$.transfer.sender', '$.provider'])) AS senders
-            FROM (
-                SELECT
-                    record_time,
-                    update_id,
-                    node_index,
-                    depth,
-                    contract_id,
-                    template,
-                    {exact("choice_argument")} AS argument,
-                    {exact("exercise_result")} AS result,
-                    CASE
-                        WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
-                        WHEN choice IN (
-                            'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
-                            'TransferPreapproval_Renew'
-                        ) THEN 'burned_preapproval'
-                    END AS other_kind
-                FROM paying
-                WHERE template IN ({RULES}) OR other_kind IS NOT NULL
-            )
-        )
-    )
-    CROSS JOIN network
-    ANTI JOIN (SELECT contract_key FROM coin_contracts WHERE NOT is_signed) ON contract_key = md5_number(contract_id)
-    WHERE summary IS NOT NULL OR other_kind IS NOT NULL
-    """,
-    relations=(PAYING, COIN_CONTRACTS),
-    is_kept=True,
-)
-SUMMARIES = Relation(
-    "summaries",
-    "One row per exercise with the summary of a transfer.",
-    "FROM payments WHERE has_summary",
-    relations=(PAYMENTS,),
-)
-LOWER_SUMMARIES = Relation(
-    "lower_summaries",
-    "One row per summary in an update with an earlier one that can be above it.",
-    """
-    SELECT update_id, node_index, depth
-    FROM summaries
-    WHERE EXISTS (
-        FROM summaries AS earlier
-        WHERE earlier.update_id = summaries.update_id
-            AND earlier.node_index < summaries.node_index
-            AND earlier.depth < summaries.depth
-    )
-    """,
-    relations=(SUMMARIES,),
-)
-ABOVE_SUMMARIES = above(LOWER_SUMMARIES)
+ABOVE_SUMMARIES = branches_above(LOWER_SUMMARIES)
 COUNTED_SUMMARIES = Relation(
     "counted_summaries",
     "One row per summary that no node below repeats.",
     """
     FROM summaries
-    ANTI JOIN (SELECT update_id, above_index AS node_index FROM above_lower_summaries) USING (update_id, node_index)
+    ANTI JOIN (SELECT update_key, above_index AS node_index FROM branches_above_lower_summaries) USING (update_key, node_index)
     """,
     relations=(SUMMARIES, ABOVE_SUMMARIES),
 )
@@ -229,7 +136,7 @@ OTHER_FLOWS = Relation(
     WHERE update_key IS NOT NULL AND is_signed AND kind = 'traffic'
         AND parent_choice IS DISTINCT FROM 'CoinRules_MergeMemberTrafficContracts'
     UNION ALL
-    SELECT other_kind, record_time, md5_number(update_id), receiver, {amount_of("other_text")}
+    SELECT other_kind, record_time, update_key, receiver, {amount_of("other_text")}
     FROM payments
     WHERE other_kind IS NOT NULL
     """,
@@ -265,7 +172,7 @@ ROUNDS_OF_UPDATES = Relation(
     "rounds_of_updates",
     "One row per update with a transfer, and the round of its first transfer.",
     """
-    SELECT md5_number(update_id) AS update_key, arg_min_null(round_number, node_index) AS transfer_round
+    SELECT update_key, arg_min_null(round_number, node_index) AS transfer_round
     FROM counted_summaries
     GROUP BY ALL
     """,

@@ -29,7 +29,8 @@ CREATED = Relation(
             signatories,
             create_arguments
         FROM tree_events
-        WHERE event_type = 'created_event' AND {IS_STATE}
+        -- Not as a plain condition, because Arrow would copy the payloads of all nodes that meet it.
+        WHERE coalesce(event_type, '') = 'created_event' AND {IS_STATE}
         UNION ALL BY NAME
         SELECT
             'snapshot' AS source,

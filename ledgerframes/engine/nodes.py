@@ -1,7 +1,9 @@
 """Relations of the nodes of transaction trees, and of the contracts that they create.
 
 The caller passes ``network``, one row: the network's word for its coin, the same with a capital letter, and the party that signs
-the network's contracts. It also passes ``older``, the contracts of a snapshot before the frames, or none.
+the network's contracts. It passes ``node_names``, one row per package of the network, template and choice of nodes, with neutral
+names that do not have the network's word for its coin. It also passes ``older``, the contracts of a snapshot before the frames,
+or none.
 """
 
 from __future__ import annotations
@@ -23,8 +25,7 @@ def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation
 
     Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
     """
-    # Not as a plain condition, because Arrow would copy the payloads of all nodes that meet it.
-    condition = "" if is_create is None else f" AND coalesce(choice, '') {'=' if is_create else '<>'} ''"
+    condition = "" if is_create is None else f"WHERE node_names.choice {'=' if is_create else '<>'} ''"
     query = f"""
     SELECT
         migration_id,
@@ -33,16 +34,22 @@ def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation
         node_index,
         depth,
         contract_id,
-        {TEMPLATE} AS template,
-        coalesce(replace(choice, coin_word, 'Coin'), '') AS choice,
+        template,
+        node_names.choice,
         coalesce(consuming, false) AS is_consuming,
         signatories,
         coalesce(list_contains(signatories, dso), false) AS is_signed,
         create_arguments,
         choice_argument,
-        exercise_result
-    FROM tree_events, network
-    WHERE package_name LIKE 'splice-%'{condition}
+        exercise_result,
+        coin
+    FROM tree_events
+    JOIN node_names
+        ON node_names.package_name = tree_events.package_name
+        AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
+        AND node_names.sent_choice IS NOT DISTINCT FROM tree_events.choice
+    CROSS JOIN network
+    {condition}
     """
     return Relation(name, rows, query, tables=("tree_events",), is_read_anew=True)
 
@@ -79,7 +86,17 @@ CONTRACTS = Relation(
     "contracts",
     "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
     """
-    SELECT migration_id, record_time, update_id, node_index, contract_id, template, is_signed, signatories, create_arguments
+    SELECT
+        migration_id,
+        record_time,
+        update_id,
+        node_index,
+        depth,
+        contract_id,
+        template,
+        is_signed,
+        signatories,
+        create_arguments
     FROM created
     UNION ALL BY NAME
     FROM older_contracts

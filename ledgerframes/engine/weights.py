@@ -4,7 +4,7 @@ Source: docs/facts.md#activity-weights. A query passes the state in small tables
 
 - ``open_rounds``: the time in which a round is the lowest open one, when it opened, and whether rights and super validators are
   known as of then. Time without a round has a row with a missing one.
-- ``rights``: the factor of an app provider, and the time in which it counts.
+- ``rights``: the factor of an app provider, the time in which it counts, and its number.
 - ``super_validators``: the participant of a super validator, and the time in which it is one.
 - ``round_openings``: when each round opened.
 """
@@ -13,14 +13,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import ROOT_NODES
 
 JUDGED = Relation(
     "judged",
     "One row per request with a verdict, with its cost.",
-    """
-    SELECT migration_id, record_time, update_id, verdict_result, submitting_participant_uid, total_traffic_cost
+    f"""
+    SELECT
+        migration_id,
+        record_time,
+        update_id,
+        {key_of("update_id")} AS update_key,
+        verdict_result,
+        submitting_participant_uid,
+        total_traffic_cost
     FROM verdicts
     LEFT JOIN (SELECT update_id, total_traffic_cost FROM traffic) USING (update_id)
     """,
@@ -101,24 +109,35 @@ class Weights:
             ON participant = submitting_participant_uid
             AND opens_at >= super_validators.since AND opens_at < super_validators.until
         LEFT JOIN (
-            SELECT update_id, min(traffic_cost) AS least_cost
+            SELECT {key_of("update_id")} AS update_key, min(traffic_cost) AS least_cost
             FROM {self.envelopes.name}
-            GROUP BY update_id
-        ) USING (update_id)
+            GROUP BY update_key
+        ) USING (update_key)
         """
         rows = "One row per request, with the lowest open round, and why it earns nothing. Other requests can earn."
         return Relation(f"{self.name}candidates", rows, query, relations=(self.requests, self.rounds, self.envelopes))
 
     @property
+    def earning(self) -> Relation:
+        """The requests that can earn."""
+        query = f"""
+        SELECT update_key, migration_id, record_time, round_number, opens_at, total_traffic_cost
+        FROM {self.name}candidates
+        WHERE obstacle IS NULL
+        """
+        rows = "One row per request that can earn."
+        return Relation(f"{self.name}earning", rows, query, relations=(self.candidates,), is_kept=True)
+
+    @property
     def confirmers_with_rights(self) -> Relation:
         """The parties of quorums that have a right."""
         query = f"""
-        SELECT update_id, view_id, party, factor, rights.since, rights.until
+        SELECT {key_of("update_id")} AS update_key, view_id, right_number, rights.since, rights.until
         FROM {self.confirmers.name}
         JOIN {self.name}rights AS rights USING (party)
         """
         rows = "One row per party of a quorum and right of it, with its view."
-        return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,), is_kept=True)
+        return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,))
 
     @property
     def providers(self) -> Relation:
@@ -126,59 +145,84 @@ class Weights:
         query = f"""
         -- A party that confirms several views of an envelope counts once.
         SELECT DISTINCT
-            update_id, envelope_index, traffic_cost, total_traffic_cost, migration_id, record_time, round_number, party, factor
-        FROM (SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id FROM {self.envelopes.name})
-        JOIN {self.confirmers_with_rights.name} AS confirmers USING (update_id, view_id)
-        JOIN {self.name}candidates USING (update_id)
-        WHERE obstacle IS NULL AND opens_at >= confirmers.since AND opens_at < confirmers.until
+            update_key,
+            envelope_index,
+            traffic_cost,
+            right_number
+        FROM (
+            SELECT {key_of("update_id")} AS update_key, envelope_index, traffic_cost, unnest(view_ids) AS view_id
+            FROM {self.envelopes.name}
+        )
+        JOIN (
+            SELECT update_key, view_id, right_number
+            FROM {self.confirmers_with_rights.name} AS confirmers
+            JOIN {self.earning.name} USING (update_key)
+            WHERE opens_at >= confirmers.since AND opens_at < confirmers.until
+        ) USING (update_key, view_id)
         """
         rows = "One row per envelope and app provider that can confirm one of its views, of requests that can earn."
-        relations = (self.envelopes, self.confirmers_with_rights, self.candidates)
-        return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
+        relations = (self.envelopes, self.confirmers_with_rights, self.earning)
+        return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations, is_kept=True)
+
+    @property
+    def burned(self) -> Relation:
+        """The bytes before the factor of all app providers."""
+        providers = self.providers.name
+        query = f"""
+        SELECT
+            update_key,
+            right_number,
+            -- Divided once for all envelopes of the party, in 128 bits.
+            (sum(part) // any_value(confirmed_cost))::BIGINT AS burn_bytes
+        FROM (
+            SELECT
+                update_key,
+                right_number,
+                traffic_cost::HUGEINT * total_traffic_cost
+                    // count(*) OVER (PARTITION BY update_key, envelope_index) AS part
+            FROM {providers}
+            JOIN {self.earning.name} USING (update_key)
+        )
+        JOIN (
+            SELECT update_key, sum(traffic_cost) AS confirmed_cost
+            FROM (SELECT DISTINCT update_key, envelope_index, traffic_cost FROM {providers})
+            GROUP BY update_key
+        ) USING (update_key)
+        WHERE confirmed_cost > 0
+        GROUP BY update_key, right_number
+        """
+        rows = "One row per request and right of an app provider that earns."
+        return Relation(f"{self.name}burned", rows, query, relations=(self.providers, self.earning))
 
     @property
     def weights(self) -> Relation:
         """The weights of all app providers."""
-        providers = self.providers.name
         query = f"""
-        SELECT *, coalesce(trunc(burn_bytes * factor), 0)::BIGINT AS weight
-        FROM (
-            SELECT
-                migration_id,
-                record_time,
-                update_id,
-                round_number,
-                party,
-                factor,
-                -- Divided once for all envelopes of the party, in 128 bits.
-                (sum(part) // any_value(confirmed_cost))::BIGINT AS burn_bytes
-            FROM (
-                SELECT
-                    *,
-                    traffic_cost::HUGEINT * total_traffic_cost
-                        // count(*) OVER (PARTITION BY update_id, envelope_index) AS part
-                FROM {providers}
-            )
-            JOIN (
-                SELECT update_id, sum(traffic_cost) AS confirmed_cost
-                FROM (SELECT DISTINCT update_id, envelope_index, traffic_cost FROM {providers})
-                GROUP BY update_id
-            ) USING (update_id)
-            WHERE confirmed_cost > 0
-            GROUP BY ALL
-        )
+        SELECT
+            migration_id,
+            record_time,
+            update_id,
+            update_key,
+            round_number,
+            party,
+            factor,
+            burn_bytes,
+            coalesce(trunc(burn_bytes * factor), 0)::BIGINT AS weight
+        FROM (SELECT update_id, {key_of("update_id")} AS update_key FROM verdicts)
+        JOIN {self.name}burned USING (update_key)
+        JOIN {self.earning.name} USING (update_key)
+        JOIN {self.name}rights USING (right_number)
         """
-        return Relation(
-            f"{self.name}weights", "One row per request and app provider that earns.", query, relations=(self.providers,)
-        )
+        rows = "One row per request and app provider that earns."
+        return Relation(f"{self.name}weights", rows, query, tables=("verdicts",), relations=(self.burned, self.earning))
 
 
 COMPUTED = Weights()
 RECORDS = Relation(
     "records",
     "One row per published weight that is not negative.",
-    """
-    SELECT migration_id, record_time, update_id, round_number, party, weight
+    f"""
+    SELECT migration_id, record_time, update_id, {key_of("update_id")} AS update_key, round_number, party, weight
     FROM activity_records
     WHERE weight >= 0
     """,
@@ -217,7 +261,7 @@ WEIGHTED_RECORDS = Relation(
     """
     SELECT records_with_factors.*, CASE WHEN factor = 1 THEN weight ELSE computed_bytes END AS burn_bytes
     FROM records_with_factors
-    LEFT JOIN (SELECT update_id, party, weight, burn_bytes AS computed_bytes FROM weights) USING (update_id, party, weight)
+    LEFT JOIN (SELECT update_key, party, weight, burn_bytes AS computed_bytes FROM weights) USING (update_key, party, weight)
     """,
     relations=(RECORDS_WITH_FACTORS, WEIGHTS_OF_RECORDED.weights),
 )

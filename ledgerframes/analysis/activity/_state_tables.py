@@ -57,7 +57,8 @@ def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members) ->
 def _rights(rights: pd.DataFrame, featured: Members) -> pa.Table:
     lifetimes = _lifetimes(featured, "party")
     factors = pa.array(rights["weight"], FACTOR).take(lifetimes["value"])
-    return lifetimes.drop_columns("value").append_column("factor", factors)
+    numbers = pa.array(np.arange(len(lifetimes)), pa.int32())
+    return lifetimes.drop_columns("value").append_column("factor", factors).append_column("right_number", numbers)
 
 
 def _lifetimes(members: Members, name: str) -> pa.Table:

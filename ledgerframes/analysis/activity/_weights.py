@@ -42,7 +42,7 @@ WEIGHTS = declare.Figure(
     has_periods=True,
     has_rounds=True,
     columns=(
-        declare.count("requests", "Requests with a record.", measure=Count(of="DISTINCT update_id")),
+        declare.count("requests", "Requests with a record.", measure=Count(of="DISTINCT update_key")),
         declare.integer(
             "weight", "Sum of weights. Missing without records.", declare.WEIGHT_UNIT, "Activity weight", measure=Total("weight")
         ),

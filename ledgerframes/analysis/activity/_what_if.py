@@ -189,7 +189,7 @@ SELECT
     weight_after - weight_before AS difference,
     count(*) FILTER (weights.weight IS DISTINCT FROM changed_weights.weight) AS requests_changed
 FROM weights
-FULL JOIN changed_weights USING (update_id, round_number, party)
+FULL JOIN changed_weights USING (update_key, round_number, party)
 GROUP BY ALL"""
     return Query(select.strip(), (COMPUTED.weights, changed.weights), tables)
 

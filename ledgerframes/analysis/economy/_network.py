@@ -28,6 +28,7 @@ OLDER = pa.schema(
     {"contract_id": TEXT, "template_name": TEXT, "package_name": TEXT, "signatories": TEXTS, "create_arguments": TEXT}
 )
 NETWORK = pa.schema({"coin": TEXT, "coin_word": TEXT, "dso": TEXT})
+NAMES = pa.schema({"package_name": TEXT, "template_name": TEXT, "sent_choice": TEXT, "template": TEXT, "choice": TEXT})
 ISSUANCES = pa.schema({"round_number": INTEGER, "issuance_name": TEXT, "issuance": AMOUNT})
 LOWEST_ROUNDS = pa.schema({"since": TIME, "lowest_round": INTEGER})
 ISSUANCE_NAMES = (
@@ -61,6 +62,8 @@ class Network:
         Contracts of the snapshot before the frames.
     coin : str
         The network's word for its coin.
+    names : Table
+        Packages, templates and choices of nodes, with their neutral names.
     dso : str
         The party that signs the network's contracts, empty without any.
     """
@@ -68,6 +71,7 @@ class Network:
     frames: Frames
     older: pa.Table
     coin: str
+    names: pa.Table
     dso: str = ""
     rounds: Rounds = field(default_factory=lambda: Rounds([], {}))
 
@@ -77,6 +81,7 @@ class Network:
         network = {"coin": self.coin, "coin_word": self.coin.capitalize(), "dso": self.dso or None}
         return {
             "network": pa.Table.from_pylist([network], NETWORK),
+            "node_names": self.names,
             "older": self.older,
             "issuances": pa.Table.from_pylist(self.rounds.issuances, ISSUANCES),
             "lowest_rounds": pa.Table.from_pylist(self.rounds.lowest, LOWEST_ROUNDS),
@@ -179,7 +184,9 @@ def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
 
     Older contracts come from `base`, the contracts that were active before.
     """
-    network = Network(frames, contracts_of(base), _read_coin(frames))
+    names = _read_names(frames)
+    coin = _coin_of(names)
+    network = Network(frames, contracts_of(base), coin, _neutral_names(names, coin))
     contracts = _read_contracts(network)
     network = replace(network, dso=_network_party(contracts))
     own = [contract for contract in contracts if network.dso and network.dso in contract.signatories]
@@ -196,22 +203,51 @@ def contracts_of(snapshot: Snapshot | None) -> pa.Table:
 # -- reading ------------------------------------------------------------------------------------------------------------
 
 
-def _read_coin(frames: Frames) -> str:
-    """Return the network's word for its coin, that of most nodes."""
+def _read_names(frames: Frames) -> list[dict[str, Any]]:
+    """Return the names of nodes of the network's packages, the earliest first."""
     select = """
-SELECT package_name, template_name, count(*) AS nodes, min(ROW(migration_id, record_time)) AS first
+SELECT package_name, template_name, choice, count(*) AS nodes, min(ROW(migration_id, record_time)) AS first
 FROM all_nodes
 WHERE package_name LIKE 'splice-%'
 GROUP BY ALL
 ORDER BY first, package_name"""
     nodes = Relation("all_nodes", "One row per node.", "FROM tree_events", tables=("tree_events",))
+    rows: list[dict[str, Any]] = run_arrow(frames, Query(select, (nodes,))).to_pylist()
+    return rows
+
+
+def _coin_of(names: list[dict[str, Any]]) -> str:
+    """Return the network's word for its coin, that of most nodes."""
     counts: Counter[str] = Counter()
-    for row in run_arrow(frames, Query(select, (nodes,))).to_pylist():
+    for row in names:
         coin = row["package_name"].removeprefix("splice-")
         word = coin.capitalize()
         if row["template_name"] in (f"Splice.{word}:{word}", f"Splice.{word}Rules:{word}Rules"):
             counts[coin] += row["nodes"]
     return counts.most_common(1)[0][0] if counts else "coin"
+
+
+def _neutral_names(names: list[dict[str, Any]], coin: str) -> pa.Table:
+    """Return the names without the network's word for its coin.
+
+    Other packages have no template of the network.
+    """
+    packages = (f"splice-{coin}", f"splice-{coin}-name-service", "splice-dso-governance")
+    rows = [
+        {
+            "package_name": row["package_name"],
+            "template_name": row["template_name"],
+            "sent_choice": row["choice"],
+            "template": _neutral(row["template_name"], coin) if row["package_name"] in packages else "",
+            "choice": _neutral(row["choice"], coin) or "",
+        }
+        for row in names
+    ]
+    return pa.Table.from_pylist(rows, NAMES)
+
+
+def _neutral(name: str | None, coin: str) -> str | None:
+    return None if name is None else name.replace(coin.capitalize(), "Coin")
 
 
 def _read_contracts(network: Network) -> list[Contract]:

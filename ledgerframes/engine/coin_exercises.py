@@ -1,0 +1,135 @@
+"""Relations of the exercises that move coin, or end contracts that coin moves with.
+
+Payloads are most of the bytes, so one relation reads those of exercises, once, and keeps the few members that others need.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.engine.amounts import exact, member, whole
+from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS, COUPONS, KIND
+from ledgerframes.engine.keys import key_of
+from ledgerframes.engine.nodes import nodes_of
+from ledgerframes.engine.relation import Relation
+
+RULES = "('Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval')"
+EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoin_ExpireCoinV2')"
+CLAIMS = "('CoinRules_ClaimExpiredRewards', 'CoinRules_ClaimExpiredRewardsV2', 'DsoRules_ClaimExpiredRewards')"
+NAME_PAYMENTS = "('AnsRules_CollectInitialEntryPayment', 'AnsRules_CollectEntryRenewalPayment')"
+
+EXERCISED = nodes_of("exercised", "One row per exercise.", is_create=False)
+COIN_EXERCISES = Relation(
+    "coin_exercises",
+    "One row per exercise of the rules, one that mints, burns or ends, or one that changes the meaning of nodes below.",
+    f"""
+    SELECT
+        record_time,
+        update_key,
+        node_index,
+        depth,
+        contract_key,
+        kind,
+        is_consuming,
+        is_expiry,
+        changes_meaning,
+        {whole("(found[4] ->> '$')")} AS round_number,
+        coalesce(nullif(senders[1], ''), senders[2]) AS sender,
+        summary IS NOT NULL AS has_summary,
+        json_extract_string(summary, [
+            '$.inputAppRewardAmount', '$.inputValidatorRewardAmount', '$.inputSvRewardAmount',
+            '$.inputUnclaimedActivityRecordAmount', '$.inputDevelopmentFundAmount', '$.holdingFees', '$.senderChangeFee'
+        ]) AS texts,
+        json_extract(summary, '$.outputFees[*]') AS output_fees,
+        other_kind,
+        CASE other_kind WHEN 'minted_other' THEN {member("argument", "'$.receiver'")} END AS receiver,
+        CASE other_kind
+            WHEN 'minted_other' THEN {member("argument", "'$.amount'")}
+            WHEN 'burned_preapproval' THEN {member("result", "'$.' || coin || 'Paid'")}
+        END AS other_text
+    FROM (
+        SELECT
+            *,
+            CASE
+                WHEN NOT is_of_rules THEN NULL
+                WHEN starts_with(found[1], '{{') THEN nullif(found[1], '{{}}')
+                WHEN starts_with(found[2], '{{') THEN nullif(found[2], '{{}}')
+                WHEN starts_with(found[3], '{{') THEN nullif(found[3], '{{}}')
+            END AS summary
+        FROM (
+            SELECT
+                *,
+                TRY(json_extract(result, [
+                    '$.summary', '$.result.summary', '$.transferResult.summary', '$.round.number'
+                ])) AS found,
+                TRY(json_extract_string(argument, ['$.transfer.sender', '$.provider'])) AS senders
+            FROM (
+                SELECT
+                    * EXCLUDE (choice_argument, exercise_result),
+                    {key_of("update_id")} AS update_key,
+                    {key_of("contract_id")} AS contract_key,
+                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("choice_argument")} END AS argument,
+                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("exercise_result")} END AS result
+                FROM (
+                    SELECT
+                        *,
+                        {KIND} AS kind,
+                        template IN {RULES} AS is_of_rules,
+                        choice IN {EXPIRIES} AS is_expiry,
+                        choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS}
+                            OR choice IN ('ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts')
+                            AS changes_meaning,
+                        CASE
+                            WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
+                            WHEN choice IN (
+                                'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
+                                'TransferPreapproval_Renew'
+                            ) THEN 'burned_preapproval'
+                        END AS other_kind
+                    FROM exercised
+                )
+                WHERE is_of_rules OR other_kind IS NOT NULL OR is_expiry OR changes_meaning
+                    OR is_consuming AND (kind IN {COINS} OR kind IN {COUPONS})
+            )
+        )
+    )
+    """,
+    relations=(EXERCISED,),
+    is_kept=True,
+)
+ENDS = Relation(
+    "ends",
+    "One row per exercise that archives a coin or a coupon, or by which a coin expires.",
+    f"""
+    FROM coin_exercises
+    WHERE is_expiry OR is_consuming AND (kind IN {COINS} OR kind IN {COUPONS})
+    """,
+    relations=(COIN_EXERCISES,),
+)
+PAYMENTS = Relation(
+    "payments",
+    "One row per exercise with the summary of a transfer, or of a choice that mints coin for tests or burns it.",
+    """
+    FROM coin_exercises
+    ANTI JOIN (SELECT contract_key FROM coin_contracts WHERE NOT is_signed) USING (contract_key)
+    WHERE has_summary OR other_kind IS NOT NULL
+    """,
+    relations=(COIN_EXERCISES, COIN_CONTRACTS),
+)
+SUMMARIES = Relation(
+    "summaries",
+    "One row per exercise with the summary of a transfer.",
+    "FROM payments WHERE has_summary",
+    relations=(PAYMENTS,),
+)
+LOWER_SUMMARIES = Relation(
+    "lower_summaries",
+    "One row per summary in an update with an earlier one that can be above it.",
+    """
+    SELECT update_key, node_index, depth
+    FROM summaries
+    SEMI JOIN summaries AS earlier
+        ON earlier.update_key = summaries.update_key
+        AND earlier.node_index < summaries.node_index
+        AND earlier.depth < summaries.depth
+    """,
+    relations=(SUMMARIES,),
+)
