@@ -36,6 +36,7 @@ _IMPORTED_AT_FIRST_USE = {
     "load_contracts": "ledgerframes.loaders.contracts:load_contracts",
     "load_events": "ledgerframes.loaders.events:load_events",
     "load_featured_apps": "ledgerframes.loaders.network_reference:load_featured_apps",
+    "load_holdings_summary": "ledgerframes.loaders.holdings:load_holdings_summary",
     "load_mining_rounds": "ledgerframes.loaders.network_reference:load_mining_rounds",
     "load_name_entries": "ledgerframes.loaders.network_reference:load_name_entries",
     "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from ledgerframes.loaders.bulk import load_bulk
     from ledgerframes.loaders.contracts import load_contracts
     from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
+    from ledgerframes.loaders.holdings import load_holdings_summary
     from ledgerframes.loaders.ledger import load_updates
     from ledgerframes.loaders.network_reference import (
         load_featured_apps,
@@ -162,6 +164,7 @@ __all__ = [
     "load_contracts",
     "load_events",
     "load_featured_apps",
+    "load_holdings_summary",
     "load_mining_rounds",
     "load_name_entries",
     "load_name_rules",
