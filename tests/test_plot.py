@@ -66,6 +66,7 @@ CATEGORIES = {
     "era": ["weights", "free responses"],
     "source": ["one.example", "two.example"],
     "aspect": ["verdict", "parties"],
+    "user_status": ["known", "other participant"],
     "link": ["weights", "root"],
 }
 

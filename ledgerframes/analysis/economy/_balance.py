@@ -39,16 +39,14 @@ BALANCE = declare.Figure(
     columns=(
         declare.text("party", "Party that owns coin. Missing for coins whose owner cannot be read."),
         declare.integer("coins", "Coins of the party at the end, locked ones included. Missing beyond a gap.", "coins"),
-        _coin("unlocked", "Its coin that is not locked at the end of the period, or of the window, by initial amounts."),
+        _coin("unlocked", "Its coin that is not locked at the end, by initial amounts."),
         _coin("locked", "Its coin that is locked then, by initial amounts."),
         _coin("balance", "All its coin then."),
-        _coin("change", "Balance less that at the start of the period, or at the time of base= if it is later."),
-        _coin(
-            "fee_per_round", "Holding fee of each round that its coins owe when they expire, not subtracted.", "coin per round"
-        ),
+        _coin("change", "Balance less that at the start, or at the time of base=."),
+        _coin("fee_per_round", "Holding fee that its coins owe for each round.", "coin per round"),
         declare.count("node_sums", "Sums of the network that are compared, after the start and until the end.", "sums"),
         declare.count("differing_sums", "Sums that differ from the history in unlocked, locked or all coin.", "sums"),
-        declare.time("node_time", f"Time of the sum whose balance differs most, or else of the last. {NO_SUM}"),
+        declare.time("node_time", f"Time of the sum that differs most, or else of the last. {NO_SUM}"),
         _coin("node_balance", "Balance of that sum.", missing=NO_SUM),
         _coin("difference", "Balance that the history leads to at that time, less that of the sum.", missing=NO_SUM),
     ),
