@@ -10,13 +10,13 @@ from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 # Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
     "Anatomy": "ledgerframes.anatomies:Anatomy",
-    "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
+    "BaseRate": "ledgerframes.analysis.cost._traffic_balance:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
     "MarketRate": "ledgerframes.money:MarketRate",
     "Network": "ledgerframes.network:Network",
     "NetworkRate": "ledgerframes.money:NetworkRate",
     "TABLES": "ledgerframes.datasets:TABLES",
-    "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
+    "TrafficBalance": "ledgerframes.analysis.cost._traffic_balance:TrafficBalance",
     "TrafficPrice": "ledgerframes.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
     "anatomy": "ledgerframes.anatomies:anatomy",
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
         votes,
     )
     from ledgerframes.analysis._queries import query
-    from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
+    from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
     from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
