@@ -10,14 +10,14 @@ from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 # Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
     "Anatomy": "ledgerframes.anatomies:Anatomy",
-    "BaseRate": "ledgerframes.analysis.cost._runway:BaseRate",
+    "BaseRate": "ledgerframes.analysis.cost._traffic_balance:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
     "MarketRate": "ledgerframes.money:MarketRate",
     "Network": "ledgerframes.network:Network",
     "NetworkRate": "ledgerframes.money:NetworkRate",
     "TABLES": "ledgerframes.datasets:TABLES",
     "TopUp": "ledgerframes.statistics.runways:TopUp",
-    "TrafficBalance": "ledgerframes.analysis.cost._runway:TrafficBalance",
+    "TrafficBalance": "ledgerframes.analysis.cost._traffic_balance:TrafficBalance",
     "TrafficPrice": "ledgerframes.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
     "anatomy": "ledgerframes.anatomies:anatomy",
@@ -37,6 +37,7 @@ _IMPORTED_AT_FIRST_USE = {
     "load_contracts": "ledgerframes.loaders.contracts:load_contracts",
     "load_events": "ledgerframes.loaders.events:load_events",
     "load_featured_apps": "ledgerframes.loaders.network_reference:load_featured_apps",
+    "load_holdings_summary": "ledgerframes.loaders.holdings:load_holdings_summary",
     "load_mining_rounds": "ledgerframes.loaders.network_reference:load_mining_rounds",
     "load_name_entries": "ledgerframes.loaders.network_reference:load_name_entries",
     "load_name_rules": "ledgerframes.loaders.reference:load_name_rules",
@@ -92,7 +93,7 @@ if TYPE_CHECKING:
     )
     from ledgerframes.analysis._queries import query
     from ledgerframes.analysis._questions import questions
-    from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
+    from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
     from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from ledgerframes.loaders.bulk import load_bulk
     from ledgerframes.loaders.contracts import load_contracts
     from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
+    from ledgerframes.loaders.holdings import load_holdings_summary
     from ledgerframes.loaders.ledger import load_updates
     from ledgerframes.loaders.network_reference import (
         load_featured_apps,
@@ -171,6 +173,7 @@ __all__ = [
     "load_contracts",
     "load_events",
     "load_featured_apps",
+    "load_holdings_summary",
     "load_mining_rounds",
     "load_name_entries",
     "load_name_rules",

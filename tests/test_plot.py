@@ -66,6 +66,7 @@ CATEGORIES = {
     "era": ["weights", "free responses"],
     "source": ["one.example", "two.example"],
     "aspect": ["verdict", "parties"],
+    "user_status": ["known", "other participant"],
     "link": ["weights", "root"],
 }
 
@@ -232,6 +233,8 @@ PICTURES = {
     "coin": (plot.economy_rounds, limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
     "burn and mint over time": (plot.economy_burn_mint, result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
     "burn and mint": (plot.economy_burn_mint, limited(result("economy.burn_mint"), 1), "", "Burned per coin"),
+    "balances": (plot.economy_balance, result("economy.balance"), "Balance (coin)", ""),
+    "balances over time": (plot.economy_balance, result("economy.balance", over_time=True), TIME, "Balance (coin)"),
     "leaderboard": (plot.economy_leaderboard, result("economy.leaderboard"), "Amount (coin or bytes)", ""),
     "leaderboard over time": (plot.economy_leaderboard, result("economy.leaderboard", over_time=True), "Amount (", ""),
     "reward split": (plot.economy_reward_split, result("economy.reward_split"), "Reward (coin)", ""),

@@ -26,6 +26,9 @@ PARAMETERS = {
         "p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that."
     ),
     "labels : DataFrame, optional": 'From :func:`ledgerframes.labels.read`, for ``by="label"``.',
+    "completions : DataFrame, optional": (
+        'From :func:`ledgerframes.load_completions`, for ``by="user"``. The result can have those of several participants.'
+    ),
     "eras : DataFrame, optional": 'From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network\'s).',
     "featured : DataFrame, optional": (
         "Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] "

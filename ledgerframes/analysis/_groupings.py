@@ -29,6 +29,7 @@ from ledgerframes.engine.requests import (
     REQUESTS_BY_SOURCE,
     REQUESTS_BY_TEMPLATE,
 )
+from ledgerframes.engine.users import REQUESTS_BY_USER
 from ledgerframes.frames import Frames
 
 TEMPLATE_NAME = declare.text("template_name", "Module and entity of the root node. Missing without a visible tree.")
@@ -62,13 +63,21 @@ LABEL_GROUP = Grouping(
     (declare.text("label", "Group of the submitter's label, or its name. Missing without a label."),), rows=REQUESTS_BY_LABEL
 )
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),), rows=REQUESTS_BY_ERA)
+USER_STATUSES = ("known", "not sent", "rejected", "no completion", "other participant", "submitter unknown")
+USER = Grouping(
+    (
+        declare.text("user_id", "User of the ledger API that submitted the command. Missing if it is unknown."),
+        declare.choice("user_status", USER_STATUSES),
+    ),
+    rows=REQUESTS_BY_USER,
+)
 SOURCE = Grouping(
     (declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),), rows=REQUESTS_BY_SOURCE
 )
 
 PERIOD = ("period_start", "period_end")
 SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
-CATEGORIES = {"kind": KINDS, "request_kind": KINDS, "size": SIZES}
+CATEGORIES = {"kind": KINDS, "request_kind": KINDS, "size": SIZES, "user_status": USER_STATUSES}
 
 
 def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: str | None) -> Groups:

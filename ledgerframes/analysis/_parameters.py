@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import timed_segments
 from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
 from ledgerframes.analysis.eras import periods_of_eras
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.frames import Frames
 
+USER_COLUMNS = ("participant_id", "offset", "update_id", "user_id", "paid_traffic_cost")
 TEXT, TIME = pa.string(), pa.timestamp("us", tz="UTC")
 
 
@@ -30,6 +32,29 @@ def parameters_of(
         segments = timed_segments(frames).drop_duplicates(["migration_id", "since", "until"], keep="last")
         return {"segments": _table(segments, **columns)}
     return {}
+
+
+def users_of(by: str | None, completions: pd.DataFrame | None) -> Mapping[str, pa.Table]:
+    """Return the completions that name the users of requests, for ``by="user"``.
+
+    Raises
+    ------
+    UsageError
+        If there are none to pass, or they are no rows of the table.
+    """
+    if by != "user":
+        return {}
+    rule = 'completions= must be rows of table completions for by="user"'
+    rows = require_columns(completions, USER_COLUMNS, rule, "Pass the result of lf.load_completions(net).")
+    rows = rows.rename(columns={"offset": "completion_offset"})  # the other is a word of SQL
+    columns = {
+        "participant_id": TEXT,
+        "completion_offset": pa.int64(),
+        "update_id": TEXT,
+        "user_id": TEXT,
+        "paid_traffic_cost": pa.int64(),
+    }
+    return {"completions": _table(rows, **columns)}
 
 
 def _labels(groups: pd.Series) -> dict[str, pa.Table]:

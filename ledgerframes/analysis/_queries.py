@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis._figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis._grouped import Call, options_of
+from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import Table
@@ -105,7 +106,8 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
     if not any(column.measure for column in declared.columns):
         raise UsageError(f"lf.{declared.name} has no query yet. Choose from {', '.join(sorted(_names()))}.")
     options = options_of(frames, values.get("min_requests"))
-    call = Call(declared, frames, values.get("by"), values.get("every"), options, values.get("labels"), values.get("eras"))
+    by, users = values.get("by"), users_of(values.get("by"), values.get("completions"))
+    call = Call(declared, frames, by, values.get("every"), options, values.get("labels"), values.get("eras"), users)
     return [call.query]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,11 @@ from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
 from ledgerframes.representation import pluralize
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = [
+    "economy_balance",
     "economy_burn_mint",
     "economy_leaderboard",
     "economy_names",
@@ -118,6 +122,65 @@ def economy_burn_mint(chart: Chart) -> None:
     c.legend_top(below, 2)
     chart.draw_time_axis(below)
     return chart.show_titles(title, _unexplained_note(frame))
+
+
+@draws("economy.balance", empty="No balance is known in this window.", column="balance")
+def economy_balance(chart: Chart) -> None:
+    """Draw the coin of parties, and the sums of the network that differ from it.
+
+    The result of one party shows how much of its coin is locked. Of several parties, it shows those with the most coin.
+
+    Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal, red if it
+    differs. Without periods, one bar per party.
+
+    >>> ax = lf.plot.economy_balance(lf.economy.balance(frames, every="6h"))
+    """
+    ax, frame, title = chart.ax, chart.frame, "Coin of parties"
+    names = [r.label(party) if isinstance(party, str) else "unknown owner" for party in frame["party"]]
+    if not chart.has_periods:
+        visible = chart.largest(frame.assign(name=names), "balance").sort_values("balance", ascending=False)
+        values = np.nan_to_num(r.numbers(visible["balance"]))
+        s.bars(chart, visible["name"].tolist(), values, [f"{value:,.2f}" for value in values])
+        c.amount_axis(ax.xaxis, "Balance")
+        return chart.show_titles(title, *_balance_notes(frame))
+    if frame["party"].nunique(dropna=False) == 1:
+        title, drawn = f"Coin of {names[0]}", frame
+        parts: list[s.Part] = [
+            (text, chart.numbers(column), {"color": c.color(hue)})
+            for text, column, hue in (("not locked", "unlocked", 0), ("locked", "locked", 2))
+        ]
+        ax.set_ylim(0, s.areas(ax, chart.edges(), parts).max() * 1.35 or 1)
+        c.legend_top(ax, 2)
+        chart.draw_time_axis()
+    else:
+        balances = chart.numbers("balance")
+        table = chart.group_table(balances, np.nan_to_num(balances), keys=["party"], labels=names)
+        s.lines(chart, table.set_index(np.unique(c.time_numbers(frame["period_end"]))))
+        drawn = frame[pd.Series(names, frame.index).isin(table.columns[: s.MAX_LINES])]
+    c.amount_axis(ax.yaxis, "Balance")
+    _draw_sums(ax, drawn)
+    return chart.show_titles(title, *_balance_notes(frame))
+
+
+def _draw_sums(ax: Axes, frame: pd.DataFrame) -> None:
+    """Draw a ring for each sum of the network, within the axes as they are."""
+    limits = ax.get_ylim()
+    for differs, color in ((False, s.FINE), (True, s.BAD)):
+        rows = frame[(frame["differing_sums"] > 0) == differs].dropna(subset=["node_time", "node_balance"])
+        x, y = c.time_numbers(rows["node_time"]), r.numbers(rows["node_balance"])
+        is_within = y <= limits[1]
+        ax.plot(x[is_within], y[is_within], "o", color=color, markerfacecolor="none", markersize=7, clip_on=False, zorder=4)
+    ax.set_ylim(limits)
+
+
+def _balance_notes(frame: pd.DataFrame) -> list[str]:
+    return [_sums_note(frame), r.coverage_note(frame, "Amounts", "the coins")]
+
+
+def _sums_note(frame: pd.DataFrame) -> str:
+    """Return how many sums of the network tie, or an empty text without any."""
+    count, differing = int(frame["node_sums"].sum()), int(frame["differing_sums"].sum())
+    return f"{pluralize(count, 'sum')} of the network, {differing:,} of them different" if count else ""
 
 
 @draws("economy.leaderboard", empty="No known party has an amount in this window.", column="rank")

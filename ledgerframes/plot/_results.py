@@ -47,6 +47,7 @@ GROUP_TEXTS = {
     "hour": "by hour of the day",
     "weekday_hour": "by weekday and hour",
     "result": "by verdict",
+    "user": "by user of the ledger API",
     "version": "by version of the package",
     "activity.weights party": "by app provider",
 }
@@ -161,6 +162,7 @@ LABELS: dict[str | None, Callable[..., str]] = {
     "confirmers": lambda number: "unknown" if pd.isna(number) else f"{number} confirming",
     "view_count": lambda number: _view_count_label(number),
     "views": lambda number: _view_count_label(number),
+    "user": lambda user_id, status: label(user_id) if isinstance(user_id, str) else f"unknown: {status}",
     None: lambda: "all requests",
 }
 

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.analysis import FIGURES, cost, verdict
+from ledgerframes.datasets import TABLES
 
 PARTIES = st.lists(st.sampled_from(["alice", "bob", "carol"]), max_size=3)
 VIEWS = st.lists(st.tuples(PARTIES, st.lists(st.tuples(st.just(1), PARTIES), max_size=2)), max_size=2)
@@ -51,7 +52,8 @@ EVERY = [
 ]  # fmt: skip
 EXAMPLES = examples(4)  # a frame of few events takes as long as one of all combinations
 LABELS = pd.DataFrame({"id": ["alice", "val-a"], "name": ["Alice", "A"], "group": ["people", "nodes"]}, dtype="str")
-SPEND = {by: partial(cost.spend, by=by, labels=LABELS) for by in (None, *FIGURES["cost.spend"].by)}
+COMPLETIONS = TABLES["completions"].empty()
+SPEND = {by: partial(cost.spend, by=by, labels=LABELS, completions=COMPLETIONS) for by in (None, *FIGURES["cost.spend"].by)}
 OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
 

@@ -127,6 +127,32 @@ def test_names(sandbox_history: Frames, nodes: list[Node], creates: dict[str, No
     assert rows["active_at_end"].iloc[-1] == counts["bought"] - counts["expired"]
 
 
+# -- balances -----------------------------------------------------------------------------------------------------------------
+
+
+def test_balance(sandbox_history: Frames, creates: dict[str, Node]) -> None:
+    coins = {
+        node.row.contract_id: (node, node.create if name == "Coin" else node.create["coin"])
+        for name in ("Coin", "LockedCoin")
+        for node in of(creates, f"Splice.Coin:{name}")
+    }
+    ends = ends_of(sandbox_history.tree_events)
+    rows = lf.economy.balance(sandbox_history, every="12h")
+    assert len(coins) > 500
+    for end, held in rows.groupby("period_end"):
+        expected: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+        for contract, (node, payload) in coins.items():
+            if node.row.record_time < end and not (contract in ends and ends[contract] < end):
+                kind = "locked" if "Locked" in node.row.template_name else "unlocked"
+                expected[kind, payload["owner"]] += Decimal(payload["amount"]["initialAmount"])
+                expected["fee_per_round", payload["owner"]] += Decimal(payload["amount"]["ratePerRound"]["rate"])
+        for kind in ("unlocked", "locked", "fee_per_round"):
+            found = zip(held["party"], held[kind], strict=True)
+            assert {party: amount for party, amount in found if amount} == {
+                party: amount for (name, party), amount in expected.items() if name == kind and amount
+            }
+
+
 # -- rewards ------------------------------------------------------------------------------------------------------------------
 
 

@@ -47,7 +47,24 @@ def results_of(text: str) -> list[list[dict[str, Any]]]:
 
 
 def required(name: str, frames: Frames) -> dict[str, Any]:
-    return {"labels": LABELS} if name == "label" else {}
+    return {"labels": LABELS} if name == "label" else {"completions": completions_of(frames)} if name == "user" else {}
+
+
+def completions_of(frames: Frames) -> pd.DataFrame:
+    """Completions of the first payer of the frames, every other one by another user."""
+    verdicts = frames.verdicts
+    own = verdicts[verdicts["submitting_participant_uid"] == verdicts["submitting_participant_uid"].iloc[0]].reset_index(
+        drop=True
+    )
+    return pd.DataFrame(
+        {
+            "participant_id": own["submitting_participant_uid"],
+            "offset": own.index,
+            "update_id": own["update_id"],
+            "user_id": pd.Series([f"user-{number % 2}" for number in own.index], dtype="str"),
+            "paid_traffic_cost": pd.Series(own.index * 100, dtype="Int64"),
+        }
+    ).head(2_000)
 
 
 def plain_rows(rows: Iterable[Mapping[Any, Any]], columns: Sequence[str]) -> list[list[str]]:

@@ -51,6 +51,7 @@ RECOMPUTED = {
     "verdict.quorums": f"{VERDICTS}::test_quorums",
     "verdict.rejections": f"{VERDICTS}::test_rejections",
     "verdict.waited_for": f"{VERDICTS}::test_waited_for",
+    "economy.balance": f"{LOOPS}::test_balance",
     "economy.burn_mint": f"{LOOPS}::test_burn_and_mint",
     "economy.leaderboard": f"{LOOPS}::test_leaderboard",
     "economy.names": f"{LOOPS}::test_names",

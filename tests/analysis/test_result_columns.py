@@ -43,9 +43,12 @@ LABELS = pd.DataFrame({"id": ["alice"], "name": ["Alice"], "group": ["people"]},
 START = pd.Timestamp("2026-11-01", tz="UTC")
 HOSTING = pd.DataFrame({"party": ["alice"], "participant": ["val-a"], "from": [START], "until": [pd.NaT]})
 
+COMPLETIONS = lf.table("completions").empty()
+
 
 def compute(name, frames, by=None, **named):
     named |= {"labels": LABELS} if by == "label" else {}
+    named |= {"completions": COMPLETIONS} if by == "user" else {}
     named |= {"hosting": HOSTING} if (name, by) == ("verdict.waited_for", "participant") else {}
     return analysis(name)(frames, **({"by": by} if FIGURES[name].by else {}), **named)
 

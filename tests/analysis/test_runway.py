@@ -134,7 +134,7 @@ def test_an_unknown_participant_is_refused(constant):
 def test_wrong_arguments_are_refused(constant):
     balance = lf.TrafficBalance(1, AFTER)
     for named in ({"balance": 5}, {"balance": balance, "topup": {"amount": 1}}, {"balance": balance, "base_rate": 4_000}):
-        with pytest.raises(UsageError, match=r"= must be a (TrafficBalance|TopUp|BaseRate), got (int|dict)"):
+        with pytest.raises(UsageError, match=r"= must be a (TrafficBalance or rows of .*|TopUp|BaseRate), got (int|dict)"):
             cost.runway(constant, participant="val-a", **named)
     for horizon in ("1mo", "367d", "10min", "long"):
         with pytest.raises(UsageError, match="horizon= must"):
@@ -154,3 +154,66 @@ def test_weeks_of_unknown_participants_are_no_weeks_without_burn():
     """In the first two weeks, the history did not have verdicts yet."""
     with pytest.raises(CoverageError, match="these frames hold 2"):
         summary(frames_of(CONSTANT, without_verdict=2 * HOURS_PER_WEEK))
+
+
+# -- observed balances ------------------------------------------------------------------------------------------------------
+
+
+STATUS = lf.table("traffic_status")
+
+
+def observed(*rows):
+    """Observations: time, member, balance and synchronizer."""
+    values = {
+        "observed_at": [time for time, *_ in rows],
+        "member_id": [member for _, member, *_ in rows],
+        "balance": [size for *_, size, _ in rows],
+        "domain_id": [domain for *_, domain in rows],
+        **{name: [0] * len(rows) for name in ("total_consumed", "total_limit", "total_purchased")},
+        "extra": [None] * len(rows),
+    }
+    return STATUS.to_pandas(STATUS.from_arrays(values))
+
+
+@pytest.mark.parametrize("member", ["val-a", "PAR::val-a"])
+def test_an_observed_balance_is_as_good_as_a_typed_one(constant, member):
+    status = observed(
+        (AFTER - timedelta(days=1), member, 1, "d"),
+        (AFTER, member, 500_000, "d"),
+        (AFTER, "PAR::val-b", 2, "d"),
+        (AFTER + timedelta(days=3), member, 3, "d"),  # after the frames
+    )
+    for figure in (cost.runway, cost.runway_summary):
+        typed = figure(constant, participant="val-a", balance=lf.TrafficBalance(500_000, AFTER))
+        pd.testing.assert_frame_equal(figure(constant, participant="val-a", balance=status), typed)
+    assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [500_000]
+
+
+def test_without_an_observation_in_the_window_the_last_one_counts(constant):
+    status = observed((AFTER + timedelta(days=1), "val-a", 7, "d"), (AFTER + timedelta(days=2), "val-a", 8, "d"))
+    assert cost.runway_summary(constant, participant="val-a", balance=status)["balance"].tolist() == [8]
+
+
+def test_observations_that_do_not_tell_the_balance_are_refused(constant):
+    cases = {
+        r"no observation of 'val-a'\. Load one": observed((AFTER, "val-b", 7, "d")),
+        r"no observation of 'val-a'": STATUS.empty(),
+        r"on several synchronizers: d, e\. Pass the rows of one": observed(
+            (AFTER, "val-a", 7, "d"), (AFTER, "PAR::val-a", 8, "e")
+        ),
+        r"balance= must be a TrafficBalance or rows of table traffic_status, got int": 500_000,
+        r"a DataFrame without column 'observed_at'": pd.DataFrame({"balance": [1]}),
+        r"bytes= must be": observed((AFTER, "val-a", -7, "d")),
+    }
+    for words, status in cases.items():
+        with pytest.raises(UsageError, match=words):
+            cost.runway_summary(constant, participant="val-a", balance=status)
+
+
+def test_the_balance_of_the_sandbox_needs_no_typing(tmp_path):
+    net = lf.connect("sandbox", events=6_500, days=29, store=tmp_path)
+    status = lf.load_traffic_status(net)
+    frames = lf.load_events(net, since="2026-10-12", until=net.now())
+    payer = status["member_id"].iloc[-1].removeprefix("PAR::")
+    (row,) = cost.runway_summary(frames, participant=payer, balance=status).itertuples()
+    assert (row.balance, row.balance_at) == (status["balance"].iloc[-1], status["observed_at"].iloc[-1])

@@ -21,6 +21,7 @@ HEADS = {
     "price_votes": ("observed_at", "contract_id"),
     "name_rules": ("observed_at", "contract_id"),
     "network_reference": ("observed_at",),
+    "holdings_summary": ("snapshot_time", "party"),
     "transfer_offers": ("tracking_id",),
 }
 EVERY_TYPE = Table(

@@ -75,6 +75,7 @@ STATE = {
         "load_price_votes",
         "load_name_rules",
         "load_featured_apps",
+        "load_holdings_summary",
         "load_mining_rounds",
         "load_name_entries",
         "load_network_rules",

@@ -108,6 +108,7 @@ LOADS: dict[str, Callable[[Network], Frames]] = {
     "load_name_entries": one(lf.load_name_entries),
     "load_network_rules": one(lf.load_network_rules),
     "load_scans": one(lf.load_scans),
+    "load_holdings_summary": one(lf.load_holdings_summary),
     "load_synchronizer_status": one(lf.load_synchronizer_status),
     "load_traffic_status": one(lf.load_traffic_status),
     "load_validator_faucets": one(lf.load_validator_faucets),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from textwrap import dedent
 from typing import Any
@@ -16,18 +15,17 @@ from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length, ratio
+from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance, balance_of
 from ledgerframes.conditions import near_matches
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, require_integer, safe_interval, silent_hours
+from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics.runways import runway as runway_of
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
-from ledgerframes.windows import Time, instant
 
 HOUR = timedelta(hours=1)
-LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
 WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
 MAX_HORIZON = 366 * 24
@@ -35,8 +33,8 @@ PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", 
 NO_END = "Missing if not within a year, or without a band."
 
 
-def _queries(frames: Frames, participant: str, balance: TrafficBalance, **_: object) -> list[Query]:
-    return [_hours_query(participant, *_span(balance))]
+def _queries(frames: Frames, participant: str, balance: TrafficBalance | pd.DataFrame, **_: object) -> list[Query]:
+    return [_hours_query(participant, *_span(balance_of(balance, frames, participant)))]
 
 
 RUNWAY = declare.Figure(
@@ -92,82 +90,12 @@ REQUESTS_WITHIN = Relation(
 )
 
 
-@dataclass(frozen=True)
-class TrafficBalance:
-    """A traffic balance at a time, such as that of ``net.history.traffic_status`` now.
-
-    Parameters
-    ----------
-    bytes : int
-        Balance, at least 0 [bytes].
-    at : str, date or datetime
-        Time of the balance.
-
-    Raises
-    ------
-    UsageError
-        If the balance is no count of bytes, or the time is not valid.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> lf.TrafficBalance(500_000, "2026-11-09").at.isoformat()
-    '2026-11-09T00:00:00+00:00'
-    """
-
-    bytes: int
-    at: datetime
-
-    def __init__(self, bytes: int, at: Time) -> None:  # noqa: A002
-        require_integer("bytes", bytes, 0)
-        object.__setattr__(self, "bytes", bytes)
-        object.__setattr__(self, "at", instant(at, "at"))
-        if self.at >= LATEST:
-            raise UsageError(f"at= must be before the year 9998, got {at!r}.")
-
-
-@dataclass(frozen=True)
-class BaseRate:
-    """The traffic that each participant has for free.
-
-    Attributes
-    ----------
-    burst : int
-        Free traffic of one time window, at least 0 [bytes].
-    window : str
-        Length of the time window, such as ``"20min"``.
-
-    Raises
-    ------
-    UsageError
-        If `burst` is negative, or `window` is no length of time.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> lf.BaseRate(400_000, "20min").per_hour
-    1200000
-    """
-
-    burst: int
-    window: str
-
-    def __post_init__(self) -> None:
-        require_integer("burst", self.burst, 0)
-        period_length(self.window, "window")
-
-    @property
-    def per_hour(self) -> int:
-        """The most that is free within an hour, rounded down [bytes]."""
-        return self.burst * 3_600 // period_length(self.window, "window")
-
-
 @RUNWAY.document
 def runway(
     frames: Frames,
     *,
     participant: str,
-    balance: TrafficBalance,
+    balance: TrafficBalance | pd.DataFrame,
     topup: TopUp | None = None,
     base_rate: BaseRate | None = None,
     horizon: str = "30d",
@@ -182,9 +110,10 @@ def runway(
         All requests of at least the 4 whole weeks before the balance.
     participant : str
         Participant that submits and pays.
-    balance : TrafficBalance
-        Balance to start from. The hour of this time counts in full.
-    topup : lf.statistics.TopUp, optional
+    balance : TrafficBalance or DataFrame
+        Balance to start from, or observed ones from :func:`ledgerframes.load_traffic_status`, of which the last one of the
+        participant within the window counts, or else the last of all. The hour of this time counts in full.
+    topup : lf.TopUp, optional
         Rule for purchases, applied at the end of each hour.
     base_rate : BaseRate, optional
         Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
@@ -219,6 +148,7 @@ def runway(
     hours = period_length(horizon, "horizon") // 3_600
     if not 1 <= hours <= MAX_HORIZON:
         raise UsageError(f"horizon= must be from 1h to 366d, got {horizon!r}.")
+    balance = balance_of(balance, frames, participant)
     weeks, coverage = _history(frames, participant, balance, topup, base_rate)
     paths = balances(weeks, balance.bytes, hours, **_options(balance, topup, base_rate))
     start = _hour(balance.at)
@@ -235,7 +165,7 @@ def runway_summary(
     frames: Frames,
     *,
     participant: str,
-    balance: TrafficBalance,
+    balance: TrafficBalance | pd.DataFrame,
     topup: TopUp | None = None,
     base_rate: BaseRate | None = None,
 ) -> pd.DataFrame:
@@ -257,6 +187,7 @@ def runway_summary(
     True
     """
     SUMMARY.check(frames)
+    balance = balance_of(balance, frames, participant)
     weeks, coverage = _history(frames, participant, balance, topup, base_rate)
     free = base_rate.per_hour if base_rate else 0
     measured = runway_of(weeks, balance.bytes, **_options(balance, topup, base_rate))
@@ -294,8 +225,8 @@ def _history(
     frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
 ) -> tuple[list[list[int]], dict[str, float]]:
     """Return the burn of the latest 4 to 6 adjacent whole weeks, and its coverage."""
-    for name, value, kind in (("balance", balance, TrafficBalance), ("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
-        if not isinstance(value, kind) and (value is not None or kind is TrafficBalance):
+    for name, value, kind in (("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
+        if not isinstance(value, kind) and value is not None:
             raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
     if frames.population != "all":
         raise CoverageError(

@@ -28,6 +28,7 @@ from ledgerframes.analysis._measures import (
     TotalCount,
     UnlessCommitted,
 )
+from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
@@ -89,6 +90,21 @@ SPEND = declare.Figure(
         "result": grouping.RESULT,
         "label": grouping.LABEL_GROUP,
         "era": grouping.ERA,
+        "user": replace(
+            grouping.USER,
+            extra=(
+                declare.cost(
+                    "paid_traffic_cost",
+                    "Cost that completions say was paid. Missing without one.",
+                    measure=Expression("sum(paid_traffic_cost)"),
+                ),
+                declare.count(
+                    "paid_differs",
+                    "Requests whose known cost is not what was paid.",
+                    measure=Count(where="is_known AND paid_traffic_cost <> total_traffic_cost"),
+                ),
+            ),
+        ),
     },
     columns=(
         declare.count("requests", "Confirmation requests.", measure=Count()),
@@ -146,10 +162,11 @@ MIN_KNOWN = 30
 def spend(
     frames: Frames,
     *,
-    by: Literal["participant", "party", "template", "view", "result", "label", "era"] | None = None,
+    by: Literal["participant", "party", "template", "view", "result", "label", "era", "user"] | None = None,
     every: str | None = None,
     labels: pd.DataFrame | None = None,
     eras: pd.DataFrame | None = None,
+    completions: pd.DataFrame | None = None,
     strict: bool = False,
     min_requests: int | None = None,
 ) -> pd.DataFrame:
@@ -157,11 +174,12 @@ def spend(
 
     Parameters
     ----------
-    by : {None, "participant", "party", "template", "view", "result", "label", "era"}, optional
+    by : {None, "participant", "party", "template", "view", "result", "label", "era", "user"}, optional
         Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
         Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
         template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
-        participant or a party, where a request of several labels counts in full for each. Era of the network.
+        participant or a party, where a request of several labels counts in full for each. Era of the network. User of
+        the ledger API, as far as completions name it: those of failed commands name no update, so a rejected request has none.
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
 
@@ -175,7 +193,7 @@ def spend(
     True
     """
     keys = SPEND.check(frames, by).key_names
-    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras)
+    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users_of(by, completions))
     grouped = measure(call)
     values = {
         **grouped.keys,

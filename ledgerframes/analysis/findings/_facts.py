@@ -6,7 +6,8 @@ import pandas as pd
 
 from ledgerframes import extents
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis.cost._runway import TrafficBalance, runway_summary
+from ledgerframes.analysis.cost._runway import runway_summary
+from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window

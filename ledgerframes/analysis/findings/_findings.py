@@ -12,7 +12,7 @@ from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import times_of
 from ledgerframes.analysis._requests import require_rejections
-from ledgerframes.analysis.cost._runway import TrafficBalance
+from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
 from ledgerframes.analysis.findings._looks import UNITS, compare
 from ledgerframes.analysis.findings._sentences import describe, figure_of, summary_of

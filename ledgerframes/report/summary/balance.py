@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.cost._runway import TrafficBalance
+from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement

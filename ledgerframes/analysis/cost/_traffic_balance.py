@@ -1,0 +1,119 @@
+"""Traffic balances that a caller knows or a service has shown, and the free base rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pandas as pd
+
+from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._groups import period_length
+from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.statistics.runways import require_integer
+from ledgerframes.windows import Time, instant
+
+LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
+STATUS_COLUMNS = ("observed_at", "domain_id", "member_id", "balance")
+
+
+@dataclass(frozen=True)
+class TrafficBalance:
+    """A traffic balance at a time, such as that of ``net.history.traffic_status`` now.
+
+    Parameters
+    ----------
+    bytes : int
+        Balance, at least 0 [bytes].
+    at : str, date or datetime
+        Time of the balance.
+
+    Raises
+    ------
+    UsageError
+        If the balance is no count of bytes, or the time is not valid.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.TrafficBalance(500_000, "2026-11-09").at.isoformat()
+    '2026-11-09T00:00:00+00:00'
+    """
+
+    bytes: int
+    at: datetime
+
+    def __init__(self, bytes: int, at: Time) -> None:  # noqa: A002
+        require_integer("bytes", bytes, 0)
+        object.__setattr__(self, "bytes", bytes)
+        object.__setattr__(self, "at", instant(at, "at"))
+        if self.at >= LATEST:
+            raise UsageError(f"at= must be before the year 9998, got {at!r}.")
+
+
+@dataclass(frozen=True)
+class BaseRate:
+    """The traffic that each participant has for free.
+
+    Attributes
+    ----------
+    burst : int
+        Free traffic of one time window, at least 0 [bytes].
+    window : str
+        Length of the time window, such as ``"20min"``.
+
+    Raises
+    ------
+    UsageError
+        If `burst` is negative, or `window` is no length of time.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.BaseRate(400_000, "20min").per_hour
+    1200000
+    """
+
+    burst: int
+    window: str
+
+    def __post_init__(self) -> None:
+        require_integer("burst", self.burst, 0)
+        period_length(self.window, "window")
+
+    @property
+    def per_hour(self) -> int:
+        """The most that is free within an hour, rounded down [bytes]."""
+        return self.burst * 3_600 // period_length(self.window, "window")
+
+
+def balance_of(balance: TrafficBalance | pd.DataFrame, frames: Frames, participant: str) -> TrafficBalance:
+    """Return a balance, or the one of a participant that was observed last.
+
+    Observations within the window of the frames come first. Without an observation within the window, it is the last of all.
+
+    Raises
+    ------
+    UsageError
+        If it is neither, or no observation or several are of this participant.
+    """
+    if isinstance(balance, TrafficBalance):
+        return balance
+    step = "Pass the result of lf.load_traffic_status(net)."
+    rows = require_columns(balance, STATUS_COLUMNS, "balance= must be a TrafficBalance or rows of table traffic_status", step)
+    members = rows["member_id"].str.removeprefix(PARTICIPANT_PREFIX)
+    own = rows[(members == str(participant).removeprefix(PARTICIPANT_PREFIX)).fillna(False).astype(bool)]
+    if own.empty:
+        raise UsageError(
+            f"balance= has no observation of {participant!r}. Load one with lf.load_traffic_status(net, members=[…])."
+        )
+    within = own if frames.window is None else own[own["observed_at"] <= frames.window.until]
+    own = own if within.empty else within
+    latest = own[own["observed_at"] == own["observed_at"].max()]
+    if len(latest) > 1:
+        domains = ", ".join(map(str, latest["domain_id"]))
+        raise UsageError(f"balance= has balances of {participant!r} on several synchronizers: {domains}. Pass the rows of one.")
+    (row,) = latest.to_dict("records")
+    return TrafficBalance(int(row["balance"]), row["observed_at"].to_pydatetime())

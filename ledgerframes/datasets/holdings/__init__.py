@@ -1,0 +1,1 @@
+"""Coin of parties as the network sums it."""
