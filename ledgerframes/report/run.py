@@ -288,7 +288,7 @@ class _Run:
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with self.timer.step("page"):
-            (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+            (directory / PAGE).write_text(render(book, run, is_folded=self.report.is_folded), encoding="utf-8")
         if self.pdf:
             with self.timer.step("pdf"):
                 print_pdf(directory / PAGE, self.timer.remaining_seconds())
