@@ -11,7 +11,7 @@ from typing import Any
 
 from ledgerframes.control_characters import escape_control
 
-__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "shown_by", "tell"]
+__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "say", "shown_by", "tell"]
 
 MIN_SECONDS = 5.0  # shorter waits are not worth a line
 
@@ -23,6 +23,11 @@ def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
     logger.warning("long_wait seconds=%d reason=%s", round(seconds), reason)
     if not is_shown:
         _show(f"ledgerframes waits {seconds:,.0f} s: {reason}.")
+
+
+def say(text: str) -> None:
+    """Show a line about work that takes long."""
+    _show(text)
 
 
 def _show_to_people(text: str) -> None:

@@ -1,0 +1,89 @@
+"""Duration of the steps of a run, with a line for people while one takes long."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from ledgerframes.errors import ReportError
+from ledgerframes.long_waits import say
+from ledgerframes.report.coverage import format_duration
+
+logger = logging.getLogger("ledgerframes")
+
+SECONDS_BETWEEN_LINES = 4.0
+SENTENCES = {
+    "load": "loads the data",
+    "freeze": "freezes its inputs",
+    "summary": "measures the window",
+    "notebook": "runs its notebook",
+    "page": "writes its page",
+    "pdf": "prints its page",
+}
+
+
+class Timer:
+    """Duration of each step in seconds, and the time that is left.
+
+    Parameters
+    ----------
+    report : str
+    timeout : timedelta or None
+        Maximum time of all steps.
+    progress : bool or None
+        Whether to show lines: False for nowhere.
+    """
+
+    def __init__(self, report: str, timeout: timedelta | None, progress: bool | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._report = report
+        self._timeout = timeout
+        self._is_quiet = progress is False
+        self._start = time.monotonic()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measure one step, at whose end the run must not have taken too long."""
+        start = time.monotonic()
+        logger.info("report_step report=%s step=%s", self._report, name)
+        with self._lines(name):
+            yield
+        self.seconds[name] = round(time.monotonic() - start, 3)
+        remaining = self.remaining_seconds()
+        if remaining is not None and remaining <= 0:
+            raise ReportError(
+                f"The run took longer than timeout= {format_duration(self._timeout or timedelta())}: it ended after step {name}. "
+                "What it loaded stays in the store. Raise timeout=."
+            )
+
+    def remaining_seconds(self) -> float | None:
+        """Return the seconds until the timeout, None without one."""
+        if self._timeout is None:
+            return None
+        return self._timeout.total_seconds() - (time.monotonic() - self._start)
+
+    @contextmanager
+    def _lines(self, name: str) -> Iterator[None]:
+        """Write a line every few seconds, unless the step shows its progress itself."""
+        has_bar = name == "load" and sys.stderr is not None and sys.stderr.isatty()
+        if self._is_quiet or has_bar:
+            yield
+            return
+        is_over = threading.Event()
+        thread = threading.Thread(target=self._write_lines, args=(name, is_over), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def _write_lines(self, name: str, is_over: threading.Event) -> None:
+        start = time.monotonic()
+        while not is_over.wait(SECONDS_BETWEEN_LINES):
+            say(f"Report {self._report} {SENTENCES[name]}: {time.monotonic() - start:,.0f} s.")
