@@ -7,6 +7,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from ledgerframes.control_characters import escape_control
@@ -16,6 +17,7 @@ __all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "say", "shown_by", "tel
 MIN_SECONDS = 5.0  # shorter waits are not worth a line
 
 logger = logging.getLogger("ledgerframes")
+_last_line = float("-inf")  # when it was shown
 
 
 def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
@@ -27,7 +29,14 @@ def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
 
 def say(text: str) -> None:
     """Show a line about work that takes long."""
+    global _last_line
+    _last_line = monotonic()
     _show(text)
+
+
+def seconds_since_line() -> float:
+    """Return the time since the last such line."""
+    return monotonic() - _last_line
 
 
 def _show_to_people(text: str) -> None:

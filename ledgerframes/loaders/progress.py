@@ -12,7 +12,7 @@ from ledgerframes.long_waits import NotebookLine, is_notebook, say
 from ledgerframes.representation import pluralize
 
 DELAY = 1  # seconds before the line appears
-SECONDS_BETWEEN_LINES = 8.0  # where no line can be replaced, such as in the log of a job
+SECONDS_BETWEEN_LINES = 4.0  # where no line can be replaced, such as in the log of a job
 BAR_WIDTH, TIMES_WIDTH = 12, 20  # columns of a terminal
 MIN_SUBJECT, SUBJECT_END = 24, 10  # characters
 ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns

@@ -156,7 +156,7 @@ def run_report(
     requirements = Requirements(min_coverage, age)
     report_dir, timer = ReportDir(Path(out), report.name), Timer(report.name, limit, progress)
     report_dir.prepare()
-    with extra_for("A report"), report_dir.lock():
+    with extra_for("A report"), report_dir.lock(), timer.lines():
         try:
             result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
             if keep is not None:

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from ledgerframes.errors import ReportError
-from ledgerframes.long_waits import say
+from ledgerframes.long_waits import say, seconds_since_line
 from ledgerframes.report.coverage import format_duration
 
 logger = logging.getLogger("ledgerframes")
 
-SECONDS_BETWEEN_LINES = 4.0
+SECONDS_UNTIL_FIRST_LINE, SECONDS_BETWEEN_LINES = 2.0, 4.0
 SENTENCES = {
     "load": "loads the data",
     "freeze": "freezes its inputs",
@@ -45,14 +45,15 @@ class Timer:
         self._timeout = timeout
         self._is_quiet = progress is False
         self._start = time.monotonic()
+        self._step = "load", self._start
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Measure one step, at whose end the run must not have taken too long."""
         start = time.monotonic()
         logger.info("report_step report=%s step=%s", self._report, name)
-        with self._lines(name):
-            yield
+        self._step = name, start
+        yield
         self.seconds[name] = round(time.monotonic() - start, 3)
         remaining = self.remaining_seconds()
         if remaining is not None and remaining <= 0:
@@ -68,14 +69,13 @@ class Timer:
         return self._timeout.total_seconds() - (time.monotonic() - self._start)
 
     @contextmanager
-    def _lines(self, name: str) -> Iterator[None]:
-        """Write a line every few seconds, unless the step shows its progress itself."""
-        has_bar = name == "load" and sys.stderr is not None and sys.stderr.isatty()
-        if self._is_quiet or has_bar:
+    def lines(self) -> Iterator[None]:
+        """Write a line every few seconds, unless another one was just written."""
+        if self._is_quiet:
             yield
             return
         is_over = threading.Event()
-        thread = threading.Thread(target=self._write_lines, args=(name, is_over), daemon=True)
+        thread = threading.Thread(target=self._write_lines, args=(is_over,), daemon=True)
         thread.start()
         try:
             yield
@@ -83,7 +83,13 @@ class Timer:
             is_over.set()
             thread.join()
 
-    def _write_lines(self, name: str, is_over: threading.Event) -> None:
-        start = time.monotonic()
-        while not is_over.wait(SECONDS_BETWEEN_LINES):
-            say(f"Report {self._report} {SENTENCES[name]}: {time.monotonic() - start:,.0f} s.")
+    def _write_lines(self, is_over: threading.Event) -> None:
+        seconds = SECONDS_UNTIL_FIRST_LINE
+        while not is_over.wait(seconds):
+            name, start = self._step
+            has_bar = name == "load" and sys.stderr is not None and sys.stderr.isatty()
+            silence = seconds_since_line()
+            if not has_bar and silence >= seconds / 2:
+                say(f"Report {self._report} {SENTENCES[name]}: {time.monotonic() - start:,.0f} s.")
+                silence = 0.0
+            seconds = SECONDS_BETWEEN_LINES if has_bar else max(SECONDS_BETWEEN_LINES - silence, SECONDS_BETWEEN_LINES / 2)
