@@ -5,6 +5,7 @@ STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
+PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
 
 .PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench bench-loading bench-answers bench-findings lock clean
@@ -62,9 +63,12 @@ lint: .venv/ready  ## Check style, types, layers and words
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_words.py
 
-screenshots: .venv/ready  ## Take pictures of every report and notebook, to look at (needs Chromium)
+screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to look at, and check pages by axe (needs Chromium)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$(PICTURES)" axe-playwright-python==0.1.8 pypdfium2==5.15.2
 	$(MAKE) reports REPORTS=$(SCREENSHOTS)/reports
-	$(BIN)/python tools/screenshots.py
+	PYTHONPATH="$(PICTURES)" $(BIN)/python tools/accessibility.py
+	PYTHONPATH="$(PICTURES)" $(BIN)/python tools/screenshots.py
+	$(BIN)/python tools/picture_sheets.py
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab

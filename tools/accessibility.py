@@ -1,5 +1,6 @@
-"""Check published reports, or other pages, by axe in Chromium: 1280 and 400 pixels wide, light and dark, all details open.
+"""Check published reports, or other pages, by axe in Chromium.
 
+Each is checked 1280 and 400 pixels wide, light and dark, with all details open.
 `make screenshots` publishes the reports and installs axe first. `python tools/accessibility.py PAGE …` checks other pages.
 It needs Chromium, and axe.min.js as the package axe-playwright-python has it.
 """
