@@ -212,7 +212,7 @@ def hatched_cells(ax: Axes, cells: Values) -> None:
 
 
 def equal_costs(chart: Chart, estimated: c.Numbers, actual: c.Numbers) -> None:
-    """Set axes of estimated and actual costs on one scale, with the line on which they are equal.
+    """Set axes of two costs to one scale, with the line on which they are equal.
 
     Where one cost is many times the median, the scale is logarithmic: on another one, it would push all points into a corner.
     """
