@@ -88,7 +88,12 @@ def hostile(frame: Frame) -> Frame:
 def sparse(frame: Frame) -> Frame:
     """Return a frame in which every second value is missing."""
     keep = pd.Series(np.arange(len(frame)) % 2 == 0, index=frame.index)
-    names = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name]) and str(frame[name].dtype) != "int64"]
+    kept = ("round_number",)
+    names = [
+        name
+        for name in frame
+        if pd.api.types.is_numeric_dtype(frame[name]) and name not in kept and str(frame[name].dtype) != "int64"
+    ]
     return frame.assign(**{str(name): frame[name].where(keep) for name in names})
 
 
