@@ -5,9 +5,10 @@ STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
+PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs sample data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -62,9 +63,12 @@ lint: .venv/ready  ## Check style, types, layers and words
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_words.py
 
-screenshots: .venv/ready  ## Take pictures of every report and notebook, to look at (needs Chromium)
+screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to look at, and check pages by axe (needs Chromium)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$(PICTURES)" axe-playwright-python==0.1.8 pypdfium2==5.15.2
 	$(MAKE) reports REPORTS=$(SCREENSHOTS)/reports
-	$(BIN)/python tools/screenshots.py
+	PYTHONPATH="$(PICTURES)" $(BIN)/python tools/accessibility.py
+	PYTHONPATH="$(PICTURES)" $(BIN)/python tools/screenshots.py
+	$(BIN)/python tools/picture_sheets.py
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
@@ -72,7 +76,12 @@ lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 pages: .venv/ready  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
-docs: pages  ## Build the site of the docs, in build/docs/index.html
+sample: .venv/ready  ## Publish the reports that the site of the docs shows, in build/sample
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes sync events --profile sandbox --since 2026-09-21 --until 2026-11-09
+	$(MAKE) reports REPORTS=build/sample/sample
+	rm -rf build/sample/sample/latest build/sample/sample/.*.lock
+
+docs: pages sample  ## Build the site of the docs with sample reports, in build/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going docs build/docs
 
 data: .venv/ready  ## Write the sample in data/

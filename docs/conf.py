@@ -23,11 +23,16 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+SAMPLE = Path(__file__).parents[1] / "build" / "sample"  # reports of the sandbox, which `make docs` publishes
+html_extra_path = [str(SAMPLE)] if SAMPLE.is_dir() else []
 
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 PAGE = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)\)")
 TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+SAMPLE_LINK = (
+    '\n\n<p><a href="sample/index.html">Sample reports</a> of a week of the sandbox, as a scheduler publishes them.</p>\n\n'
+)
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
@@ -43,6 +48,8 @@ def change_page(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = OUTSIDE.sub(r"{download}`\1 <\2>`", source[0])
     if name == "index":
         source[0] += navigation(source[0])
+        if html_extra_path:
+            source[0] = source[0].replace("\n\n", SAMPLE_LINK, 1)
 
 
 def navigation(index: str) -> str:

@@ -7,15 +7,17 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from ledgerframes.control_characters import escape_control
 
-__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "shown_by", "tell"]
+__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "say", "shown_by", "tell"]
 
 MIN_SECONDS = 5.0  # shorter waits are not worth a line
 
 logger = logging.getLogger("ledgerframes")
+_last_line = float("-inf")  # when it was shown
 
 
 def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
@@ -23,6 +25,18 @@ def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
     logger.warning("long_wait seconds=%d reason=%s", round(seconds), reason)
     if not is_shown:
         _show(f"ledgerframes waits {seconds:,.0f} s: {reason}.")
+
+
+def say(text: str) -> None:
+    """Show a line about work that takes long."""
+    global _last_line
+    _last_line = monotonic()
+    _show(text)
+
+
+def seconds_since_line() -> float:
+    """Return the time since the last such line."""
+    return monotonic() - _last_line
 
 
 def _show_to_people(text: str) -> None:

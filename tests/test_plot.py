@@ -154,6 +154,10 @@ def one_party(rows):
     return frame.astype({"party": "str"})
 
 
+def estimates(rows):
+    return result("cost.estimate", "request")(rows).assign(outcome="matched")
+
+
 def limited(make, most):
     return lambda rows: make(min(rows, most))
 
@@ -178,7 +182,7 @@ PICTURES = {
     "waste by participant": (plot.cost_wasted, result("cost.wasted", "participant"), SHARE, ""),
     "waste by participant over time": (plot.cost_wasted, result("cost.wasted", "participant", over_time=True), TIME, SHARE),
     "comparison": (plot.cost_compare, result("cost.compare"), COST, ""),
-    "estimates": (plot.cost_estimate, result("cost.estimate", "request"), COST, COST),
+    "estimates": (plot.cost_estimate, estimates, COST, COST),
     "budgets": (plot.cost_budget, result("cost.budget"), SHARE, ""),
     "concentration": (plot.cost_concentration, limited(result("cost.concentration"), 1), SHARE, ""),
     "concentration over time": (plot.cost_concentration, result("cost.concentration", over_time=True), TIME, SHARE),

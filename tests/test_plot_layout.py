@@ -200,3 +200,17 @@ def test_one_is_singular():
     assert any(text.startswith("1 request, ") and "1 party" in text for text in texts_of(evidence))
     bounds = result("reconcile.bounds")(1).assign(gap_before=1)
     assert any("1 offset not in the store" in text for text in texts_of(plot.reconcile_bounds(bounds)))
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(600_000, "log"), (20_000, "linear")])
+def test_one_giant_request_leaves_the_others_their_room(largest, scale):
+    costs = pd.Series([4_000, 5_000, 6_000, largest], dtype="Int64")
+    frame = result("cost.estimate", "request")(4).assign(estimated=costs, actual=costs, outcome="matched")
+    ax = plot.cost_estimate(frame)
+    assert ax.get_xscale() == ax.get_yscale() == scale
+    ax.figure.draw_without_rendering()
+    places = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([costs, costs]).astype(float)))
+    assert places[2, 0] - places[0, 0] > 0.05, "points that differ do not coincide"
+    texts = [text.get_text() for text in ax.get_xticklabels()]
+    assert not any("e" in text for text in texts)
+    plt.close(ax.figure)

@@ -1,11 +1,12 @@
 """Take pictures of the published reports and of every notebook: light and dark, 1280 and 400 pixels wide, and in print.
 
 `make screenshots` publishes the reports first. `python tools/screenshots.py weekly 06` takes those of pages whose names begin so.
-It needs Chromium, and for print pdftoppm.
+It needs Chromium, and for print pypdfium2. `all.png` of each page has all of its pictures.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
 import shutil
@@ -32,6 +33,7 @@ WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
 MAX_HEIGHT = 16_000  # pixels of one picture, as high as Chromium draws
 PIECE_HEIGHT = 2_000
+THUMBNAIL, PER_ROW, MARGIN = 420, 6, 8  # pixels of a contact sheet, and pictures
 OPTIONS = (
     *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--hide-scrollbars", "--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"),
@@ -60,6 +62,7 @@ def main(names: list[str]) -> int:
         for width, scheme in itertools.product(WIDTHS, SCHEMES):
             take(chromium, pages[scheme], pictures / f"{width}-{scheme}", width, scheme)
         print_page(chromium, pages["light"], pictures / "print")
+        save_contact_sheet(pictures)
         print(f"{len(list(pictures.glob('*.png')))} pictures in {pictures.relative_to(ROOT)}")
     return 0
 
@@ -122,8 +125,29 @@ def print_page(chromium: str, page: Path, picture: Path) -> None:
     """Print a page, and make pictures of the sheets."""
     pdf = picture.with_suffix(".pdf")
     run_chromium(chromium, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page.as_uri())
-    if pdftoppm := shutil.which("pdftoppm"):
-        subprocess.run([pdftoppm, "-r", "80", "-png", str(pdf), str(picture)], check=True)
+    if importlib.util.find_spec("pypdfium2"):
+        from pypdfium2 import PdfDocument
+
+        sheets = [page.render(scale=80 / 72).to_pil() for page in PdfDocument(pdf)]
+        for number, sheet in enumerate(sheets, start=1):
+            sheet.save(f"{picture}-{number:02}.png")
+
+
+def save_contact_sheet(pictures: Path) -> None:
+    """Put all pictures of a page next to each other, to look at all of them at once."""
+    parts = []
+    for path in sorted(pictures.glob("*-*.png")):
+        with Image.open(path) as image:
+            part = image.convert("RGB")
+        part.thumbnail((THUMBNAIL, 4 * THUMBNAIL))
+        parts.append(part)
+    rows = [parts[start : start + PER_ROW] for start in range(0, len(parts), PER_ROW)]
+    heights = [max(part.height for part in row) + MARGIN for row in rows]
+    sheet = Image.new("RGB", (PER_ROW * (THUMBNAIL + MARGIN), sum(heights)), "#888888")
+    for number, row in enumerate(rows):
+        for column, part in enumerate(row):
+            sheet.paste(part, (column * (THUMBNAIL + MARGIN), sum(heights[:number])))
+    sheet.save(pictures / "all.png")
 
 
 def run_chromium(chromium: str, *arguments: str) -> None:

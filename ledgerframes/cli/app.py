@@ -115,7 +115,7 @@ def _document(error: Exception) -> dict[str, Any]:
 
 def _fail(document: dict[str, Any], as_json: bool) -> int:
     """Write the error to stderr, with ``--json`` also to stdout, and return its exit code."""
-    output.write_error(f"ledgerframes: {document['message']}")
+    output.write_error(f"ledgerframes: {document['message']}", "failed")
     if as_json:
         output.write_json(document)
     return int(document["exit_code"])

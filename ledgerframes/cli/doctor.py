@@ -15,7 +15,7 @@ from ledgerframes.control_characters import escape_control
 if TYPE_CHECKING:
     from ledgerframes.doctor import Check
 
-COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "failed": typer.colors.RED}
+STATUS_WIDTH = 8
 
 
 def doctor(context: CommandContext) -> None:
@@ -63,6 +63,9 @@ def _format_problems(document: dict[str, Any]) -> str:
 
 
 def _format_check(check: dict[str, Any], width: int) -> str:
-    status = typer.style(f"{check['status']:<8}", fg=COLORS[check["status"]])
-    text = f"{check['message']} {check['next_step']}".strip()
-    return f"{status}{escape_control(check['subject']):<{width}}  {escape_control(text)}"
+    status = output.color(check["status"].ljust(STATUS_WIDTH), check["status"])
+    subject = escape_control(check["subject"]).ljust(width)
+    indent = STATUS_WIDTH + len(subject) + len(output.GAP)
+    text = escape_control(f"{check['message']} {check['next_step']}".strip())
+    lines = output.wrap(text, indent)
+    return f"{status}{subject}{output.GAP}" + f"\n{' ' * indent}".join(lines)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MIN_LAST_COLUMN_WIDTH = 24
 GAP = "  "
+COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "failed": typer.colors.RED}
+NO_COLOR = "NO_COLOR"  # the variable by which a user forbids colors to all programs
 PIPE_CLOSED = 141  # the exit code that a shell shows for a program that writes to a closed pipe
 
 
@@ -38,7 +40,7 @@ def escape_unencodable() -> None:
 def write(text: str) -> None:
     """Write a text to stdout, in color only on a terminal."""
     try:
-        typer.echo(text)
+        typer.echo(text, color=_allow_color())
         SIGNALS.has_output = True
     except OSError as error:
         # Without a new stdout, Python would report the error again when it exits.
@@ -54,9 +56,23 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def write_error(text: str) -> None:
-    """Write a line to stderr."""
-    typer.echo(escape_control(hide_tokens(text)), err=True)
+def write_error(text: str, status: str = "") -> None:
+    """Write a line to stderr, in the color of a status if there is one."""
+    typer.echo(color(escape_control(hide_tokens(text)), status), err=True, color=_allow_color())
+
+
+def color(text: str, status: str) -> str:
+    r"""Return a text in the color of a status, which only a terminal shows.
+
+    >>> color("Broken.", "failed"), color("Fine.", "")
+    ('\x1b[31mBroken.\x1b[0m', 'Fine.')
+    """
+    return typer.style(text, fg=COLORS[status]) if status else text
+
+
+def _allow_color() -> bool | None:
+    """Return False if the user wants no colors, otherwise None, which means on a terminal."""
+    return False if os.environ.get(NO_COLOR) else None
 
 
 def write_json(document: object) -> None:
@@ -112,18 +128,21 @@ def _align(rows: list[list[str]], right: set[int]) -> list[str]:
             cell.rjust(width) if index in right else cell.ljust(width)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        first, *rest = _wrap(padded[-1].rstrip(), indent)
+        first, *rest = wrap(padded[-1].rstrip(), indent)
         lines.append(GAP.join([*padded[:-1], first]).rstrip())
         lines += [" " * indent + line for line in rest]
     return lines
 
 
-def _wrap(text: str, indent: int) -> list[str]:
-    """Return the last cell of a row as lines that fit the terminal."""
+def wrap(text: str, indent: int) -> list[str]:
+    """Return the last cell of a row as lines of whole words that fit the terminal."""
     if not is_terminal() or text != text.lstrip():
         return [text]
     width = shutil.get_terminal_size().columns - indent
-    return textwrap.wrap(text, width, break_on_hyphens=False) or [""] if width >= MIN_LAST_COLUMN_WIDTH else [text]
+    if width < MIN_LAST_COLUMN_WIDTH:
+        return [text]
+    # A path that is longer than a line stays whole, because people copy it.
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
 
 
 def format_bytes(count: int) -> str:

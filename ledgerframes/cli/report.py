@@ -14,6 +14,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
+from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -149,7 +150,10 @@ def _format_status(document: dict[str, Any]) -> str:
     columns = ("report", "key", "created_at", "final", "requests", "is_latest")
     rows = [[_cell(name, run[name]) for name in columns] for run in document["runs"]]
     table = output.format_table(("report", "key", "created", "final", "requests", "latest"), rows, right=("final", "requests"))
-    notes = [f"{report} failed:\n{note.strip()}" for report, note in document["failures"].items()]
+    notes = [
+        output.color(f"{report} failed:", "failed") + f"\n{escape_control(note.strip())}"
+        for report, note in document["failures"].items()
+    ]
     return "\n\n".join([table if rows else "No report is published.", *notes])
 
 
@@ -213,7 +217,8 @@ def _format_run(document: dict[str, Any]) -> str:
     rules = [("rule", reason) for reason in document["broken_rules"]]
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
     pairs = [("report", document["report"]), ("status", status), ("page", document["page_path"]), ("latest", latest)]
-    return output.format_pairs([*pairs, *rules])
+    lines = output.format_pairs([*pairs, *rules]).split("\n")
+    return "\n".join(output.color(line, "failed" if line.startswith("rule ") else "") for line in lines)
 
 
 app = group("List, run and compare reports.", {"list": list_reports, "run": run, "status": status, "diff": diff})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from time import monotonic
 from typing import TextIO
 
-from ledgerframes.long_waits import NotebookLine, is_notebook
+from ledgerframes.long_waits import NotebookLine, is_notebook, say
 from ledgerframes.representation import pluralize
 
 DELAY = 1  # seconds before the line appears
+SECONDS_BETWEEN_LINES = 4.0  # where no line can be replaced, such as in the log of a job
+BAR_WIDTH, TIMES_WIDTH = 12, 20  # columns of a terminal
+MIN_SUBJECT, SUBJECT_END = 24, 10  # characters
 ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns
 
 
@@ -35,13 +39,18 @@ class Progress:
         tail = "{elapsed}" if total is None else "|{bar}| {elapsed} < {remaining}"
         self._lock = threading.Lock()
         self._subject = subject
+        numbers = len(f": {total or 0:,.0f} of {total or 0:,.0f} {unit} ")
+        self._max_length = _columns() - numbers - BAR_WIDTH - TIMES_WIDTH
+        self._has_lines = visible is None
+        self._last_line = monotonic()
         self._start = monotonic()
         self._visible = (is_notebook() or sys.stderr.isatty()) if visible is None else visible
         self._output: NotebookLine | TextIO = NotebookLine() if is_notebook() else sys.stderr
         self._rows = self._chunks = 0
+        self._total, self._unit, self._amount = total, unit, 0.0
         self._bar = tqdm(
             total=total and total * ROUNDING,
-            desc=f"Fetching {subject}",
+            desc=_shorten(f"Fetching {subject}", self._max_length),
             delay=DELAY,
             disable=not self._visible,
             leave=False,
@@ -53,6 +62,8 @@ class Progress:
         """Add an amount of completed work."""
         with self._lock:
             self._bar.update(amount)
+            self._amount += amount
+        self._write_line()
 
     def count(self, *, rows: int = 0, chunks: int = 0) -> None:
         """Add to the numbers of the sentence at the end."""
@@ -63,8 +74,16 @@ class Progress:
     def show_wait(self, text: str) -> bool:
         """Show what requests wait for, or nothing, and return whether anybody sees it."""
         with self._lock:
-            self._bar.set_description_str(f"Fetching {self._subject} {text}".rstrip())
+            self._bar.set_description_str(_shorten(f"Fetching {self._subject} {text}".rstrip(), self._max_length))
         return self._visible
+
+    def _write_line(self) -> None:
+        """Write a line now and then where no bar is visible."""
+        if self._visible or not self._has_lines or monotonic() - self._last_line < SECONDS_BETWEEN_LINES:
+            return
+        self._last_line = monotonic()
+        whole = f" of {self._total:,.0f}" if self._total else ""
+        say(f"Fetching {self._subject}: {self._amount:,.0f}{whole} {self._unit}, {monotonic() - self._start:,.0f} s.")
 
     def __enter__(self) -> Progress:
         return self
@@ -81,3 +100,20 @@ class Progress:
         verb = "Fetched" if is_complete else "Stopped fetching"
         chunks = f" in {pluralize(self._chunks, 'chunk')}" if self._chunks else ""
         return f"{verb} {self._subject}: {self._rows:,} rows{chunks}, {seconds:,.0f} s."
+
+
+def _columns() -> int:
+    """Return the width of the terminal, which a notebook does not have."""
+    return 100 if is_notebook() else shutil.get_terminal_size().columns
+
+
+def _shorten(text: str, max_length: int) -> str:
+    """Return a text without its middle, so that a bar has room next to it.
+
+    >>> _shorten("Fetching events (sandbox-v3-seed1-events52000-days52)", 34)
+    'Fetching events (sandbo…00-days52)'
+    >>> _shorten("Fetching events (mainnet)", 34)
+    'Fetching events (mainnet)'
+    """
+    max_length = max(max_length, MIN_SUBJECT)
+    return text if len(text) <= max_length else f"{text[: max_length - SUBJECT_END - 1]}…{text[-SUBJECT_END:]}"

@@ -205,6 +205,17 @@ def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
     number_axis(axis, f"{quantity} ({unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
 
 
+def log_bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
+    """Show bytes with their unit at the ticks of a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    subs = (1.0,) if largest > 1_000_000 else (1.0, 3.0)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: size(number).replace(".0 ", " ")))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_label_text(quantity)
+
+
 def weight_axis(axis: Axis, largest: float) -> None:
     """Show activity weights, whose bytes are times a factor, so that nobody paid them."""
     scale, unit = _byte_unit(largest)

@@ -317,12 +317,7 @@ def cost_estimate(chart: Chart) -> None:
         points = (r.numbers(part["estimated"]), r.numbers(part["actual"]))
         if len(part):
             ax.plot(*points, "os"[number], color=c.color(number), markersize=4, alpha=0.5, label=f"{outcome} ({len(part):,})")
-    largest = float(max(both["estimated"].max(), both["actual"].max())) * 1.05 or 1
-    ax.plot([0, largest], [0, largest], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
-    ax.set(xlim=(0, largest), ylim=(0, largest), aspect="equal")
-    ax.legend(loc="upper left")
-    c.bytes_axis(ax.xaxis, largest, chart.axis_title("estimated"))
-    c.bytes_axis(ax.yaxis, largest, chart.axis_title("actual"))
+    s.equal_costs(chart, r.numbers(both["estimated"]), r.numbers(both["actual"]))
     chart.set_height(5)
     thinned = f"{len(visible):,} of {len(both):,} points" if len(visible) < len(both) else ""
     return chart.show_titles("Actual and estimated traffic cost", thinned)

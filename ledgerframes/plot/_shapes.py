@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 5
 MAX_BINS = 100
+WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
 FINE, PALE, ODD, BAD, NOTHING = "#5aa396", "#a8cfc8", "#e8a94b", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
 MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
@@ -208,3 +209,21 @@ def hatched_cells(ax: Axes, cells: Values) -> None:
     corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
     # One artist for all, because each one is slow to draw.
     ax.add_collection(PolyCollection(cells[:, None, ::-1] + corners, facecolor=NOTHING, **HATCHED), autolim=False)
+
+
+def equal_costs(chart: Chart, estimated: c.Numbers, actual: c.Numbers) -> None:
+    """Set axes of two costs to one scale, with the line on which they are equal.
+
+    Where one cost is many times the median, the scale is logarithmic: on another one, it would push all points into a corner.
+    """
+    ax, values = chart.ax, np.concatenate([estimated, actual])
+    low, high = 0.0, float(values.max()) * 1.05 or 1.0
+    set_axis = c.bytes_axis
+    if values.min() > 0 and high > WIDE_RATIO * float(np.median(values)):
+        low, set_axis = float(values.min()) / 1.05, c.log_bytes_axis
+        ax.set(xscale="log", yscale="log")
+    ax.plot([low, high], [low, high], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    ax.legend(loc="upper left")
+    set_axis(ax.xaxis, high, chart.axis_title("estimated"))
+    set_axis(ax.yaxis, high, chart.axis_title("actual"))

@@ -14,10 +14,11 @@ from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
+from ledgerframes.report.units import BYTES, MICROSECONDS, SHARE, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
+from ledgerframes.windows import iso
 
-UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 DayRows = Sequence[dict[str, Any]]
 
 
@@ -32,8 +33,11 @@ class KeyFigure(TypedDict):
         Against the period before, empty if the two do not compare.
     is_clear : bool
         Whether chance does not explain the change.
+    unit : str
+        Of the values by day.
     before, days : list
-        The value of each day of the period before and of the window, in one unit, None if unknown.
+        The value of each day before the window and of the window, None if unknown. The days before are those of the weeks of
+        its usual ranges, or of the period before where the report has none.
     """
 
     label: str
@@ -41,41 +45,25 @@ class KeyFigure(TypedDict):
     note: str
     change: str
     is_clear: bool
+    unit: str
     before: list[float | None]
     days: list[float | None]
 
 
 def measure_key_figures(periods: Periods, prices: Prices, after: Headline, days: DayRows) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known."""
-    before, days_before = None, list[dict[str, Any]]()
-    if periods.before is not None and not periods.obstacle:
-        before, days_before = measure_headline(periods.before), daily_integers(periods.before)
+    before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
+    earlier, medians = _days_before(periods)
     return [
-        _with_days(_cost(after, before, prices), days_before, days, "total_traffic_cost"),
-        _with_days(_waste(after, before), days_before, days, "wasted_traffic_cost", "total_traffic_cost"),
-        _with_days(_rejections(periods, after, before), days_before, days, "rejected", "requests"),
-        _latency(periods),
+        _with_days(_cost(after, before, prices), earlier, days, "total_traffic_cost"),
+        _with_days(_waste(after, before), earlier, days, "wasted_traffic_cost", "total_traffic_cost"),
+        _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests"),
+        {**_latency(periods), "before": medians, "days": _medians(periods.after)},
     ]
 
 
-def bytes_text(number: int, *, is_lower_bound: bool = False) -> str:
-    """Return bytes in a unit that people read, with three digits.
-
-    >>> bytes_text(37_290_109), bytes_text(37_290_109, is_lower_bound=True), bytes_text(1_000_499), bytes_text(12)
-    ('37.3 MB', '≥ 37.2 MB', '1.00 MB', '12 B')
-    """
-    step: int = 10 ** max(0, len(str(number)) - 3)
-    rounded = printing.at_least(number) if is_lower_bound else (2 * number + step) // (2 * step) * step
-    sign = "≥ " if is_lower_bound else ""
-    for size, unit in UNITS:
-        if rounded >= size:
-            decimals = max(0, 3 - len(str(rounded // size)))
-            return f"{sign}{rounded / size:.{decimals}f} {unit}"
-    return f"{sign}{rounded} B"
-
-
-def _figure(label: str, value: str, note: str, change: str = "", *, is_clear: bool = False) -> KeyFigure:
-    return KeyFigure(label=label, value=value, note=note, change=change, is_clear=is_clear, before=[], days=[])
+def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = SHARE, is_clear: bool = False) -> KeyFigure:
+    return KeyFigure(label=label, value=value, note=note, change=change, is_clear=is_clear, unit=unit, before=[], days=[])
 
 
 # -- the figures ------------------------------------------------------------------------------------------------------------
@@ -84,7 +72,7 @@ def _figure(label: str, value: str, note: str, change: str = "", *, is_clear: bo
 def _cost(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
     total, coverage = after["total_traffic_cost"], after["cost_coverage"]
     if total is None or coverage is None:
-        return _figure("Traffic cost", printing.MISSING, "no cost is known")
+        return _figure("Traffic cost", printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
     amount = prices.of_bytes(int(total))
     notes = [amount, "" if is_known else f"known for {printing.share(coverage)} of requests"]
@@ -93,7 +81,7 @@ def _cost(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure
         earlier = int(before["total_traffic_cost"])
         change = signed_percent(int(total) - earlier, earlier)
     value = bytes_text(int(total), is_lower_bound=not is_known)
-    return _figure("Traffic cost", value, " · ".join(filter(None, notes)), change)
+    return _figure("Traffic cost", value, " · ".join(filter(None, notes)), change, unit=BYTES)
 
 
 def _same_coverage(after: Headline, before: Headline) -> bool:
@@ -129,14 +117,12 @@ def _rejections(periods: Periods, after: Headline, before: Headline | None) -> K
 def _latency(periods: Periods) -> KeyFigure:
     median, p95 = (microseconds_of(value) for value in (periods.latency.p50, periods.latency.p95))
     if median is None:
-        return _figure("Latency, median", printing.MISSING, "too few accepted requests")
+        return _figure("Latency, median", printing.MISSING, "too few accepted requests", unit=MICROSECONDS)
     note = f"95 % within {printing.duration(p95)}" if p95 is not None else "of accepted requests"
-    figure = _figure("Latency, median", printing.duration(median), note)
-    figure["days"] = _medians(periods.after)
+    figure = _figure("Latency, median", printing.duration(median), note, unit=MICROSECONDS)
     if periods.before is not None and not periods.obstacle:
         earlier = microseconds_of(periods.latency_before.p50)
         figure["change"] = signed_percent(median - earlier, earlier) if earlier else ""
-        figure["before"] = _medians(periods.before)
     return figure
 
 
@@ -147,6 +133,19 @@ def _with_sign(points: str) -> str:
 # -- days -------------------------------------------------------------------------------------------------------------------
 
 
+def _days_before(periods: Periods) -> tuple[DayRows, list[float | None]]:
+    """Return the days of the weeks or the period before, and their median latencies."""
+    if periods.weeks is not None:
+        rows, medians = daily_integers(periods.weeks), _medians(periods.weeks)
+        assert periods.after.window is not None
+        since = iso(periods.after.window.since)
+        pairs = [pair for pair in zip(rows, medians, strict=True) if str(pair[0]["since"]) < since]
+        return [row for row, _ in pairs], [median if row["is_whole"] else None for row, median in pairs]
+    if periods.before is not None and not periods.obstacle:
+        return daily_integers(periods.before), _medians(periods.before)
+    return [], []
+
+
 def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, whole: str = "") -> KeyFigure:
     """Return a figure with a value, or its share of a whole, of each day of two periods."""
     of_before, of_days = ([_day(row, name, whole) for row in rows] for rows in (before, days))
@@ -154,7 +153,7 @@ def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, who
 
 
 def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
-    if not row["requests_with_cost" if name.endswith("cost") else "requests"]:
+    if not row["is_whole"] or not row["requests_with_cost" if name.endswith("cost") else "requests"]:
         return None
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
 

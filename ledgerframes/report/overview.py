@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +12,48 @@ import pandas as pd
 
 from ledgerframes.report.coverage import format_duration
 from ledgerframes.report.page import render_template
-from ledgerframes.report.publish import PAGE, ReportDir, replace_text
-from ledgerframes.report.runs import failure_notes, list_runs, report_names
+from ledgerframes.report.publish import PAGE, ReportDir, lock_pages, replace_text
+from ledgerframes.report.registry import REPORTS
+from ledgerframes.report.runs import failure_notes, list_runs, published_contents, report_names
+from ledgerframes.report.series import position, window_of, write_links
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
     from ledgerframes.report.key_figures import KeyFigure
 
+MAX_WEEKS = 8  # of a sparkline
+Run = dict[str, Any]
+DayValues = dict[tuple[str, date], float | None]  # by label of a key figure, and day
+
+
+@dataclass(frozen=True)
+class Window:
+    """The newest runs over one window of one network."""
+
+    network: str
+    since: str
+    until: str
+    figures: list[KeyFigure]
+    cards: list[dict[str, Any]]
+
 
 def write_overview(out: Path) -> Path:
-    """Write ``index.html`` of a directory of reports, and return its path.
+    """Write ``index.html`` of a directory of reports, and the links between its pages.
 
     Parameters
     ----------
     out : Path
         Directory of all reports.
+
+    Returns
+    -------
+    Path
+        Of ``index.html``.
     """
     page = out / PAGE
-    replace_text(page, render_overview(out, datetime.now(UTC).replace(microsecond=0)))
+    with lock_pages(out):
+        replace_text(page, render_overview(out, datetime.now(UTC).replace(microsecond=0)))
+        write_links(out)
     return page
 
 
@@ -38,19 +64,75 @@ def render_overview(out: Path, now: datetime) -> str:
         {
             "name": name,
             "failure": notes.get(name, ""),
-            "figures": _latest_figures(ReportDir(out, name)),
             "runs": [_describe(run, now) for run in reversed(runs[runs["report"] == name].to_dict("records"))],
         }
-        for name in report_names(out)
+        for name in sorted(report_names(out), key=position)
     ]
-    return render_template("overview.html.j2", reports=reports, now=f"{now:%Y-%m-%d %H:%M}")
+    windows = list(_windows(out, now))
+    return render_template("overview.html.j2", reports=reports, windows=windows, now=f"{now:%Y-%m-%d %H:%M}")
 
 
-def _latest_figures(report_dir: ReportDir) -> list[KeyFigure]:
-    """Return the key figures of the latest run, if it has any."""
-    runs = report_dir.published_runs()
-    latest = report_dir.latest_key()
-    return runs[latest].get("key_figures", []) if latest in runs else []
+# -- the newest windows -----------------------------------------------------------------------------------------------------
+
+
+def _windows(out: Path, now: datetime) -> Iterator[Window]:
+    """Return the windows of the latest run of each report, the newest first."""
+    latest = [run for name in sorted(report_names(out), key=position) if (run := _latest(ReportDir(out, name)))]
+    contents = published_contents(out)
+    keys = {(run["window"]["until"], run["window"]["since"], run["network"]) for run in latest}
+    for until, since, network in sorted(keys, reverse=True):
+        same = [run for run in latest if (run["window"], run["network"]) == ({"since": since, "until": until}, network)]
+        of_network = [run for run in contents if run["network"] == network]
+        figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
+        figures = [_with_weeks(figure, days_of(of_network), same[0]) for figure in figures]
+        yield Window(network, since, until, figures, [_card(run, now) for run in same])
+
+
+def _latest(report_dir: ReportDir) -> Run | None:
+    key = report_dir.latest_key()
+    return report_dir.read_run(key) if key else None
+
+
+def _card(run: Run, now: datetime) -> dict[str, Any]:
+    report, attention = REPORTS.get(run["report"]), run.get("attention")
+    return {
+        "name": run["report"],
+        "purpose": report.purpose if report else "",
+        "link": f"{run['report']}/{run['key']}/{PAGE}",
+        "attention": attention["summary"] if attention else "",
+        "age": format_duration(now - datetime.fromisoformat(run["created_at"])),
+    }
+
+
+def days_of(runs: list[Run]) -> DayValues:
+    """Return the values of all days that the key figures of runs have.
+
+    Of two runs over the same day, the later one counts.
+    """
+    values: DayValues = {}
+    for run in runs:
+        first = window_of(run).since
+        for figure in run.get("key_figures", []):
+            start = first.date() - timedelta(days=len(figure["before"]))
+            for number, value in enumerate([*figure["before"], *figure["days"]]):
+                if value is not None:
+                    values[figure["label"], start + timedelta(days=number)] = value
+    return values
+
+
+def _with_weeks(figure: KeyFigure, values: DayValues, run: Run) -> KeyFigure:
+    """Return a key figure with the days before that other runs know.
+
+    With its own days, they are at most eight weeks.
+    """
+    first, days = window_of(run).since.date(), figure["days"]
+    count = max(0, 7 * MAX_WEEKS - len(days))
+    before = [values.get((figure["label"], first - timedelta(days=number))) for number in range(count, 0, -1)]
+    known = next((number for number, value in enumerate(before) if value is not None), len(before))
+    return {**figure, "before": before[known:]}
+
+
+# -- all runs -----------------------------------------------------------------------------------------------------------------
 
 
 def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """A self-contained HTML page from an executed notebook.
 
-The page loads no resources and runs no scripts.
+The page loads no resources, and runs one script of this package, which sorts and filters its tables.
 
 The author's text is Markdown without HTML, outputs are sanitized to tables and text, and plots are inlined. A strict
-Content-Security-Policy is the second line of defense.
+Content-Security-Policy, which allows the script by its digest, is the second line of defense.
 """
 
 from __future__ import annotations
@@ -11,38 +11,37 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.notebook import Notebook, tags
+from ledgerframes.report.sparklines import sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
-    from ledgerframes.report.key_figures import KeyFigure
+    from markupsafe import Markup
+
+    from ledgerframes.report.series import Links
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
 NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
 MAX_ANCHOR = 60
+LONG_ID = re.compile(r"\b([0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 ALT = "A plot without a description"
-PERIODS: Final[tuple[Literal["before"], Literal["days"]]] = ("before", "days")
+LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("p", "div", "span", "small", "strong", "em", "code", "pre", "br", "wbr", "ul", "ol", "li"),
 }
 ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
-
-
-class Bar(TypedDict):
-    """A bar for one day of a key figure."""
-
-    period: str
-    height: int  # in percent of the highest
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,7 @@ class Block:
     html: str = ""
     source: str = ""
     table: str = ""  # name of its files
+    label: str = ""  # of a table, its caption
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class Heading:
     anchor: str
     html: str  # safe, without elements
     level: int  # 2 for a section, 3 for a part of one
+
+
+@dataclass
+class Section:
+    """A part of the page below a heading, or what comes before the first."""
+
+    heading: Heading | None
+    blocks: list[Block] = field(default_factory=list)
 
 
 @dataclass
@@ -102,41 +110,70 @@ class Contents:
         return [heading for heading in self.headings if heading.level == 2]
 
 
-def render(book: Notebook, run: dict[str, Any]) -> str:
+def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> str:
     """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
     contents = Contents()
     title, blocks = _blocks(book, contents)
-    return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run, sections=contents.sections())
+    return render_template(
+        "report.html.j2",
+        title=title or run["report"],
+        sections=_split(blocks, contents.sections()),
+        run=run,
+        since=run["window"]["since"],
+        is_folded=is_folded,
+        links_start=LINKS_START,
+        links_end=LINKS_END,
+    )
+
+
+def render_links(links: Links) -> str:
+    """Return the part of a page that has its links to other pages."""
+    return render_template("links.html.j2", links=links, start=LINKS_START, end=LINKS_END).strip()
 
 
 def render_template(name: str, **values: Any) -> str:
-    """Return a template with its values, which are escaped, and the common style."""
+    """Return a template with its values, which are escaped, and the common style and script."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": printing.share, "time": _format_time, "together": keep_together, "bars": bars}
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    page = environment.get_template(name).render(**values, style=style)
+    environment.filters |= {"percent": printing.share, "time": _format_time, "day": _format_day}
+    environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
+    style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
+    page = environment.get_template(name).render(**values, style=style, script=script, script_digest=digest_of_script(script))
     return escape_control(page)  # those of Markdown and of tables, too
 
 
-def bars(figure: KeyFigure) -> list[Bar]:
-    """Return the days of a key figure as bars with a common scale, unless there is only one.
+def digest_of_script(script: str) -> str:
+    """Return the digest by which a policy allows a script.
 
-    >>> figure = {"before": [None, 2.0], "days": [4.0, 1.0]}
-    >>> [(bar["period"], bar["height"]) for bar in bars(figure)]
-    [('before', 0), ('before', 50), ('days', 100), ('days', 25)]
+    >>> digest_of_script("")
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
-    highest = max((value for period in PERIODS for value in figure[period] if value is not None), default=0)
-    if not highest or len(figure["days"]) < 2:
-        return []
-    return [Bar(period=period, height=round(100 * (value or 0) / highest)) for period in PERIODS for value in figure[period]]
+    return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _format_time(time: str) -> str:
     return time.replace("T", " ").removesuffix("Z").removesuffix(":00")
+
+
+def _format_day(time: datetime) -> str:
+    return f"{time:%Y-%m-%d}" if (time.hour, time.minute, time.second) == (0, 0, 0) else f"{time:%Y-%m-%d %H:%M}"
+
+
+def _readable(text: str) -> Markup:
+    """Return a sentence as HTML, with the middle of each long id in an element.
+
+    The page does not show the middle, but a selection has it.
+
+    >>> print(_readable("<b> is 1220" + "ab" * 32))  # doctest: +ELLIPSIS
+    &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span>abab</span>
+    """
+    from markupsafe import Markup
+
+    html = escape(keep_together(text))
+    return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span>\3</span>', html))  # noqa: S704 - escaped above
 
 
 def template_digest() -> str:
@@ -161,6 +198,21 @@ def _blocks(book: Notebook, contents: Contents) -> tuple[str, list[Block]]:
             blocks += [block for output in cell["outputs"] if (block := _output_block(output))]
             blocks.append(Block("code", source=cell["source"]))
     return title, _merge_code_blocks(blocks)
+
+
+def _split(blocks: list[Block], headings: list[Heading]) -> list[Section]:
+    """Return the sections of a page, of which the first has what precedes its headings."""
+    sections = [Section(None)]
+    left = list(headings)
+    for block in blocks:
+        parts = re.split(r'(?=<h2 id=")', block.html) if block.kind == "prose" else [block.html]
+        for part in parts:
+            if block.kind == "prose" and part.startswith("<h2 "):
+                sections.append(Section(left.pop(0)))
+                part = part.partition("</h2>")[2]
+            if block.kind != "prose" or part.strip():
+                sections[-1].blocks.append(replace(block, html=part))
+    return sections
 
 
 def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
@@ -188,7 +240,8 @@ def _output_block(output: dict[str, Any]) -> Block | None:
     if "image/png" in data:
         return Block("plot", _render_image(data["image/png"], metadata.get("image/png", {}), metadata.get("alt", ALT)))
     if "text/html" in data:
-        return Block("table", sanitize(data["text/html"]), table=_table_name(metadata))
+        html = sanitize(data["text/html"])
+        return Block("table", html, table=_table_name(metadata), label=_caption(html))
     if "text/plain" in data:
         return Block("text", f"<pre>{escape(data['text/plain'])}</pre>")
     return None
@@ -211,6 +264,12 @@ def _data_url(svg: str) -> str:
 def _render_image(base64: str, size: dict[str, int], alt: str) -> str:
     width = f' width="{int(size["width"])}"' if "width" in size else ""
     return f'<img src="data:image/png;base64,{escape("".join(base64.split()))}" alt="{escape(alt)}"{width}>'
+
+
+def _caption(html: str) -> str:
+    """Return the text of the caption of a sanitized table."""
+    match = re.search(r"<caption[^>]*>(.*?)</caption>", html, re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", "", match[1])).strip() if match else "Table"
 
 
 def _table_name(metadata: dict[str, Any]) -> str:

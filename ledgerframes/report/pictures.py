@@ -24,6 +24,7 @@ from ledgerframes.gc_pause import pause_gc
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.page import NARROW_SVG, SVG
 
+WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
 BAR_LABEL_SHARE = 0.024  # of the axis, for each character of a text at the end of a bar
@@ -86,6 +87,7 @@ def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
         return {"text/html": f'<p class="note">{escape(message)}</p>'}, {}
     titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
     title, note = _take_title(figure)
+    figure.set_size_inches(WIDE_WIDTH, figure.get_size_inches()[1])
     wide = _to_svg(figure)
     alt = _describe(figure, titles)
     _make_narrow(figure)

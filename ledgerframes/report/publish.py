@@ -4,7 +4,7 @@ A report is built in a staging directory, published in one step, and only then s
 
 ::
 
-    out/traffic-cost/KEY/index.html, run.json, tables/…     never changed once published
+    out/traffic-cost/KEY/index.html, run.json, tables/…     never changed once published, but for the page's links to others
     out/traffic-cost/FAILED.txt                             only after a failed run
     out/latest/traffic-cost -> ../traffic-cost/KEY
     out/index.html                                          all runs of all reports
@@ -161,6 +161,15 @@ class ReportDir:
         created_at, window = datetime.fromisoformat(run["created_at"]), f"{run['window']['since']} … {run['window']['until']}"
         age = format_duration(now - created_at)
         return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {window}."
+
+
+@contextmanager
+def lock_pages(out: Path) -> Iterator[None]:
+    """Let one process at a time write the pages that are made of all runs."""
+    from filelock import FileLock
+
+    with FileLock(out / ".pages.lock"):
+        yield
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -69,6 +69,8 @@ class Report:
         Whether it shows usual ranges, from the weeks before its window.
     needs_state : bool
         Whether it shows rounds and rights, from the state of the network.
+    is_folded : bool
+        Whether the sections of its page are closed until a reader opens them, so that what it opens with fits a screen.
     subjects : tuple of str
         What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
     """
@@ -80,6 +82,7 @@ class Report:
     needs_cost: bool
     needs_history: bool = False
     needs_state: bool = False
+    is_folded: bool = False
     subjects: tuple[str, ...] = ()
 
     @property
@@ -170,6 +173,7 @@ REPORTS: dict[str, Report] = {
             needs_cost=True,
             needs_history=True,
             needs_state=True,
+            is_folded=True,
             subjects=("traffic", "verdicts", "activity"),
         ),
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -17,12 +15,12 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.api.versions import TRIED
-from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.errors import UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.coverage import Coverage, Requirements, format_duration, require_past, require_requests
+from ledgerframes.report.coverage import Coverage, Requirements, require_past, require_requests
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.loads import HISTORY_WEEKS, fetch_state, history_window, load_before, load_history
 from ledgerframes.report.overview import write_overview
@@ -33,6 +31,7 @@ from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
+from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
@@ -155,9 +154,9 @@ def run_report(
     values = report.parse_parameters(parameters or {})
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, age)
-    report_dir, timer = ReportDir(Path(out), report.name), _Timer(limit)
+    report_dir, timer = ReportDir(Path(out), report.name), Timer(report.name, limit, progress)
     report_dir.prepare()
-    with extra_for("A report"), report_dir.lock():
+    with extra_for("A report"), report_dir.lock(), timer.lines():
         try:
             result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
             if keep is not None:
@@ -188,7 +187,7 @@ class _Run:
     requirements: Requirements
     report_dir: ReportDir
     rules: tuple[Rule, ...]
-    timer: _Timer
+    timer: Timer
     pdf: bool
     progress: bool | None
 
@@ -288,7 +287,7 @@ class _Run:
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with self.timer.step("page"):
-            (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+            (directory / PAGE).write_text(render(book, run, is_folded=self.report.is_folded), encoding="utf-8")
         if self.pdf:
             with self.timer.step("pdf"):
                 print_pdf(directory / PAGE, self.timer.remaining_seconds())
@@ -347,31 +346,3 @@ class _Run:
 def _key_start(window: Window) -> str:
     """Return the part of a key that names the window."""
     return "".join(f"{time:%Y%m%dT%H%M%SZ}_" for time in (window.since, window.until))
-
-
-class _Timer:
-    """Duration of each step in seconds, and the time that is left."""
-
-    def __init__(self, timeout: timedelta | None) -> None:
-        self.seconds: dict[str, float] = {}
-        self._timeout = timeout
-        self._start = time.monotonic()
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Measure one step, at whose end the run must not have taken too long."""
-        start = time.monotonic()
-        yield
-        self.seconds[name] = round(time.monotonic() - start, 3)
-        remaining = self.remaining_seconds()
-        if remaining is not None and remaining <= 0:
-            raise ReportError(
-                f"The run took longer than timeout= {format_duration(self._timeout or timedelta())}: it ended after step {name}. "
-                "What it loaded stays in the store. Raise timeout=."
-            )
-
-    def remaining_seconds(self) -> float | None:
-        """Return the seconds until the timeout, None without one."""
-        if self._timeout is None:
-            return None
-        return self._timeout.total_seconds() - (time.monotonic() - self._start)

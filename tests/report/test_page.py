@@ -1,8 +1,9 @@
-"""One page that loads nothing, runs nothing, and shows foreign text as text."""
+"""One page that loads nothing, runs one script of the package, and shows foreign text as text."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from ledgerframes.report import ReportResult
-from ledgerframes.report.page import ALLOWED_ELEMENTS, render, sanitize
+from ledgerframes.report.page import ALLOWED_ELEMENTS, TEMPLATES, render, sanitize
 
 from .conftest import EVIL, TOKEN
 
@@ -29,6 +30,7 @@ RUN: dict[str, Any] = {
             "note": "<u>n",
             "change": "<s>+1",
             "is_clear": True,
+            "unit": "bytes",
             "before": [None],
             "days": [1.0, 2.0],
         }
@@ -47,7 +49,9 @@ RUN: dict[str, Any] = {
 }  # fmt: skip
 
 
-LINK = re.compile(r"#[a-z0-9-]+|tables/[a-z][a-z0-9_]*\.(csv|parquet)")
+LINK = re.compile(r"#[a-z0-9-]+|tables/[a-z][a-z0-9_]*\.(csv|parquet)|\.\./\.\./([\w-]+/\w+/)?index\.html")
+SCRIPT = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+SPARKLINE = re.compile(r'<svg class="spark" .*?</svg>', re.DOTALL)
 
 
 class Loads(HTMLParser):
@@ -89,12 +93,34 @@ def is_plain_svg(value: str) -> bool:
 
 
 def assert_self_contained(page: str) -> None:
-    loads = Loads(page)
+    assert_only_the_script_of_the_package_runs(page)
+    loads = Loads(without_own_parts(page))
     assert loads.outside == [] and loads.handlers == []
     assert not loads.tags & {"script", "link", "iframe", "object", "embed", "form", "base", "svg", "audio", "video"}
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.DOTALL))
     assert "@import" not in style and "url(" not in style and "@font-face" not in style
-    assert "default-src 'none'" in page and "script-src" not in page
+    assert "default-src 'none'" in page
+
+
+def assert_only_the_script_of_the_package_runs(page: str) -> None:
+    """The policy allows one digest, which is that of the only script, and that is the file of the package."""
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+    assert scripts == [SCRIPT] and page.count("<script") == 1
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    assert re.findall(r"script-src ([^;\"]*)", page) == [f"'sha256-{digest}'"]
+
+
+def without_own_parts(page: str) -> str:
+    """The page without its script, and without its sparklines, which are rectangles and paths with a text each."""
+    for picture in SPARKLINE.findall(page):
+        loads = Loads(picture)
+        assert loads.tags <= {"svg", "rect", "path", "title"} and loads.outside == loads.handlers == []
+    return SPARKLINE.sub("", page.replace(f"<script>{SCRIPT}</script>", ""))
+
+
+def test_the_script_makes_no_markup_and_no_code() -> None:
+    for words in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval", "Function(", "import(", "fetch", "http"):
+        assert words not in SCRIPT
 
 
 @pytest.mark.loopback

@@ -1,0 +1,116 @@
+"""Links between the published pages of a directory.
+
+They lead to the other reports of the window, and to the windows before and after.
+
+A page cannot know those that follow. Each run writes the links of its neighbors again, and nothing else of a page.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ledgerframes.report.page import LINKS_END, LINKS_START, render_links
+from ledgerframes.report.publish import PAGE, ReportDir, replace_text
+from ledgerframes.report.registry import REPORTS
+from ledgerframes.report.runs import report_names
+from ledgerframes.windows import Window, instant
+
+logger = logging.getLogger("ledgerframes")
+HEAD_BYTES = 2**18  # of a page, which hold its links
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published run, as links need it."""
+
+    report: str
+    key: str
+    network: str
+    window: Window
+    created_at: str
+
+    @property
+    def link(self) -> str:
+        """Relative address from the page of another run."""
+        return f"../../{quote(self.report)}/{quote(self.key)}/{PAGE}"
+
+    @property
+    def series(self) -> tuple[str, str, object]:
+        """Report, network and length, which windows that follow each other share."""
+        return self.report, self.network, self.window.until - self.window.since
+
+
+@dataclass
+class Links:
+    """Links of one page, each to the newest run of its window, None where there is none."""
+
+    tabs: list[tuple[str, str | None]] = field(default_factory=list)  # of each report of the window, None for its own
+    before: Published | None = None
+    after: Published | None = None
+
+
+def write_links(out: Path) -> None:
+    """Write the links of each published page again that have changed.
+
+    Parameters
+    ----------
+    out : Path
+        Directory of all reports.
+    """
+    runs = list(_published(out))
+    for run in runs:
+        page = out / run.report / run.key / PAGE
+        try:
+            _replace_links(page, render_links(links_of(run, runs)))
+        except OSError as problem:
+            # The page itself is there, which matters more.
+            logger.warning("links_not_written path=%s error=%s", page, problem.strerror)
+
+
+def links_of(run: Published, runs: list[Published]) -> Links:
+    """Return the links of the page of a run among all runs."""
+    newest = {(each.series, each.window.since): each for each in sorted(runs, key=lambda each: (each.created_at, each.key))}
+    same = [each for each in newest.values() if (each.network, each.window) == (run.network, run.window)]
+    names = sorted((each.report for each in same), key=position)
+    links = {each.report: each.link for each in same} | {run.report: None}
+    series = [each for (name, _), each in newest.items() if name == run.series]
+    before = [each for each in series if each.window.until <= run.window.since]
+    after = [each for each in series if each.window.since >= run.window.until]
+    return Links(
+        tabs=[(name, links[name]) for name in names],
+        before=max(before, key=lambda each: each.window.since, default=None),
+        after=min(after, key=lambda each: each.window.since, default=None),
+    )
+
+
+def position(report: str) -> tuple[int, str]:
+    """Return the place of a report among all, own ones last."""
+    names = ["weekly", *(name for name in REPORTS if name != "weekly")]
+    return (names.index(report) if report in names else len(names)), report
+
+
+def _published(out: Path) -> Iterator[Published]:
+    for name in report_names(out):
+        for key, run in ReportDir(out, name).published_runs().items():
+            yield Published(name, key, run["network"], window_of(run), run["created_at"])
+
+
+def window_of(run: dict[str, Any]) -> Window:
+    """Return the window of a published run."""
+    return Window(*(instant(run["window"][name]) for name in ("since", "until")))
+
+
+def _replace_links(page: Path, links: str) -> None:
+    """Replace the part of a page that has its links, unless it has none or they are the same."""
+    with page.open("rb") as file:
+        head = file.read(HEAD_BYTES).decode("utf-8", errors="ignore")
+    if LINKS_START not in head or links in head:
+        return
+    before, _, rest = page.read_text(encoding="utf-8").partition(LINKS_START)
+    _, _, after = rest.partition(LINKS_END)
+    replace_text(page, before + links + after)

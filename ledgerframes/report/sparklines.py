@@ -1,0 +1,162 @@
+"""Small pictures of a key figure by day, which a page draws itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from ledgerframes.report.units import value_text
+
+if TYPE_CHECKING:
+    from ledgerframes.report.key_figures import KeyFigure
+
+MIN_DAYS = 14  # before a window, for its usual band
+STEP, HEIGHT, MARGIN = 10, 40, 4  # units of the drawing: from day to day, of the picture, and above and below the values
+Values = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Day:
+    """One day of a sparkline, with the text that a pointer shows."""
+
+    left: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Sparkline:
+    """Lines of the days before a window and of the days of the window, with their usual band.
+
+    Attributes
+    ----------
+    width, height : int
+        Of the drawing.
+    before, days, outside : str
+        SVG paths of the days before, of the window, and of its days beyond all days before.
+    band : tuple of float or None
+        Top and height of the band, None with too few days before.
+    tips : list of Day
+    label : str
+        What the picture shows, in words.
+    """
+
+    width: int
+    height: int
+    before: str
+    days: str
+    outside: str
+    band: tuple[float, float] | None
+    tips: list[Day]
+    label: str
+
+
+def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
+    """Return the days of a key figure as a picture, None if there is only one.
+
+    >>> line = sparkline({"label": "Cost", "unit": "bytes", "before": [None, 1.0], "days": [3.0, 2.0]}, "2026-11-02T00:00:00Z")
+    >>> line.before, line.days, line.tips[2].text
+    ('M15 36L25 4', 'M25 4L35 20', '2026-11-02: 3 B')
+    >>> line.label
+    'Cost by day, from 2 B to 3 B; before, from 1 B to 1 B'
+    """
+    before, days = list(figure["before"]), list(figure["days"])
+    values = [*before, *days]
+    known = [value for value in values if value is not None]
+    if len(days) < 2 or len(known) < 2 or "unit" not in figure:  # the last of runs by an earlier version
+        return None
+    band = usual_band(before)
+    low, high = min([*known, *(band or [])]), max([*known, *(band or [])])
+    heights = [None if value is None else _height(value, low, high) for value in values]
+    first = len(before)
+    return Sparkline(
+        width=STEP * len(values),
+        height=HEIGHT,
+        before=_path(heights[: first + 1]),  # and on to the window
+        days=_path([None] * first + heights[first:]),
+        outside="".join(_dot(first + at, heights[first + at]) for at in _never_before(before, days)),
+        band=_band_of(band, low, high),
+        tips=_tips(values, _first_day(since) - timedelta(days=first), figure["unit"]),
+        label=_describe(figure, band),
+    )
+
+
+def usual_band(before: Values) -> tuple[float, float] | None:
+    """Return the limits between which 8 of 10 days lie, None with too few days.
+
+    >>> usual_band([float(number) for number in range(20)]), usual_band([1.0, None])
+    ((2.0, 17.0), None)
+    """
+    known = sorted(value for value in before if value is not None)
+    if len(known) < MIN_DAYS:
+        return None
+    tenth = len(known) // 10
+    return known[tenth], known[-1 - tenth]
+
+
+def _never_before(before: Values, days: Values) -> list[int]:
+    """Return the days of a window that are higher or lower than all days before."""
+    known = [value for value in before if value is not None]
+    if len(known) < MIN_DAYS:
+        return []
+    return [at for at, value in enumerate(days) if value is not None and not min(known) <= value <= max(known)]
+
+
+# -- helpers --------------------------------------------------------------------------------------------------------------
+
+
+def _first_day(since: str) -> date:
+    return datetime.fromisoformat(since).date()
+
+
+def _height(value: float, low: float, high: float) -> float:
+    share = (value - low) / (high - low) if high > low else 0.5
+    return round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN), 1)
+
+
+def _band_of(band: tuple[float, float] | None, low: float, high: float) -> tuple[float, float] | None:
+    if band is None:
+        return None
+    bottom, top = (_height(limit, low, high) for limit in band)
+    return top, max(1.0, round(bottom - top, 1))
+
+
+def _path(heights: Sequence[float | None]) -> str:
+    """Return lines between known neighbors, and a dot for a day between unknown ones."""
+    parts = list[str]()
+    for at, height in enumerate(heights):
+        if height is None:
+            continue
+        has_left, has_right = (0 <= near < len(heights) and heights[near] is not None for near in (at - 1, at + 1))
+        parts.append(f"{'L' if has_left else 'M'}{_center(at)} {height:g}" if has_left or has_right else _dot(at, height))
+    return "".join(parts)
+
+
+def _dot(at: int, height: float | None) -> str:
+    return f"M{_center(at)} {height:g}h0"  # round ends make it visible
+
+
+def _center(at: int) -> int:
+    return STEP * at + STEP // 2
+
+
+def _tips(values: Values, first: date, unit: str) -> list[Day]:
+    texts = [value_text(value, unit) for value in values]
+    return [Day(STEP * at, f"{first + timedelta(days=at)}: {text}") for at, text in enumerate(texts)]
+
+
+def _describe(figure: KeyFigure, band: tuple[float, float] | None) -> str:
+    """Return what a sparkline shows."""
+    days, before = (_range_text(figure[name], figure["unit"]) for name in ("days", "before"))
+    text = f"{figure['label']} by day, {days}"
+    text += f"; before, {before}" if figure["before"] else ""
+    if band is None:
+        return text
+    low, high = (value_text(limit, figure["unit"]) for limit in band)
+    return f"{text}; 8 of 10 days before lie between {low} and {high}"
+
+
+def _range_text(values: Values, unit: str) -> str:
+    known = [value for value in values if value is not None]
+    return f"from {value_text(min(known), unit)} to {value_text(max(known), unit)}" if known else "unknown"

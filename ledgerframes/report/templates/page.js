@@ -1,0 +1,120 @@
+// Sorts and filters the tables of a page, shows all of their rows, and copies full ids. Without it, everything can be read.
+// It makes elements, and sets texts and attributes: no text of the page ever becomes markup or code.
+"use strict";
+
+const MISSING = "–";
+const MIN_FILTER_ROWS = 6;
+const READABLE_ROWS = 15;
+
+function make(name, attributes, text) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
+
+// -- sort -----------------------------------------------------------------------------------------------------------------
+
+function valueOf(row, column) {
+  const cell = row.cells[column];
+  const text = cell ? (cell.getAttribute("title") || cell.textContent).trim() : "";
+  if (text === "" || text === MISSING) return null;
+  const plain = text.replace(/[,%\s]/g, "").replace("−", "-").replace(/^[<>≥≤]/, "");
+  return plain !== "" && !Number.isNaN(Number(plain)) ? Number(plain) : text;
+}
+
+function compare(left, right) {
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  return String(left).localeCompare(String(right), "en", { numeric: true });
+}
+
+function sorted(rows, column, direction) {
+  const pairs = rows.map((row) => [valueOf(row, column), row]);
+  const known = pairs.filter(([value]) => value !== null).sort((a, b) => direction * compare(a[0], b[0]));
+  const missing = pairs.filter(([value]) => value === null); // last in both directions
+  return [...known, ...missing].map(([, row]) => row);
+}
+
+function addSort(table, rows) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = make("button", { type: "button", class: "sort" }, "");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const first = head.classList.contains("number") ? "descending" : "ascending";
+      const second = first === "ascending" ? "descending" : "ascending";
+      const old = head.getAttribute("aria-sort");
+      const order = old === null ? first : old === first ? second : null; // a third click restores the order of the page
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      if (order) head.setAttribute("aria-sort", order);
+      table.tBodies[0].append(...(order ? sorted(rows, column, order === "ascending" ? 1 : -1) : rows));
+      table.dispatchEvent(new Event("change"));
+    });
+  });
+}
+
+// -- filter, and all rows -------------------------------------------------------------------------------------------------
+
+function addFilter(box, table, rows) {
+  const caption = table.caption ? table.caption.textContent : "this table";
+  const bar = make("div", { class: "tools" }, "");
+  const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
+  const count = make("span", { role: "status" }, "");
+  const all = make("button", { type: "button", "aria-expanded": "false" }, `All ${rows.length} rows`);
+  const texts = new Map(rows.map((row) => [row, `${row.textContent} ${titles(row)}`.toLowerCase()]));
+  let isWhole = rows.length <= READABLE_ROWS;
+  function show() {
+    const words = input.value.trim().toLowerCase();
+    const order = [...table.tBodies[0].rows];
+    const fitting = order.filter((row) => texts.get(row).includes(words));
+    const visible = new Set(isWhole || words ? fitting : fitting.slice(0, READABLE_ROWS));
+    for (const row of order) row.hidden = !visible.has(row);
+    count.textContent = words ? `${fitting.length} of ${rows.length} rows` : "";
+    all.setAttribute("aria-expanded", String(isWhole));
+    all.textContent = isWhole ? `First ${READABLE_ROWS} rows` : `All ${rows.length} rows`;
+  }
+  input.addEventListener("input", show);
+  table.addEventListener("change", show);
+  all.addEventListener("click", () => { isWhole = !isWhole; show(); });
+  bar.append(input, count);
+  if (rows.length > READABLE_ROWS) bar.append(all);
+  box.before(bar);
+  show();
+  addEventListener("beforeprint", () => { for (const row of rows) row.hidden = false; });
+  addEventListener("afterprint", show);
+}
+
+function titles(row) {
+  return [...row.querySelectorAll("[title]")].map((cell) => cell.title).join(" ");
+}
+
+// -- copy -----------------------------------------------------------------------------------------------------------------
+
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = text; // a page from a file may not write to the clipboard
+    getSelection().selectAllChildren(button);
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, button.textContent === "Copied" ? 1500 : 30000);
+}
+
+function addCopy(cell) {
+  const text = cell.getAttribute("title");
+  const button = make("button", { type: "button", class: "copy", "aria-label": `Copy ${text}` }, "Copy");
+  button.addEventListener("click", () => copy(button, text));
+  cell.append(" ", button);
+}
+
+// -- the page -------------------------------------------------------------------------------------------------------------
+
+for (const table of document.querySelectorAll(".table table")) {
+  if (!table.tHead || !table.tBodies.length) continue;
+  const rows = [...table.tBodies[0].rows];
+  addSort(table, rows);
+  if (rows.length >= MIN_FILTER_ROWS) addFilter(table.closest(".table"), table, rows);
+}
+for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);

@@ -1,0 +1,37 @@
+"""Values of key figures in units that people read."""
+
+from __future__ import annotations
+
+from ledgerframes.statistics import printing
+
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+BYTES, SHARE, MICROSECONDS = "bytes", "share", "microseconds"
+
+
+def value_text(value: float | None, unit: str) -> str:
+    """Return a value of a key figure with its unit.
+
+    >>> value_text(5_412_000, "bytes"), value_text(0.1, "share"), value_text(764_123, "microseconds"), value_text(None, "bytes")
+    ('5.41 MB', '10.0 %', '0.764 s', '–')
+    """
+    if value is None:
+        return printing.MISSING
+    if unit == SHARE:
+        return printing.share(value)
+    return printing.duration(round(value)) if unit == MICROSECONDS else bytes_text(round(value))
+
+
+def bytes_text(number: int, *, is_lower_bound: bool = False) -> str:
+    """Return bytes in a unit that people read, with three digits.
+
+    >>> bytes_text(37_290_109), bytes_text(37_290_109, is_lower_bound=True), bytes_text(1_000_499), bytes_text(12)
+    ('37.3 MB', '≥ 37.2 MB', '1.00 MB', '12 B')
+    """
+    step: int = 10 ** max(0, len(str(number)) - 3)
+    rounded = printing.at_least(number) if is_lower_bound else (2 * number + step) // (2 * step) * step
+    sign = "≥ " if is_lower_bound else ""
+    for size, unit in UNITS:
+        if rounded >= size:
+            decimals = max(0, 3 - len(str(rounded // size)))
+            return f"{sign}{rounded / size:.{decimals}f} {unit}"
+    return f"{sign}{rounded} B"

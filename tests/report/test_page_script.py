@@ -1,0 +1,69 @@
+"""The script of a page in a real browser: it sorts, filters, shows all rows, and leaves texts texts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.report.page import TEMPLATES
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+HOSTILE = "<img src=x onerror=document.title='pwned'>"
+NUMBERS = ["–", "1,200", "−5", "< 0.1", "30"]
+
+
+def opened(tmp_path: Path, numbers: list[str], driver: str = "") -> str:
+    """Return a page with a table after its script and a driver have run."""
+    rows = "".join(
+        f'<tr><td class="text" title="id {number}">{escape(HOSTILE)}</td><td class="number">{escape(text)}</td></tr>'
+        for number, text in enumerate(numbers)
+    )
+    head = '<tr><th scope="col">name</th><th scope="col" class="number">value</th></tr>'
+    page = tmp_path / "page.html"
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    page.write_text(
+        f'<!doctype html><meta charset="utf-8"><title>x</title><div class="table"><table><caption>Values</caption><thead>{head}'
+        f"</thead><tbody>{rows}</tbody></table></div><script>{script}</script><script>{driver}</script>",
+        encoding="utf-8",
+    )
+    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    return subprocess.run([*map(str, words), page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def column(document: str) -> list[str]:
+    """The values of the rows that are visible, in their order."""
+    return re.findall(r'<tr><td class="text".*?<td class="number">(.*?)</td>', document.replace("&lt;", "<"), re.DOTALL)
+
+
+CLICK = "document.querySelectorAll('.sort')[1].click();"
+
+
+def test_numbers_sort_as_numbers_and_missing_ones_stay_last(tmp_path: Path) -> None:
+    assert column(opened(tmp_path, NUMBERS, CLICK)) == ["1,200", "30", "< 0.1", "−5", "–"]
+    document = opened(tmp_path, NUMBERS, CLICK * 2)
+    assert column(document) == ["−5", "< 0.1", "30", "1,200", "–"] and 'aria-sort="ascending"' in document
+    assert column(opened(tmp_path, NUMBERS, CLICK * 3)) == NUMBERS, "the third click restores the order"
+
+
+def test_a_filter_finds_full_ids_and_says_how_many_rows_fit(tmp_path: Path) -> None:
+    driver = "const box = document.querySelector('input'); box.value = 'ID 7'; box.dispatchEvent(new Event('input'));"
+    document = opened(tmp_path, [str(number) for number in range(10)], driver)
+    assert column(document) == ["7"] and "1 of 10 rows" in document
+
+
+def test_a_long_table_shows_all_rows_on_a_click(tmp_path: Path) -> None:
+    numbers = [str(number) for number in range(40)]
+    assert column(opened(tmp_path, numbers)) == numbers[:15]
+    assert column(opened(tmp_path, numbers, "document.querySelector('.tools button').click();")) == numbers
+
+
+def test_texts_stay_texts(tmp_path: Path) -> None:
+    document = opened(tmp_path, NUMBERS, CLICK)
+    assert "<title>x</title>" in document and document.count(f"{escape(HOSTILE).replace('&#x27;', chr(39))}") == len(NUMBERS)
+    assert 'aria-label="Copy id 3"' in document
