@@ -6,6 +6,7 @@ The cells run in IPython as in JupyterLab, without the server and the messages b
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
+YOUNG_OBJECTS = 200_000  # modules and plots are many objects that live as long as the process
 BACKEND = "module://matplotlib_inline.backend_inline"
 
 Output = dict[str, Any]
@@ -117,6 +119,7 @@ def run_cells() -> None:
     sources = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["MPLBACKEND"] = BACKEND
+    gc.set_threshold(YOUNG_OBJECTS)
     config = Config()
     config.HistoryManager.enabled = False
     shell = CellShell.instance(config=config, colors="nocolor")
