@@ -422,6 +422,11 @@ def test_unknown_costs_are_not_drawn_as_zero():
     assert "known cost" in plot.cost_spend(frame).texts[0].get_text()
 
 
+def test_no_requests_have_no_coverage():
+    frame = result("cost.spend", "participant")(3).assign(requests=0)
+    assert not any("known for" in text for text in texts_of(plot.cost_spend(frame.astype({"requests": "int64"}))))
+
+
 def test_the_coverage_is_a_note():
     ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(is_partial=False))
     assert "Cost known for 90.0 % of requests" in [text.get_text() for text in ax.texts]

@@ -204,6 +204,8 @@ def coverage_note(frame: pd.DataFrame, fact: str = "Cost", unit: str = "requests
         text = f"{percent(shares.min(), 1)} of {unit}"
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
+    if not requests.sum():
+        return ""
     return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of {unit}"
 
 

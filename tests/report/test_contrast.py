@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from ledgerframes.plot._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
-from ledgerframes.report.pictures import COLORS, DARK_STYLE, LIGHT_STYLE
+from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
 
 STYLE = (TEMPLATES / "report.css").read_text(encoding="utf-8")
 THEMES = ("light", "dark", "print")
@@ -60,3 +61,10 @@ def test_texts_and_axes_of_pictures_can_be_read(style: str) -> None:
     assert colors.keys() == {name for name, _ in COLORS.values()}
     assert min(contrast(colors[name], colors["paper"]) for name in ("title", "text")) >= 4.5
     assert contrast(colors["axis"], colors["paper"]) >= 3
+
+
+def test_data_of_pictures_can_be_seen_on_both_papers() -> None:
+    cycle = re.findall(r'cycler\("color", \[(.*?)\]\)', STYLE_FILE.read_text(encoding="utf-8"))[0]
+    for color in (f"#{each}" for each in re.findall(r"[0-9a-f]{6}", cycle)):
+        assert contrast(color, "#ffffff") >= 3, color
+        assert contrast(DARK_DATA.get(color, ("", color))[1], INKS["#ffffff"][1]) >= 3, color
