@@ -17,7 +17,7 @@ from ledgerframes.analysis._groups import from_microseconds, microseconds
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
 from ledgerframes.decimals import EXACT
 from ledgerframes.engine import Query
-from ledgerframes.engine.nodes import EXERCISES
+from ledgerframes.engine.nodes import exercises
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
@@ -282,10 +282,9 @@ def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
 def _votes_query(network: Network) -> Query:
     select = """
 SELECT epoch_us(record_time) AS time, choice_argument
-FROM exercises
-WHERE choice = 'DsoRules_UpdateCoinPriceVote'
+FROM price_votes
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, EXERCISES)
+    return network.query(select, exercises("price_votes", "choice = 'DsoRules_UpdateCoinPriceVote'"))
 
 
 def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:

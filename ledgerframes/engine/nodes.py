@@ -105,18 +105,20 @@ CONTRACTS = Relation(
     relations=(CREATED, CREATED_AND_OLDER, OLDER_CONTRACTS),
     is_read_anew=True,
 )
-EXERCISES = Relation(
-    "exercises",
-    "One row per exercise on a contract of the network, or on one that is not known, with the payload of the contract.",
+
+
+def exercises(name: str, condition: str) -> Relation:
+    """Return the exercises that meet a condition on their nodes."""
+    nodes = nodes_of(f"nodes_of_{name}", "One row per exercise, again.", is_create=False)
+    query = f"""
+    SELECT chosen.* REPLACE (contracts.create_arguments AS create_arguments)
+    FROM contracts
+    -- The engine keeps the right side of a join, which has few rows.
+    RIGHT JOIN (FROM {nodes.name} WHERE {condition}) AS chosen ON chosen.contract_id = contracts.contract_id
+    WHERE coalesce(contracts.is_signed, true)
     """
-    SELECT nodes.* REPLACE (contracts.create_arguments AS create_arguments)
-    FROM nodes
-    LEFT JOIN contracts USING (contract_id)
-    WHERE nodes.choice <> '' AND coalesce(contracts.is_signed, true)
-    """,
-    relations=(NODES, CONTRACTS),
-    is_read_anew=True,
-)
+    rows = "One row per such exercise on a contract of the network or one that is not known, with the payload of the contract."
+    return Relation(name, rows, query, relations=(nodes, CONTRACTS), is_read_anew=True)
 
 
 def above(below: Relation) -> Relation:
@@ -127,8 +129,8 @@ def above(below: Relation) -> Relation:
         f"""
         -- In pre-order, the node above at a depth is the last one of this depth before.
         SELECT below.update_id, below.node_index, max(above.node_index) AS above_index
-        FROM {below.name} AS below
-        JOIN tree_events AS above
+        FROM tree_events AS above
+        JOIN {below.name} AS below
             ON above.update_id = below.update_id AND above.node_index < below.node_index AND above.depth < below.depth
         WHERE above.choice IS NOT NULL
         GROUP BY below.update_id, below.node_index, above.depth
@@ -141,6 +143,7 @@ def above(below: Relation) -> Relation:
 def exercises_above(below: Relation) -> Relation:
     """Return the relation of the exercises of the network above the nodes of another."""
     nodes_above = above(below)
+    nodes = nodes_of(f"nodes_above_{below.name}", "One row per exercise, again.", is_create=False)
     return Relation(
         f"exercises_above_{below.name}",
         f"One row per row of {below.name} with such an exercise above it.",
@@ -158,10 +161,14 @@ def exercises_above(below: Relation) -> Relation:
                 }}
                 ORDER BY above_index DESC
             ) AS exercises
-        FROM {nodes_above.name} AS above
-        JOIN nodes ON nodes.update_id = above.update_id AND nodes.node_index = above_index
-        LEFT JOIN contracts USING (contract_id)
+        -- The engine keeps the right side of a join, which has few rows.
+        FROM contracts
+        RIGHT JOIN (
+            SELECT above.*, contract_id, choice, choice_argument, exercise_result
+            FROM {nodes.name} AS nodes
+            JOIN {nodes_above.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+        ) AS above ON above.contract_id = contracts.contract_id
         GROUP BY above.update_id, above.node_index
         """,
-        relations=(nodes_above, NODES, CONTRACTS),
+        relations=(nodes_above, nodes, CONTRACTS),
     )

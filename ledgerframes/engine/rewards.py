@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coupons import PARENTS
-from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES
+from ledgerframes.engine.nodes import NODES, exercises, nodes_of
 from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
@@ -19,6 +19,7 @@ PUBLISHED_WEIGHTS = Relation(
     tables=("activity_records",),
 )
 STEP = "migration_id, record_time, update_id, node_index, contract_id, template, choice"
+PROCESSING = exercises("processing", "choice IN ('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')")
 REWARD_STEPS = Relation(
     "reward_steps",
     "One row per contract and exercise that leads from the end of a round to its coupons, and per version of the DSO's rules.",
@@ -36,10 +37,9 @@ REWARD_STEPS = Relation(
         )
     UNION ALL
     SELECT {STEP}, create_arguments, choice_argument
-    FROM exercises
-    WHERE choice IN ('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')
+    FROM processing
     """,
-    relations=(NODES, EXERCISES),
+    relations=(NODES, PROCESSING),
 )
 REWARD_STEPS_BELOW = Relation(
     "reward_steps_below",
@@ -52,6 +52,8 @@ REWARD_STEPS_BELOW = Relation(
     tables=("tree_events",),
     relations=(REWARD_STEPS,),
 )
+PROCESSED = nodes_of("processed", "One row per exercise, again.", is_create=False)
+ARCHIVING = nodes_of("archiving", "One row per exercise, again.", is_create=False)
 REWARD_COUPONS = Relation(
     "reward_coupons",
     "One row per coupon that a batch of rewards creates, with what became of it.",
@@ -64,10 +66,11 @@ REWARD_COUPONS = Relation(
         CASE WHEN ends.is_claimed THEN 'expired' WHEN ends.contract_id IS NOT NULL THEN 'used' ELSE 'open' END AS fate
     FROM nodes
     JOIN parents ON parents.update_id = nodes.update_id AND parents.node_index = nodes.node_index
-    JOIN nodes AS above ON above.update_id = nodes.update_id AND above.node_index = parents.parent_index
+    JOIN (FROM processed WHERE choice = 'ProcessRewardsV2_ProcessBatch') AS above
+        ON above.update_id = nodes.update_id AND above.node_index = parents.parent_index
     LEFT JOIN (
         SELECT contract_id, bool_or(coalesce(is_claimed, false)) AS is_claimed
-        FROM nodes
+        FROM archiving
         LEFT JOIN parents USING (update_id, node_index)
         WHERE is_consuming AND template = 'Splice.Coin:RewardCouponV2'
         GROUP BY contract_id
@@ -75,5 +78,5 @@ REWARD_COUPONS = Relation(
     WHERE nodes.choice = '' AND nodes.is_signed AND nodes.template = 'Splice.Coin:RewardCouponV2'
         AND parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
     """,
-    relations=(NODES, CONTRACTS, PARENTS),
+    relations=(NODES, PROCESSED, ARCHIVING, PARENTS),
 )

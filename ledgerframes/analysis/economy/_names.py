@@ -17,7 +17,7 @@ from ledgerframes.analysis.economy._network import Network, read_network, requir
 from ledgerframes.analysis.economy._purchases import total_of
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.flows import NAME_FEES
-from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES, exercises_above
+from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above
 from ledgerframes.frames import Frames
 
 NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
@@ -31,6 +31,7 @@ NAMES_CREATED = Relation(
     """,
     relations=(NODES,),
 )
+NAMES_EXPIRED = exercises("expiries_of_names", "choice = 'AnsEntry_Expire'")
 RULES_CREATED = Relation(
     "rules",
     "One row per contract of the network's rules.",
@@ -158,11 +159,10 @@ FROM (
     LEFT JOIN exercises_above_names USING (update_id, node_index)
     UNION ALL BY NAME
     SELECT migration_id, record_time, update_id, node_index, create_arguments, true AS is_expiry
-    FROM exercises
-    WHERE choice = 'AnsEntry_Expire'
+    FROM expiries_of_names
 )
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, NAMES_CREATED, exercises_above(NAMES_CREATED), EXERCISES)
+    return network.query(select, NAMES_CREATED, exercises_above(NAMES_CREATED), NAMES_EXPIRED)
 
 
 def _event_of(choices: set[str]) -> str:

@@ -17,13 +17,16 @@ from ledgerframes.analysis.economy._network import Network, read_network, requir
 from ledgerframes.analysis.state._payloads import member
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.coupons import PARENTS
-from ledgerframes.engine.nodes import CONTRACTS, EXERCISES, NODES, exercises_above
+from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above, nodes_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 AS_CONFIGURED, OTHER = "as configured", "other percentages"
 NOT_ASSIGNED, MISSING = "not assigned (provider keeps it)", "missing beneficiary"
 UNKNOWN, EXPIRED, NO_CONFIGURATION = "unknown beneficiary", "expired", "no configuration"
+ASSIGNMENTS = exercises("assignments", "choice = 'RewardCoupon_AssignBeneficiaries'")
+ARCHIVALS = exercises("archivals_of_coupons", "is_consuming AND template = 'Splice.Coin:RewardCouponV2'")
+ASSIGNING = nodes_of("assigning", "One row per exercise, again.", is_create=False)
 ASSIGNED_COUPONS = Relation(
     "assigned_coupons",
     "One row per coupon of an assignment of beneficiaries, the one that it is exercised on first.",
@@ -36,13 +39,12 @@ ASSIGNED_COUPONS = Relation(
         FROM (
             SELECT migration_id, record_time, update_id, node_index, choice_argument,
                 [contract_id] || coalesce(TRY(json_extract_string(choice_argument, '$.additionalCoupons[*]')), []) AS coupon_ids
-            FROM exercises
-            WHERE choice = 'RewardCoupon_AssignBeneficiaries'
+            FROM assignments
         )
     ) AS assignments
     LEFT JOIN contracts ON contracts.contract_id = coupon_id
     """,
-    relations=(EXERCISES, CONTRACTS),
+    relations=(ASSIGNMENTS, CONTRACTS),
 )
 PARTS = Relation(
     "parts",
@@ -51,9 +53,9 @@ PARTS = Relation(
     SELECT update_id, node_index, depth, create_arguments
     FROM nodes
     WHERE choice = '' AND template = 'Splice.Coin:RewardCouponV2'
-        AND update_id IN (SELECT update_id FROM nodes WHERE choice = 'RewardCoupon_AssignBeneficiaries')
+        AND update_id IN (SELECT update_id FROM assigning WHERE choice = 'RewardCoupon_AssignBeneficiaries')
     """,
-    relations=(NODES,),
+    relations=(NODES, ASSIGNING),
 )
 SPLIT = declare.Figure(
     "economy.reward_split",
@@ -257,13 +259,12 @@ SELECT
     epoch_us(archived.record_time) AS time,
     contracts.create_arguments,
     coalesce(parents_of_archived.is_claimed, false) AS is_expired
-FROM exercises AS archived
+FROM archivals_of_coupons AS archived
 JOIN contracts USING (contract_id)
 JOIN parents ON parents.update_id = contracts.update_id AND parents.node_index = contracts.node_index
 LEFT JOIN parents AS parents_of_archived
     ON parents_of_archived.update_id = archived.update_id AND parents_of_archived.node_index = archived.node_index
 ANTI JOIN assigned_coupons ON assigned_coupons.coupon_id = archived.contract_id
-WHERE archived.is_consuming AND archived.template = 'Splice.Coin:RewardCouponV2'
-    AND parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
+WHERE parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
 ORDER BY archived.migration_id, archived.record_time, archived.update_id, archived.node_index"""
-    return network.query(select, EXERCISES, CONTRACTS, PARENTS, ASSIGNED_COUPONS)
+    return network.query(select, ARCHIVALS, CONTRACTS, PARENTS, ASSIGNED_COUPONS)
