@@ -48,6 +48,9 @@ _IMPORTED_AT_FIRST_USE = {
     "load_scans": "ledgerframes.loaders.network_reference:load_scans",
     "load_synchronizer_status": "ledgerframes.loaders.network_status:load_synchronizer_status",
     "load_synchronizers": "ledgerframes.loaders.state:load_synchronizers",
+    "load_token_allocations": "ledgerframes.loaders.tokens:load_token_allocations",
+    "load_token_holdings": "ledgerframes.loaders.tokens:load_token_holdings",
+    "load_token_transfers": "ledgerframes.loaders.tokens:load_token_transfers",
     "load_traffic": "ledgerframes.loaders.events:load_traffic",
     "load_traffic_status": "ledgerframes.loaders.network_status:load_traffic_status",
     "load_transfer_offers": "ledgerframes.loaders.offers:load_transfer_offers",
@@ -127,6 +130,7 @@ if TYPE_CHECKING:
         load_parties,
         load_synchronizers,
     )
+    from ledgerframes.loaders.tokens import load_token_allocations, load_token_holdings, load_token_transfers
     from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
     from ledgerframes.network import Network, connect
     from ledgerframes.queries import sql
@@ -184,6 +188,9 @@ __all__ = [
     "load_scans",
     "load_synchronizer_status",
     "load_synchronizers",
+    "load_token_allocations",
+    "load_token_holdings",
+    "load_token_transfers",
     "load_traffic",
     "load_traffic_status",
     "load_transfer_offers",

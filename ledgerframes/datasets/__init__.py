@@ -6,7 +6,7 @@ from ledgerframes.datasets._schema import Column, Table
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.schema import BULK_TABLES
 from ledgerframes.datasets.events.schema import EVENT_TABLES
-from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY
+from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY, TOKEN_TABLES
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
 from ledgerframes.datasets.reference.network_schema import NETWORK_TABLES
@@ -24,6 +24,7 @@ TABLES: dict[str, Table] = {
         *BULK_TABLES,
         *LEDGER_TABLES,
         *LEDGER_STATE_TABLES,
+        *TOKEN_TABLES,
         PRICE_VOTES,
         NAME_RULES,
         *NETWORK_TABLES,

@@ -58,6 +58,7 @@ RECOMPUTED = {
     "economy.purchases": f"{LOOPS}::test_purchases",
     "economy.reward_split": f"{LOOPS}::test_reward_split",
     "economy.rounds": "analysis/test_economy.py::test_the_sandbox_is_explained",
+    "economy.transfers": "analysis/test_transfers.py::test_the_sandbox_by_a_plain_loop",
     "reconcile.rewards": "analysis/test_rewards.py::test_each_error_is_found_at_its_link_and_nowhere_else",
     "findings": "analysis/test_findings.py::test_a_bad_day_costs_what_its_requests_cost",
     "grant.evidence": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",

@@ -84,6 +84,8 @@ STATE = {
         "load_traffic_status",
         "load_validator_faucets",
         "load_validator_licenses",
+        "load_token_allocations",
+        "load_token_holdings",
         "load_transfer_offers",
     )
 }

@@ -8,8 +8,9 @@ from ledgerframes.analysis.economy._purchases import purchases
 from ledgerframes.analysis.economy._rounds import burn_mint, rounds
 from ledgerframes.analysis.economy._shares import leaderboard
 from ledgerframes.analysis.economy._splits import reward_split
+from ledgerframes.analysis.economy._transfers import transfers
 
-__all__ = ["balance", "burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds"]
+__all__ = ["balance", "burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds", "transfers"]
 
 
 def __dir__() -> list[str]:

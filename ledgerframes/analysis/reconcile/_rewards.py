@@ -20,6 +20,7 @@ from ledgerframes.frames import Frames
 
 REWARDS = declare.Figure(
     "reconcile.rewards",
+    without_query="it hashes trees of amounts, which SQL cannot. Show the query of lf.activity.weights for the published records",
     rows="One row per round, kind and link, in the order of the links; sorted by round. With by='party', one row per rewarded "
     "party instead, sorted by position.",
     like="activity.recompute",

@@ -1,1 +1,1 @@
-"""Coin of parties as the network sums it."""
+"""Coin of parties as the network sums it, and contracts of the token standard."""

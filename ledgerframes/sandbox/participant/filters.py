@@ -125,7 +125,7 @@ class Registry:
         # A filter matches a template in all versions of its package.
         self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}
         self._newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
-        self._interfaces = {holding, allocation}
+        self._interfaces = {holding, allocation, known["instruction_interface"].identifier}  # no template implements the last
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
 
     def packages(self) -> list[tuple[str, str]]:

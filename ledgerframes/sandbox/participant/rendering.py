@@ -193,6 +193,10 @@ class UpdateRenderer:
         return {**_header(update), "synchronizerId": update.body["synchronizer_id"], "events": events} if events else None
 
 
+TIME_LIMITS = ("allocateBefore", "settleBefore")
+LOCK = {"holders": "holders", "expiresAt": "expiresAt", "context": "optContext"}  # in a view, and in a contract
+
+
 def _header(update: Update) -> Json:
     return {
         "updateId": update.update_id,
@@ -235,18 +239,37 @@ def _interface_view(interface_id: str, created: Json) -> Json:
 
 
 def _view_value(interface_id: str, arguments: Json) -> Json:
-    if "lock" in arguments and "amount" not in arguments:  # a locked coin contains the coin
-        arguments = next(iter(arguments.values()))
-    amount = arguments["amount"]
+    """Return a view of the token standard (docs/facts.md#token-standard)."""
     if interface_id.endswith(":Allocation"):
-        leg = {"sender": arguments["sender"], "amount": amount, "executor": arguments["executor"]}
-        return {"allocation": {"transferLeg": leg, "settlement": arguments["settlement"]}, "holdingCids": []}
-    instrument = arguments.get("instrument", {"issuer": arguments.get("dso"), "id": "native"})
+        return _allocation_view(arguments)
+    lock = arguments.get("lock") or {}
+    if lock and "amount" not in arguments:  # a locked coin contains the coin
+        arguments = next(iter(arguments.values()))
+    if "dso" in arguments:
+        instrument = {"issuer": arguments["dso"], "id": "native"}
+    else:
+        instrument = arguments.get("instrument") or {"issuer": lock["holders"][0], "id": "MEADOW"}
+    amount = arguments["amount"]
     return {
         "owner": arguments["owner"],
         "instrumentId": {"admin": instrument["issuer"], "id": instrument["id"]},
         "amount": amount["initialAmount"] if isinstance(amount, dict) else amount,
-        "lock": arguments.get("lock"),
+        "lock": {name: lock.get(own) for name, own in LOCK.items()} if lock else None,
+        "meta": {"values": {}},
+    }
+
+
+def _allocation_view(arguments: Json) -> Json:
+    settlement, executor = arguments["settlement"], arguments["executor"]
+    leg = {"sender": arguments["sender"], "receiver": executor, "amount": arguments["amount"], "meta": {"values": {}}}
+    times = {"requestedAt": settlement["requestedAt"], **dict.fromkeys(TIME_LIMITS, settlement["settleBefore"])}
+    return {
+        "allocation": {
+            "settlement": {"executor": executor, "settlementRef": {"id": settlement["reference"], "cid": None}, **times},
+            "transferLegId": settlement["reference"],
+            "transferLeg": {**leg, "instrumentId": {"admin": executor, "id": "native"}},
+        },
+        "holdingCids": [],
         "meta": {"values": {}},
     }
 

@@ -1,0 +1,55 @@
+"""Transfers and allocations of tokens of any instrument, from the trees of the history."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import to_amounts
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.tokens import TOKEN_TRANSFERS
+from ledgerframes.frames import Frames
+
+UNKNOWN = "Missing if the trees do not name it."
+QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
+TRANSFERS = declare.Figure(
+    "economy.transfers",
+    rows="One row per exercise of a transfer or an allocation; sorted by time.",
+    columns=(
+        declare.time("record_time", "Record time of the update."),
+        declare.text("update_id", "Update of the exercise."),
+        declare.text("contract_id", "Contract on which the choice is exercised."),
+        declare.text("package_name", "Package of the contract."),
+        declare.text("template_name", "Module and entity of the contract."),
+        declare.text("choice", "Choice of the token standard."),
+        declare.text("sender", f"Party that sends. {UNKNOWN}"),
+        declare.text("receiver", f"Party that receives. {UNKNOWN}"),
+        declare.text("instrument_admin", f"Party that administers the instrument. {UNKNOWN}"),
+        declare.text("instrument_id", f"Name of the instrument at its administrator. {UNKNOWN}"),
+        declare.amount("amount", f"Amount of the instrument. {UNKNOWN}", "of the instrument"),
+        declare.text("output", "Whether the transfer is complete or waits, as the registry says. Missing if it does not."),
+        declare.text("started_in_update_id", "Update that made a contract that waits. Missing for others."),
+    ),
+    condition="with a known amount",
+    unit="rows of this result",
+    queries=lambda frames: [QUERY],
+)
+
+
+@TRANSFERS.document
+def transfers(frames: Frames) -> pd.DataFrame:
+    """Return the transfers and allocations of tokens of any instrument.
+
+    Source: docs/facts.md#token-standard. The trees name the choices of the standard's interfaces. A transfer that starts names
+    its parties and its amount. One that is accepted, rejected or settled has those of its start, if the frames have that.
+    Choices of a registry itself have no rows here.
+
+    >>> moved = lf.economy.transfers(frames)
+    >>> "TransferFactory_Transfer" in set(moved["choice"])
+    True
+    """
+    TRANSFERS.check(frames)
+    rows = run(frames, QUERY)
+    amount = to_amounts(rows["amount"])
+    known = float(amount.notna().mean()) if len(rows) else None
+    return TRANSFERS.build(frames, {**rows, "amount": amount, "coverage": pd.Series(known, rows.index, "float64")})

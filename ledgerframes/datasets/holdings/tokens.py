@@ -1,0 +1,114 @@
+"""Tables of contracts of the token standard, from their interface views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps
+from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.holdings import schema, wire
+from ledgerframes.errors import DecodeError
+
+Columns = dict[str, Sequence[Any]]
+
+
+@decode_boundary()
+def token_table(table: Table, contracts: pa.Table) -> pa.Table:
+    """Build one of the tables of tokens from contracts with their interface views.
+
+    Raises
+    ------
+    DecodeError
+        If a contract has no view through the interface of the table, or a view is malformed.
+    """
+    interface, kind, columns_of = INTERFACES[table.name]
+    pairs = zip(contracts["interface_views"].to_pylist(), contracts["contract_id"].to_pylist(), strict=True)
+    entries = [_entry(text, interface, contract_id) for text, contract_id in pairs]
+    raws = [bytes(entry.view_value) if entry.view_status.code == 0 else b"" for entry in entries]
+    views = [msgspec.json.decode(raw, type=kind) if raw not in (b"", b"null") else None for raw in raws]
+    common = {column.name: contracts[column.name] for column in schema.CONTRACT}
+    status = {
+        "view_code": [entry.view_status.code for entry in entries],
+        "view_message": [entry.view_status.message for entry in entries],
+        "view": [None if view is None else raw.decode() for raw, view in zip(raws, views, strict=True)],
+    }
+    return table.sorted(table.from_arrays({**common, **_parsed(columns_of(views)), **status}))
+
+
+def _entry(text: str | None, interface: str, contract_id: str) -> wire.InterfaceView:
+    """Return the view of a contract through an interface."""
+    for entry in msgspec.json.decode(text or "[]", type=list[wire.InterfaceView]):
+        if entry.interface_id.endswith(f":{interface}"):
+            return entry
+    raise DecodeError(f"Contract {contract_id} has no view through {interface}.", json_path="$..interfaceViews")
+
+
+def _parsed(columns: Columns) -> dict[str, Any]:
+    """Return texts of amounts and times as such."""
+    times = ("requested_at", "execute_before", "allocate_before", "settle_before", "lock_expires_at")
+    parsers = {"amount": parse_amounts, **dict.fromkeys(times, parse_timestamps)}
+    return {name: parsers[name](values, name) if name in parsers else values for name, values in columns.items()}
+
+
+def _holdings(views: Sequence[wire.Holding | None]) -> Columns:
+    locks = [view and view.lock for view in views]
+    return {
+        "owner": [view and view.owner for view in views],
+        **_amounts(views),
+        "is_locked": [None if view is None else view.lock is not None for view in views],
+        "lock_holders": [lock and lock.holders for lock in locks],
+        "lock_expires_at": [lock and lock.expires_at for lock in locks],
+    }
+
+
+def _transfers(views: Sequence[wire.TransferInstruction | None]) -> Columns:
+    transfers = [None if view is None else view.transfer for view in views]
+    statuses = [None if view is None else view.status for view in views]
+    return {
+        **_transfer(transfers),
+        "requested_at": [transfer and transfer.requested_at for transfer in transfers],
+        "execute_before": [transfer and transfer.execute_before for transfer in transfers],
+        "transfer_status": [None if status is None else msgspec.json.encode(status).decode() for status in statuses],
+    }
+
+
+def _allocations(views: Sequence[wire.Allocation | None]) -> Columns:
+    specifications = [None if view is None else view.allocation for view in views]
+    settlements = [None if each is None else each.settlement for each in specifications]
+    names = ("executor", "requested_at", "allocate_before", "settle_before")
+    return {
+        **_transfer([None if each is None else each.transfer_leg for each in specifications]),
+        "transfer_leg_id": [each and each.transfer_leg_id for each in specifications],
+        **{name: [each and getattr(each, name) for each in settlements] for name in names},
+    }
+
+
+def _transfer(transfers: Sequence[wire.Transfer | None]) -> Columns:
+    parties = {name: [each and getattr(each, name) for each in transfers] for name in ("sender", "receiver")}
+    return {**parties, **_amounts(transfers)}
+
+
+def _amounts(views: Sequence[wire.Holding | wire.Transfer | None]) -> Columns:
+    instruments = [view and view.instrument_id for view in views]
+    return {
+        "instrument_admin": [instrument and instrument.admin for instrument in instruments],
+        "instrument_id": [instrument and instrument.id for instrument in instruments],
+        "amount": [view and view.amount for view in views],
+    }
+
+
+# Of each table: the interface, its view, and the columns of views.
+INTERFACES: Mapping[str, tuple[str, Any, Callable[[Sequence[Any]], Columns]]] = {
+    "token_holdings": ("Splice.Api.Token.HoldingV1:Holding", wire.Holding, _holdings),
+    "token_transfers": (
+        "Splice.Api.Token.TransferInstructionV1:TransferInstruction",
+        wire.TransferInstruction,
+        _transfers,
+    ),
+    "token_allocations": ("Splice.Api.Token.AllocationV1:Allocation", wire.Allocation, _allocations),
+}

@@ -1,0 +1,187 @@
+"""Active contracts of the token standard on a participant, which are never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.datasets import Table
+from ledgerframes.datasets.holdings.schema import CONTRACT, TOKEN_ALLOCATIONS, TOKEN_HOLDINGS, TOKEN_TRANSFERS
+from ledgerframes.datasets.holdings.tokens import token_table
+from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
+from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.state import load_active_contracts
+from ledgerframes.network import Network
+
+__all__ = ["load_token_allocations", "load_token_holdings", "load_token_transfers"]
+
+HOLDINGS = "splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding"
+TRANSFERS = "splice-api-token-transfer-instruction-v1:Splice.Api.Token.TransferInstructionV1:TransferInstruction"
+ALLOCATIONS = "splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation"
+
+SCHEMA = pa.schema(
+    [LEDGER_ACTIVE_CONTRACTS.schema.field(name) for name in (*(column.name for column in CONTRACT), "interface_views")]
+)
+
+
+@check_arguments(bad_item="a contract")
+def load_token_holdings(
+    net: Network,
+    *,
+    active_at_offset: int | None = None,
+    parties: Sequence[str] | None = None,
+    on_bad_item: OnBadItem = "raise",
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the tokens of any instrument that parties of a participant own.
+
+    Coin is an instrument as any other that follows the token standard.
+
+    Parameters
+    ----------
+    net : Network
+    active_at_offset : int, optional
+        The ledger's end by default.
+    parties : sequence of str, optional
+        Whose contracts, by default those of any party of the participant.
+
+    Returns
+    -------
+    DataFrame
+        One row per holding, sorted by contract id. A view that the participant could not compute has a code other than 0, and
+        its amount is missing.
+
+    Raises
+    ------
+    UnknownTemplateError
+        If the participant does not have the package of the interface.
+
+    Notes
+    -----
+    Source: docs/facts.md#token-standard, POST /v2/state/active-contracts-page.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> held = lf.load_token_holdings(lf.connect("sandbox", events=400, days=1))
+    >>> held.groupby(["instrument_admin", "instrument_id"])["amount"].sum().size > 1
+    True
+    """
+    return _load(net, TOKEN_HOLDINGS, HOLDINGS, active_at_offset, parties, on_bad_item, plan, progress)
+
+
+@check_arguments(bad_item="a contract")
+def load_token_transfers(
+    net: Network,
+    *,
+    active_at_offset: int | None = None,
+    parties: Sequence[str] | None = None,
+    on_bad_item: OnBadItem = "raise",
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the transfers of tokens that are not complete.
+
+    Parameters
+    ----------
+    net : Network
+    active_at_offset : int, optional
+        The ledger's end by default.
+    parties : sequence of str, optional
+        Whose contracts, by default those of any party of the participant.
+
+    Returns
+    -------
+    DataFrame
+        One row per transfer, sorted by contract id.
+
+    Raises
+    ------
+    UnknownTemplateError
+        If the participant does not have the package of the interface.
+
+    Notes
+    -----
+    Source: docs/facts.md#token-standard, POST /v2/state/active-contracts-page.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.load_token_transfers(lf.connect("sandbox", events=400, days=1)).empty
+    True
+    """
+    return _load(net, TOKEN_TRANSFERS, TRANSFERS, active_at_offset, parties, on_bad_item, plan, progress)
+
+
+@check_arguments(bad_item="a contract")
+def load_token_allocations(
+    net: Network,
+    *,
+    active_at_offset: int | None = None,
+    parties: Sequence[str] | None = None,
+    on_bad_item: OnBadItem = "raise",
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the tokens that are reserved for settlements.
+
+    Parameters
+    ----------
+    net : Network
+    active_at_offset : int, optional
+        The ledger's end by default.
+    parties : sequence of str, optional
+        Whose contracts, by default those of any party of the participant.
+
+    Returns
+    -------
+    DataFrame
+        One row per allocation, sorted by contract id.
+
+    Raises
+    ------
+    UnknownTemplateError
+        If the participant does not have the package of the interface.
+
+    Notes
+    -----
+    Source: docs/facts.md#token-standard, POST /v2/state/active-contracts-page.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> reserved = lf.load_token_allocations(lf.connect("sandbox", events=400, days=1))
+    >>> bool((reserved["amount"].dropna() > 0).all())
+    True
+    """
+    return _load(net, TOKEN_ALLOCATIONS, ALLOCATIONS, active_at_offset, parties, on_bad_item, plan, progress)
+
+
+def _load(
+    net: Network,
+    table: Table,
+    interface: str,
+    active_at_offset: int | None,
+    parties: Sequence[str] | None,
+    on_bad_item: OnBadItem,
+    plan: bool,
+    progress: bool | None,
+) -> pd.DataFrame:
+    """Return the plan of the contracts of an interface, or their table."""
+    contracts = load_active_contracts(
+        net,
+        active_at_offset=active_at_offset,
+        parties=parties,
+        interfaces=[interface],
+        on_bad_item=on_bad_item,
+        plan=plan,
+        progress=progress,
+    )
+    if plan:
+        return contracts
+    rows = pa.Table.from_pandas(contracts[SCHEMA.names], SCHEMA, preserve_index=False)
+    return table.to_pandas(token_table(table, rows))

@@ -1,0 +1,145 @@
+"""Holdings, transfers and allocations of the token standard, from interface views."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.holdings.schema import TOKEN_TABLES
+from ledgerframes.datasets.holdings.tokens import INTERFACES, token_table
+from ledgerframes.errors import DecodeError
+from ledgerframes.loaders.tokens import SCHEMA
+
+INSTRUMENT = {"admin": "bank::1220", "id": "EUR"}
+TIME = "2026-11-08T01:00:00.123456789Z"
+LEG = {"sender": "ann", "receiver": "bob", "amount": "7.5", "instrumentId": INSTRUMENT}
+VIEWS: dict[str, Any] = {
+    "token_holdings": {
+        "owner": "ann", "instrumentId": INSTRUMENT, "amount": "1.0000000001", "meta": {"values": {}},
+        "lock": {"holders": ["bob"], "expiresAt": TIME, "expiresAfter": None, "context": "c"},
+    },
+    "token_transfers": {
+        "originalInstructionCid": None, "meta": {"values": {}},
+        "transfer": {**LEG, "requestedAt": TIME, "executeBefore": TIME, "inputHoldingCids": ["00"], "meta": {"values": {}}},
+        "status": {"tag": "TransferPendingReceiverAcceptance", "value": {}},
+    },
+    "token_allocations": {
+        "allocation": {
+            "settlement": {
+                "executor": "venue", "settlementRef": {"id": "t-1", "cid": None}, "requestedAt": TIME, "allocateBefore": TIME,
+                "settleBefore": TIME, "meta": {"values": {}},
+            },
+            "transferLegId": "leg-1", "transferLeg": LEG,
+        },
+        "holdingCids": ["00"], "meta": {"values": {}},
+    },
+}  # fmt: skip
+EXPECTED: dict[str, dict[str, Any]] = {
+    "token_holdings": {"owner": "ann", "amount": Decimal("1.0000000001"), "is_locked": True, "lock_holders": ["bob"]},
+    "token_transfers": {"sender": "ann", "receiver": "bob", "amount": Decimal("7.5")},
+    "token_allocations": {"sender": "ann", "receiver": "bob", "executor": "venue", "transfer_leg_id": "leg-1"},
+}
+NAMES = [table.name for table in TOKEN_TABLES]
+
+
+def build(name: str, *views: Any, code: int = 0, text: str | None = None) -> pd.DataFrame:
+    """The table of contracts with these views."""
+    interface = INTERFACES[name][0]
+    texts = [
+        json.dumps([{"interfaceId": f"aa:{interface}", "viewStatus": {"code": code, "message": "m"}, "viewValue": view}])
+        for view in views
+    ]
+    rows = [
+        {"participant_id": "p", "active_at_offset": 5, "contract_id": f"{number}", "interface_views": text or each}
+        | {"template_id": "x:M:E", "package_id": "x", "template_name": "M:E", "package_name": None}
+        for number, each in enumerate(texts)
+    ]
+    return TABLES[name].to_pandas(token_table(TABLES[name], pa.Table.from_pylist(rows, SCHEMA)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_good_views(name: str) -> None:
+    (row,) = build(name, VIEWS[name]).to_dict("records")
+    assert {
+        column: list(row[column]) if isinstance(value, list) else row[column] for column, value in EXPECTED[name].items()
+    } == (EXPECTED[name])
+    assert (row["instrument_admin"], row["instrument_id"]) == ("bank::1220", "EUR")
+    assert json.loads(row["view"]) == VIEWS[name]
+    for column in TABLES[name].columns:
+        if str(column.type).startswith("timestamp"):
+            assert row[column.name] == datetime(2026, 11, 8, 1, 0, 0, 123456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_contracts_and_views_without_values(name: str) -> None:
+    pd.testing.assert_frame_equal(build(name), TABLES[name].empty())
+    failed = build(name, None, code=9)
+    assert (failed["view_code"].tolist(), failed["view_message"].tolist()) == ([9], ["m"])
+    assert failed[["instrument_id", "amount", "view"]].isna().all(axis=None)
+    bare = build(name, {})
+    assert bare["amount"].isna().all()
+    assert bare["view"].tolist() == ["{}"]
+
+
+def changed(value: Any, path: str, new: Any) -> Any:
+    """A copy of a view with another value somewhere."""
+    name, _, rest = path.partition(".")
+    return {**value, name: changed(value[name], rest, new) if rest else new}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "bad"),
+    [
+        ("token_holdings", "amount", 5.5),
+        ("token_holdings", "amount", "much"),
+        ("token_holdings", "amount", "0.00000000001"),
+        ("token_holdings", "owner", ["ann"]),
+        ("token_holdings", "instrumentId", "EUR"),
+        ("token_holdings", "lock.expiresAt", "soon"),
+        ("token_transfers", "transfer.amount", True),
+        ("token_transfers", "transfer.executeBefore", "later"),
+        ("token_transfers", "transfer", []),
+        ("token_allocations", "allocation.transferLeg.amount", "x"),
+        ("token_allocations", "allocation.settlement", None),
+    ],
+)
+def test_malformed_views_are_refused(name: str, path: str, bad: Any) -> None:
+    with pytest.raises(DecodeError):
+        build(name, changed(VIEWS[name], path, bad))
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "[1]", "no JSON", '[{"interfaceId": "aa:Other:Interface"}]'])
+def test_contracts_without_the_view_are_refused(text: str) -> None:
+    with pytest.raises(DecodeError):
+        build("token_holdings", {}, text=text)
+
+
+def test_tokens_of_the_sandbox_are_those_of_its_contracts(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=600, days=1, store=tmp_path)
+    held = lf.load_token_holdings(net)
+    contracts = lf.load_active_contracts(net).set_index("contract_id")["create_arguments"].map(json.loads)
+    known = held[held["view_code"] == 0]
+    assert known["instrument_id"].nunique() > 1
+    for row in known.itertuples():
+        payload = contracts[row.contract_id]
+        payload = payload.get("coin", payload)
+        amount = payload["amount"]
+        assert row.owner == payload["owner"]
+        assert row.amount == Decimal(amount["initialAmount"] if isinstance(amount, dict) else amount)
+    coins = known[known["template_name"].str.startswith("Splice.Coin:")]
+    assert (coins["is_locked"] == coins["template_name"].str.endswith("LockedCoin")).all()
+    reserved = lf.load_token_allocations(net)
+    is_known = reserved["view_code"] == 0
+    assert (reserved["settle_before"] > reserved["requested_at"]).equals(is_known)
+    assert len(reserved) > 0
+    assert lf.load_token_transfers(net).empty
+    assert lf.load_token_holdings(net, plan=True)["dataset"].tolist() == ["ledger_active_contracts"]
