@@ -20,6 +20,7 @@ _MODULES = {
     "Report": "registry",
     "ReportResult": "run",
     "compare_runs": "run_changes",
+    "describe_forecast": "forecast",
     "describe_runway": "summary.balance",
     "describe_waste": "history",
     "list_runs": "runs",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ledgerframes.report.answers import Answer, show
     from ledgerframes.report.budgets import read_budgets
     from ledgerframes.report.cells import shorten
+    from ledgerframes.report.forecast import describe_forecast
     from ledgerframes.report.headline import HEADLINE
     from ledgerframes.report.history import describe_waste
     from ledgerframes.report.loads import load_before, load_history, load_state
@@ -69,6 +71,7 @@ __all__ = [
     "Report",
     "ReportResult",
     "compare_runs",
+    "describe_forecast",
     "describe_runway",
     "describe_waste",
     "list_runs",

@@ -82,7 +82,7 @@ def show(
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
     draw = getattr(plot, figure.name.replace(".", "_"), None) if picture and _is_drawable(result, figure) else None
     return Answer(
-        statement=escape_control(figure.answer(result)) if figure.answer else "",
+        statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True),
         draw=None if draw is None else partial(draw, result),
     )

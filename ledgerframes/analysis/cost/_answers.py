@@ -23,14 +23,14 @@ def of_spend(result: pd.DataFrame) -> str:
     if "period_start" in result:
         return _highest_period(result)
     if "view_id" in result:
-        return _largest_of(result, "view")
+        return _largest_of(result, "view_id", "view", " of envelopes with views")
     if "template_name" in result:
         return _kinds(result)
     if "submitting_participant_uid" in result:
         return _participants(result)
     if len(result) == 1:
         return _total(result)
-    return _largest_of(result, next((noun for name, noun in NOUNS.items() if name in result), "group"))
+    return _largest_of(result, *next((name, noun) for name, noun in NOUNS.items() if name in result))
 
 
 def _total(result: pd.DataFrame) -> str:
@@ -58,7 +58,7 @@ def _participants(result: pd.DataFrame) -> str:
     names = result["submitting_participant_uid"]
     unknown = int(result.loc[names.isna(), "requests"].sum())
     note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
-    number, five = names.nunique(), printing.share(result["share"].head(LARGEST_PAYERS).sum())
+    number, five = names.nunique(), printing.share(result["share"].nlargest(LARGEST_PAYERS).sum())
     largest = f" The five with the highest cost account for {five} of the known cost." if number > LARGEST_PAYERS else ""
     return f"{pluralize(number, 'participant')} submitted requests.{largest}{note}"
 
@@ -67,7 +67,7 @@ def _kinds(result: pd.DataFrame) -> str:
     is_transaction = result["kind"] == "transaction"
     kinds = result[is_transaction & result["template_name"].notna()]
     others = result.loc[~is_transaction].groupby("kind", observed=True)["requests"].sum()
-    three = printing.share(kinds["share"].head(LARGEST_KINDS).sum())
+    three = printing.share(kinds["share"].nlargest(LARGEST_KINDS).sum())
     text = f" The three with the highest total cost account for {three} of the known cost."
     largest = text if len(kinds) > LARGEST_KINDS else ""
     return (
@@ -76,12 +76,13 @@ def _kinds(result: pd.DataFrame) -> str:
     )
 
 
-def _largest_of(result: pd.DataFrame, noun: str) -> str:
-    known = result.dropna(subset="total_traffic_cost")
+def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> str:
+    known = result.dropna(subset=["total_traffic_cost", key])
     if known.empty:
         return NO_COST
     share = printing.share(known["share"].max())
-    return f"{pluralize(len(result), noun)}. The one with the highest cost accounts for {share} of the known cost."
+    number = pluralize(int(result[key].notna().sum()), noun)
+    return f"{number}. The one with the highest cost accounts for {share} of the known cost{whole}."
 
 
 def of_overhead(result: pd.DataFrame) -> str:
@@ -93,27 +94,32 @@ def of_overhead(result: pd.DataFrame) -> str:
 
 
 def of_wasted(result: pd.DataFrame) -> str:
-    """Return the cost of rejected requests, and the periods above their usual range."""
+    """Return the cost of rejected requests, or the periods above their usual range."""
+    if "period_start" in result:
+        return _above(result)
     wasted, useful = (decimals.total(result[name]) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
-    if wasted is None or useful is None:
+    if wasted is None:
         return "Rejected requests cost an unknown number of bytes."
-    share = f" ({printing.percent(int(wasted), int(wasted + useful))} of the known cost)" if wasted + useful else ""
-    return " ".join(filter(None, [f"Rejected requests cost {wasted:,} known bytes{share}.", _cause(result), _above(result)]))
-
-
-def _cause(result: pd.DataFrame) -> str:
+    total = int(wasted) + int(useful or 0)
+    share = f" ({printing.percent(int(wasted), total)} of the known cost)" if total else ""
     cause = result["top_cause"].iloc[0] if len(result) == 1 else None
-    return f"Judged by the latency alone, {cause} caused most of these bytes." if isinstance(cause, str) else ""
+    guess = f" Judged by the latency alone, {cause} caused most of these bytes." if isinstance(cause, str) else ""
+    return f"Rejected requests cost {wasted:,} known bytes{share}.{guess}"
 
 
 def _above(result: pd.DataFrame) -> str:
-    if "period_start" not in result:
-        return ""
     tested = int(result["upper"].notna().sum())
     if not tested:
-        return "No period has a usual range."
-    above = int(is_true(result["is_above"]).sum())
-    return f"Of {pluralize(tested, 'period')} with a usual range, {above or 'none'} {'are' if above > 1 else 'is'} above it."
+        reasons = ", ".join(sorted(result["reason"].dropna().unique()))
+        return f"No period has a usual range{f': {reasons}' if reasons else ''}."
+    above = [f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row)})" for row in _rows(result[is_true(result["is_above"])])]
+    names = f": {', '.join(above)}" if above else ""
+    verb = "are" if len(above) > 1 else "is"
+    return f"Of {pluralize(tested, 'period')} with a usual range, {len(above) or 'none'} {verb} above it{names}."
+
+
+def _share_and_limit(row: Any) -> str:
+    return f"{printing.share(row.share)} wasted, usually up to {printing.share(row.upper)}"
 
 
 def of_requests(result: pd.DataFrame) -> str:
@@ -138,6 +144,8 @@ def of_anatomy(result: pd.DataFrame) -> str:
 
 def of_compare(result: pd.DataFrame) -> str:
     """Return how many kinds of request are dearer or cheaper than before."""
+    if not result["requests_before"].sum():
+        return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
     changed = f"{counts['dearer']:,} dearer, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
     others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
@@ -117,22 +118,30 @@ def of_quorums(result: pd.DataFrame) -> str:
 
 def of_waited_for(result: pd.DataFrame) -> str:
     """Return the parties whose requests are slow more often than those of others."""
-    judged, slower = int(result["differs"].notna().sum()), result[is_true(result["differs"]) & (result["difference"] > 0)]
-    subject = f"Of {pluralize(judged, 'party')} with enough requests,"
-    if slower.empty:
-        return f"{subject} none is slow more often than the others."
-    (row,) = _rows(slower.nlargest(1, "slow_rate"))
-    rate, verb = printing.rate(int(row.slow), int(row.required)), "is" if len(slower) == 1 else "are"
-    return f"{subject} {len(slower):,} {verb} slow more often than the others, most of all {row.party}: {rate}."
+    judged = int(result["differs"].notna().sum())
+    if not judged:
+        is_doubtful = len(result) and result["reason"].eq(DOUBTFUL_LIMIT).all()
+        nobody = "No party has enough requests to be judged."
+        return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
+    slower = result[is_true(result["differs"]) & (result["difference"] > 0)].head(3)
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in _rows(slower)]
+    return f"Parties that stand out among {judged:,} with enough requests: {', '.join(names) or 'none'}."
 
 
 def of_head_of_line(result: pd.DataFrame) -> str:
-    """Return how many requests timeouts delayed, and for how long."""
-    victims = int(result["victims"].sum())
-    if not victims:
-        return f"{pluralize(len(result), 'timeout')} delayed no other request."
-    added = printing.duration(round(result["added"].dt.total_seconds().sum() * MICROSECONDS))
-    return f"{pluralize(len(result), 'timeout')} may have delayed {pluralize(victims, 'request')}, by {added} together."
+    """Return the numbers of timeouts, and of others that waited for them."""
+    if result["reason"].notna().any():
+        return "Timeouts are not named, because the limit of this network may not be 30 s."
+    culprits, victims = len(result), int(result["victims"].sum())
+    expected: Any = result["expected_victims"].sum(skipna=False)
+    timed_out = f"{pluralize(culprits, 'request')} timed out."
+    if not culprits:
+        return timed_out
+    waited = printing.duration(round(result["added"].dt.total_seconds().sum() * MICROSECONDS))
+    others = f"{victims:,} other{'s' * (victims != 1)} probably waited for them, {waited} in total."
+    if pd.isna(expected):
+        return f"{timed_out} {others} The window is too short to say how many of them chance explains."
+    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them."
 
 
 def _rows(result: pd.DataFrame) -> Any:
