@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
 COVERAGE, PACKAGE = "coverage", "package_name"
@@ -31,7 +33,7 @@ ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spe
 
 
 def show(
-    result: pd.DataFrame,
+    result: pd.DataFrame | Axes,
     *,
     columns: Sequence[str] | None = None,
     max_rows: int = 15,
@@ -40,10 +42,12 @@ def show(
 ) -> Answer:
     """Show a result as an answer, which is a sentence, a picture and a table.
 
+    In a notebook it has the colors of the theme.
+
     Parameters
     ----------
-    result : DataFrame
-        The result of an analysis, also some of its rows or columns.
+    result : DataFrame or Axes
+        The result of an analysis, also some of its rows or columns. Of the axes of a plot the answer is the picture alone.
     columns : sequence of str, optional
         Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
         from which columns were chosen).
@@ -74,6 +78,9 @@ def show(
     >>> answer.statement.partition(".")[0]
     '15 participants submitted requests'
     """
+    if not isinstance(result, pd.DataFrame):
+        drawing = _drawing_of(result)
+        return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
     keys = _keys(result, figure)
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
@@ -84,7 +91,7 @@ def show(
     return Answer(
         statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True),
-        draw=None if draw is None else partial(draw, result),
+        draw=None if draw is None else lambda: _close(draw(result)),
     )
 
 
@@ -96,45 +103,37 @@ class Answer:
     ----------
     statement : str
         What the result says, empty if the analysis declares nothing.
-    table : TableOutput
+    table : TableOutput, optional
     draw : callable, optional
         Function that draws the picture.
     """
 
     statement: str
-    table: TableOutput
-    draw: Callable[[], Axes] | None
+    table: TableOutput | None
+    draw: Callable[[], Drawing] | None
 
     @property
     def alt(self) -> str:
         """A text for readers who see neither picture nor table."""
-        return " ".join(filter(None, [self.statement, self._picture[1]])) or f"{self.table.caption}."
+        return " ".join(filter(None, [self.statement, self._picture[1]])) or (f"{self.table.caption}." if self.table else "")
 
     def __repr__(self) -> str:
-        return "\n\n".join(filter(None, [shorten_fingerprints(self.statement), repr(self.table)]))
+        table = repr(self.table) if self.table else self.alt
+        return "\n\n".join(filter(None, [shorten_fingerprints(self.statement), table]))
 
     def _repr_html_(self) -> str:
         statement = TextOutput(self.statement)._repr_html_() if self.statement else ""
-        region = f'<div class="table" tabindex="0" role="region" aria-label="{escape(self.table.caption)}">'
-        return (
-            f'<div class="lf-answer"><style>{STYLE}</style>{statement}{self._picture[0]}'
-            f"{region}{self.table._repr_html_()}</div></div>"
-        )
+        table = _region(self.table) if self.table else ""
+        return f'<div class="lf-answer"><style>{STYLE}</style>{statement}{self._picture[0]}{table}</div>'
 
     @cached_property
     def _picture(self) -> tuple[str, str]:
         """The picture as HTML, and its text. Both are empty without one."""
         if self.draw is None:
             return "", ""
-        from matplotlib import pyplot
-
         from ledgerframes.report.pictures import draw_element
 
-        drawing: Any = self.draw().figure
-        try:
-            return draw_element(drawing)
-        finally:
-            pyplot.close(drawing)  # a notebook would show it once more
+        return draw_element(self.draw())
 
     def display_parts(self) -> None:
         """Display sentence, picture and table one by one, for the page of a report."""
@@ -144,23 +143,41 @@ class Answer:
         if self.statement:
             show_part(TextOutput(self.statement))
         if self.draw is not None:
-            from matplotlib import pyplot
-
-            drawing: Any = self.draw().figure
-            show_part(drawing)
-            pyplot.close(drawing)
-        show_part(self.table)
+            show_part(self.draw())
+        if self.table is not None:
+            show_part(self.table)
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
 
 
-def _figure_of(result: object) -> Figure:
+def _drawing_of(result: object) -> Drawing:
+    """Return the drawing of a plot, or raise a UsageError for neither plot nor result."""
+    axes = sys.modules.get("matplotlib.axes")  # without an import, nothing is a plot
+    if axes is None or not isinstance(result, axes.Axes):
+        raise UsageError(f"{ADVICE}, got {type(result).__name__}.")
+    return _close(result)
+
+
+def _close(ax: Axes) -> Drawing:
+    """Return the drawing of a plot, which a notebook does not show once more."""
+    from matplotlib import pyplot
+
+    drawing: Any = ax.figure
+    pyplot.close(drawing)
+    return drawing  # type: ignore[no-any-return]
+
+
+def _region(table: TableOutput) -> str:
+    """Return a table that the keyboard reaches where it is wider than the page."""
+    return f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption)}">{table._repr_html_()}</div>'
+
+
+def _figure_of(result: pd.DataFrame) -> Figure:
     """Return the figure that a result belongs to."""
-    name = result.attrs.get(NAME) if isinstance(result, pd.DataFrame) else None
+    name = result.attrs.get(NAME)
     if name not in FIGURES:
-        kind = "a DataFrame of another origin" if isinstance(result, pd.DataFrame) else type(result).__name__
-        raise UsageError(f"{ADVICE}, got {kind}.")
+        raise UsageError(f"{ADVICE}, got a DataFrame of another origin.")
     return FIGURES[name]
 
 

@@ -91,8 +91,9 @@ def sentence_on_the_forecast(stored: Stored) -> str:
     payer = max(payers, key=payers.__getitem__)
     burn = f"Participant {shortened(payer)} burned {payers[payer]:,} known bytes in this window."
     supposed = "Its balance is not known. Suppose it were four times that."
-    assert stored.begin >= stored.since, "with a history, the sentence has a forecast"
-    return f"{burn} {supposed} No forecast. The store does not have the weeks before this window."
+    assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
+    needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}, and these frames hold 0"
+    return f"{burn} {supposed} No forecast. A runway needs {needed}. Load a longer window."
 
 
 def sentence_on_sums(stored: Stored, total: int) -> str:

@@ -135,3 +135,20 @@ def test_files_have_the_name_of_the_analysis_and_its_groups(day: lf.Frames) -> N
         "verdict_latency_by_size": lf.verdict.latency(day, by="size"),
     }
     assert [lf.show(result, picture=False).table.name for result in results.values()] == list(results)
+
+
+def test_a_plot_is_shown_in_the_colors_of_the_page_and_only_once(day: lf.Frames) -> None:
+    from matplotlib import pyplot
+
+    answer = lf.show(lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h")))
+    html = answer._repr_html_()
+    assert html.count("<svg ") == 1 and "<table" not in html and "var(--text)" in html
+    assert repr(answer) == answer.alt and answer.alt.startswith("Rejection rate")
+    assert pyplot.get_fignums() == []
+
+
+def test_pictures_are_not_shown_a_second_time(spent: pd.DataFrame) -> None:
+    from matplotlib import pyplot
+
+    assert "<svg" in lf.show(spent)._repr_html_()
+    assert pyplot.get_fignums() == []
