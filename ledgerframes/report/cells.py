@@ -73,7 +73,7 @@ class Column:
         """Return the values as HTML, of numbers also with bars."""
         bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
         return [
-            f"<td{self._attributes()}{_tooltip(value)}>{_beside(bar, _allow_breaks(escape(self._text(value))))}</td>"
+            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, _allow_breaks(escape(self._text(value))))}</td>"
             for bar, value in zip(bars, self.values, strict=True)
         ]
 
@@ -140,7 +140,7 @@ def _bar(start: float, length: float) -> str:
     return f'<span class="cell-bar"><span style="margin-left:{100 * start:.1f}%;width:{100 * length:.1f}%"></span></span>'
 
 
-def _beside(bar: str, number: str) -> str:
+def _with_bar(bar: str, number: str) -> str:
     """Return a number at the right of its bar, neither above the other in a narrow column."""
     return f'<span class="with-bar">{bar}{number}</span>' if bar else number
 
