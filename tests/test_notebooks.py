@@ -16,7 +16,7 @@ from ledgerframes.report.notebook import code_cells, read_notebook, tags
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
 LONGEST_CELL = 5
-SHORT = {"02_traffic_cost", "03_verdicts"}
+SHORT = {"01_first_frames", "02_traffic_cost", "03_verdicts"}
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
