@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.cost._runway import TrafficBalance
+from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
