@@ -76,7 +76,7 @@ def show(
     >>> participants = lf.cost.spend(frames, by="participant")
     >>> answer = lf.show(participants, columns=["total_traffic_cost", "requests"], max_rows=2)
     >>> answer.statement.partition(".")[0]
-    '15 participants submitted requests'
+    '28 participants submitted requests'
     """
     if not isinstance(result, pd.DataFrame):
         drawing = _drawing_of(result)
