@@ -19,8 +19,8 @@ from matplotlib.axes import Axes
 
 import ledgerframes as lf
 from ledgerframes.report import run_report
+from ledgerframes.report.cells import keep_together
 from ledgerframes.report.sparklines import usual_band
-from ledgerframes.report.tables import keep_together
 
 IMAGES = Path(__file__).parent / "images"
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}

@@ -65,6 +65,7 @@ _IMPORTED_AT_FIRST_USE = {
     "questions": "ledgerframes.analysis._questions:questions",
     "reconcile": "ledgerframes.analysis.reconcile:",
     "save_frames": "ledgerframes.frames_io:save_frames",
+    "show": "ledgerframes.report.answers:show",
     "sql": "ledgerframes.queries:sql",
     "state": "ledgerframes.analysis.state:",
     "table": "ledgerframes.datasets:table",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
     from ledgerframes.network import Network, connect
     from ledgerframes.queries import sql
+    from ledgerframes.report.answers import show
     from ledgerframes.statistics.runways import TopUp
 
     __version__: str
@@ -205,6 +207,7 @@ __all__ = [
     "questions",
     "reconcile",
     "save_frames",
+    "show",
     "sql",
     "state",
     "table",

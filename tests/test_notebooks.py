@@ -15,6 +15,8 @@ from ledgerframes.report.notebook import code_cells, read_notebook, tags
 
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
+LONGEST_CELL = 5
+SHORT = {"01_first_frames", "02_traffic_cost", "03_verdicts"}
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -65,3 +67,10 @@ def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> Non
         (cell,) = [cell for cell in book["cells"] if "parameters" in tags(cell)]
         names = {target.id for node in ast.parse(cell["source"]).body for target in node.targets}  # type: ignore[attr-defined]
         assert names == {"since", "until", "during", *report.parameters.model_fields}
+
+
+def test_code_cells_are_short_enough_to_copy(path: Path) -> None:
+    book = read_notebook(path)
+    if path.stem in SHORT:
+        assert [cell["source"] for cell in code_cells(book) if len(cell["source"].splitlines()) > LONGEST_CELL] == []
+        assert book["cells"][-1]["source"].startswith("## Now with your network")

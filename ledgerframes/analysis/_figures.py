@@ -35,6 +35,7 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
+NAME = "figure"  # in ``attrs`` of a result, with the name of its figure
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 
 
@@ -145,6 +146,10 @@ class Figure:
         Function from the arguments of the analysis to its queries, unless they follow from the measures.
     without_query : str
         Why the analysis has no query, and what to do instead. Empty if it has one.
+    main_columns : tuple of str
+        Columns of a short table, after those that name its rows. The first has bars. Empty for all columns.
+    answer : callable, optional
+        Function from a result to the sentence that answers, which is empty if nothing is to be said.
     """
 
     name: str
@@ -165,6 +170,8 @@ class Figure:
     parts: tuple[str, ...] = ()
     queries: Callable[..., Iterable[Query]] | None = None
     without_query: str = ""
+    main_columns: tuple[str, ...] = ()
+    answer: Callable[[pd.DataFrame], str] | None = None
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
@@ -217,13 +224,15 @@ class Figure:
         """Return the declared columns in order, each in the declared dtype.
 
         A value that is no column counts for all rows. Amounts have their dtype before this call. The columns of :attr:`tail`
-        follow from `frames`, unless `values` has them.
+        follow from `frames`, unless `values` has them. The result knows its figure, also once rows or columns are chosen.
         """
         columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
         values = {**_tail_values(frames, accept_survivorship), **values}
         frame = pd.DataFrame({column.name: values[column.name] for column in columns}, index=range(row_count))
-        return frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
+        frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
+        frame.attrs[NAME] = self.name
+        return frame
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring."""
@@ -232,6 +241,11 @@ class Figure:
         if analysis.__doc__:  # Python removes docstrings with -OO
             analysis.__doc__ = completed(self, analysis)
         return analysis
+
+    @property
+    def key_names(self) -> set[str]:
+        """Return the names of the columns that name a row, in any grouping."""
+        return {"period_start", "round_number"}.union(*(grouping.key_names for grouping in self.by.values()))
 
     def columns_with_conditions(self) -> Iterator[tuple[ResultColumn, str]]:
         """Yield all columns, each with a sentence on the argument that adds it."""

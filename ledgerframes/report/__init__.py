@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 # Imported when first used, because no command and no notebook needs all of them.
 _MODULES = {
+    "Answer": "answers",
     "HEADLINE": "headline",
     "REPORTS": "registry",
     "Prices": "prices",
     "Report": "registry",
     "ReportResult": "run",
     "compare_runs": "run_changes",
+    "describe_forecast": "forecast",
     "describe_runway": "summary.balance",
     "describe_waste": "history",
     "list_runs": "runs",
@@ -29,14 +31,18 @@ _MODULES = {
     "read_budgets": "budgets",
     "read_prices": "prices",
     "run_report": "run",
-    "shorten": "tables",
+    "shorten": "cells",
+    "show": "answers",
     "show_table": "tables",
     "show_text": "tables",
     "write_overview": "overview",
 }
 
 if TYPE_CHECKING:
+    from ledgerframes.report.answers import Answer, show
     from ledgerframes.report.budgets import read_budgets
+    from ledgerframes.report.cells import shorten
+    from ledgerframes.report.forecast import describe_forecast
     from ledgerframes.report.headline import HEADLINE
     from ledgerframes.report.history import describe_waste
     from ledgerframes.report.loads import load_before, load_history, load_state
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
     from ledgerframes.report.run_changes import compare_runs
     from ledgerframes.report.runs import list_runs
     from ledgerframes.report.summary.balance import describe_runway
-    from ledgerframes.report.tables import shorten, show_table, show_text
+    from ledgerframes.report.tables import show_table, show_text
 else:
 
     def __getattr__(name: str) -> Any:
@@ -60,10 +66,12 @@ else:
 __all__ = [
     "HEADLINE",
     "REPORTS",
+    "Answer",
     "Prices",
     "Report",
     "ReportResult",
     "compare_runs",
+    "describe_forecast",
     "describe_runway",
     "describe_waste",
     "list_runs",
@@ -75,6 +83,7 @@ __all__ = [
     "read_prices",
     "run_report",
     "shorten",
+    "show",
     "show_table",
     "show_text",
     "write_overview",

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.report.cells import keep_together
 from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.sparklines import sparkline
-from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
+from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("p", "div", "span", "small", "strong", "em", "code", "pre", "br", "wbr", "ul", "ol", "li"),
+    *("details", "summary"),
 }
-ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
+ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}, "span": {"style"}}
+ALLOWED_STYLE = {"margin-left", "width"}  # of bars in cells
 
 
 @dataclass(frozen=True)
@@ -282,4 +285,11 @@ def sanitize(html: str) -> str:
     """Return an output's tables and text as HTML that neither loads nor runs anything."""
     import nh3
 
-    return nh3.clean(html, tags=ALLOWED_ELEMENTS, attributes=ALLOWED_ATTRIBUTES, url_schemes=set(), link_rel=None)
+    return nh3.clean(
+        html,
+        tags=ALLOWED_ELEMENTS,
+        attributes=ALLOWED_ATTRIBUTES,
+        filter_style_properties=ALLOWED_STYLE,
+        url_schemes=set(),
+        link_rel=None,
+    )

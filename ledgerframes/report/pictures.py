@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from IPython.core.getipython import get_ipython
 from matplotlib import pyplot, rc_context
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator
@@ -17,13 +16,13 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
-from matplotlib_inline.config import InlineBackend
 
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.page import NARROW_SVG, SVG
 
+NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
@@ -54,12 +53,18 @@ STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root
 
 def register_pictures() -> None:
     """Let each plot of this notebook show itself as two pictures with a title and a text."""
+    from IPython.core.getipython import get_ipython
+    from matplotlib_inline.config import InlineBackend
+
     shell: Any = get_ipython()
     InlineBackend.instance(parent=shell).figure_formats = set()
     pyplot.switch_backend("module://matplotlib_inline.backend_inline")
     pyplot.uninstall_repl_displayhook()  # it would draw each plot once more after its cell, for a window that nobody sees
-    formatter = shell.display_formatter.mimebundle_formatter
-    formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: draw_pictures(figure))
+    formatters = shell.display_formatter
+    formatters.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: draw_pictures(figure))
+    # A page has its own places for sentences, pictures and tables.
+    display_formatter = formatters.ipython_display_formatter
+    display_formatter.for_type_by_name("ledgerframes.report.answers", "Answer", lambda answer: answer.display_parts())
 
 
 def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
@@ -69,6 +74,21 @@ def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
     """
     with pause_gc(), _fonts_found_once():
         return _draw(figure)
+
+
+def draw_element(figure: Figure) -> tuple[str, str]:
+    """Return a plot as HTML in the color of the text around, and its text.
+
+    A plot that only says why it is empty is a sentence. The figure loses its title, which the HTML has.
+    """
+    with pause_gc(), _fonts_found_once():
+        if message := _message(figure):
+            return f'<p class="note">{escape(message)}</p>', message
+        titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
+        title, note = _take_title(figure)
+        svg, alt = _to_svg_element(figure), _describe(figure, titles)
+    caption = f"<figcaption><strong>{escape(title)}</strong> <small>{escape(note)}</small></figcaption>" if title else ""
+    return f'<figure>{caption}<div class="picture" role="img" aria-label="{escape(alt)}">{svg}</div></figure>', alt
 
 
 @contextmanager
@@ -129,15 +149,20 @@ def _notes(ax: Axes) -> list[Annotation]:
 
 def _to_svg(figure: Figure) -> str:
     """Return a figure as transparent SVG with inks that follow the color scheme of the page."""
+    return re.sub(r"(<svg [^>]*>)", rf"\1{STYLE}", _to_svg_element(figure), count=1)
+
+
+def _to_svg_element(figure: Figure) -> str:
+    """Return a figure as transparent SVG whose inks are variables."""
     figure.patch.set_alpha(0)
     for ax in figure.axes:
         ax.patch.set_alpha(0)
     file = io.StringIO()
     # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format="svg", metadata=dict.fromkeys(NO_METADATA))
     svg = re.sub("|".join(COLORS), lambda match: f"var(--{COLORS[match[0]][0]})", file.getvalue())
-    return re.sub(r"(<svg [^>]*>)", rf"\1{STYLE}", svg[svg.index("<svg ") :], count=1)
+    return svg[svg.index("<svg ") :]
 
 
 # -- a narrow page ------------------------------------------------------------------------------------------------------

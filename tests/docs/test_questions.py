@@ -19,7 +19,7 @@ def test_every_question_is_declared_once(questions: ModuleType) -> None:
 
 
 def test_a_good_question_passes(questions: ModuleType) -> None:
-    questions.check(questions.Question(**GOOD, notebook="02_traffic_cost", heading="Waste"))
+    questions.check(questions.Question(**GOOD, notebook="02_traffic_cost", heading="What is wasted?"))
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_good_question_passes(questions: ModuleType) -> None:
         ({"example": "ax = lf.plot.cost_spendings(costs)"}, "lf.plot.cost_spendings"),
         ({"notebook": "02_traffic_cost", "heading": "Wastes"}, "the heading 'Wastes'"),
         ({"notebook": "02_traffic_cost"}, "the heading ''"),
-        ({"notebook": "00_none", "heading": "Waste"}, "no notebook 00_none"),
+        ({"notebook": "00_none", "heading": "What is wasted?"}, "no notebook 00_none"),
         ({"page": "none.md"}, "the page none.md"),
     ],
 )
@@ -45,13 +45,13 @@ def test_the_page_shows_calls_plots_notebook_and_limit(questions: ModuleType) ->
         page="costs.md",
         example="costs = lf.cost.spend(\n    frames\n)\nax = lf.plot.cost_spend(costs)",
         notebook="02_traffic_cost",
-        heading="Waste",
+        heading="What is wasted?",
         limit="No route returns it.",
     )
     text = questions.section(question)
     assert ">>> costs = lf.cost.spend(\n...     frames\n... )\n>>> ax" in text
     assert "- Plot: `lf.plot.cost_spend`\n" in text
-    assert '[02_traffic_cost](../notebooks/02_traffic_cost.ipynb), "Waste"' in text
+    assert '[02_traffic_cost](../notebooks/02_traffic_cost.ipynb), "What is wasted?"' in text
     assert "\n\nNo route returns it.\n\n" in text
     assert questions.calls_cell(question) == "`lf.cost.spend`"
 

@@ -50,6 +50,10 @@ def rates_by_participant(decided: list[Row]) -> GroupRates:
     return rates_by(decided, lambda verdict: str(verdict["submitting_participant_uid"]))
 
 
+def rates_by_hour(decided: list[Row]) -> GroupRates:
+    return rates_by(decided, lambda verdict: f"{verdict['record_time']:%H}:00")
+
+
 def rates_by_day(decided: list[Row]) -> GroupRates:
     def day_of(verdict: Row) -> str:
         time: datetime = verdict["record_time"]

@@ -154,7 +154,8 @@ def test_the_report_on_verdicts_holds_to_the_same(verdicts_run: ReportResult) ->
     page = verdicts_run.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
     assert EVIL not in page and "&lt;script&gt;" in page
-    assert {"outcomes", "latency_by_size", "rejections", "quorums"} <= set(verdicts_run.run["tables"])
+    names = {"verdict_outcomes", "verdict_latency_by_size", "verdict_rejections", "verdict_quorums"}
+    assert names <= set(verdicts_run.run["tables"])
 
 
 @pytest.mark.loopback

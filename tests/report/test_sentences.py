@@ -14,8 +14,19 @@ import pytest
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
-from .groups_by_hand import rates_by_participant
+from .answers_by_hand import (
+    sentence_on_its_envelopes,
+    sentence_on_parties,
+    sentence_on_periods,
+    sentence_on_sums,
+    sentence_on_the_forecast,
+    sentence_on_the_most_expensive,
+    sentence_on_views,
+    sentences_on_medians,
+)
+from .groups_by_hand import GroupRates, rates_by_day, rates_by_hour, rates_by_participant
 from .head_by_hand import decided_of, rejected_of, rejection_rate
+from .operations_by_hand import sentence_on_delays, sentence_on_slow_parties
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, sides_of
 from .stored import (
     ACCEPTED,
@@ -45,12 +56,19 @@ def sentences_on_cost(stored: Stored) -> list[str]:
     cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
     return [
         f"{len(stored.ids):,} confirmation requests cost {cost}",
+        sentence_on_periods(stored, timedelta(hours=6)),
         sentence_on_participants(stored, total),
+        sentence_on_parties(stored, total),
         sentence_on_kinds(stored, total),
+        sentence_on_the_most_expensive(stored, total),
+        sentence_on_its_envelopes(stored),
+        sentence_on_views(stored),
         sentence_on_overhead(stored),
         sentence_on_waste(stored, total),
         sentence_on_history(stored),
-        sentence_on_the_largest(stored),
+        "No request before has a known cost, so nothing compares.",
+        sentence_on_the_forecast(stored),
+        sentence_on_sums(stored, total),
     ]
 
 
@@ -104,12 +122,7 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
 def sentence_on_history(stored: Stored) -> str:
     weeks = max(stored.since - stored.begin, timedelta(0)) // timedelta(weeks=1)
     assert weeks < 4, "a usual range needs other words"
-    return f"Too little history for a usual range: 4 whole weeks are needed, {weeks} are here."
-
-
-def sentence_on_the_largest(stored: Stored) -> str:
-    largest = max(stored.costs, key=stored.costs.__getitem__)
-    return f"Update {largest}, {stored.verdicts[largest]['record_time']:%Y-%m-%d %H:%M} UTC."
+    return "No period has a usual range: history is too short."
 
 
 # -- sentences on verdicts ------------------------------------------------------------------------------------------------
@@ -121,20 +134,31 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
     return [
         f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rejection_rate(decided)}.",
-        sentence_on_groups(stored, decided),
+        sentence_on_groups(rates_by_day(decided), (stored.until - stored.since) // timedelta(days=1), "periods"),
+        sentence_on_groups(rates_by_hour(decided), 24, "hours of the day"),
+        sentence_on_groups(rates_by_participant(decided), number_of_participants(stored), "participants"),
         sentence_on_latency(decided),
-        f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
+        *sentences_on_medians(stored, decided, lambda latencies: percentile(latencies, 50)),
+        sentence_on_slow_parties(stored),
         sentence_on_quorums(stored),
+        f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
+        sentence_on_delays(stored),
     ]
 
 
-def sentence_on_groups(stored: Stored, decided: list[Row]) -> str:
-    """Each participant against all others together, by Holm."""
-    rates = rates_by_participant(decided)
+def number_of_participants(stored: Stored) -> int:
+    """Those of requests without a verdict are a group of their own."""
+    names = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
+    return len(names) + (len(stored.verdicts) < len(stored.ids))
+
+
+def sentence_on_groups(rates: GroupRates, number: int, noun: str) -> str:
+    """Each group against all others together, by Holm."""
     texts = [f"{shortened(name)} ({'higher' if rates.is_higher(name) else 'lower'})" for name in sorted(rates.differing)]
-    participants = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
-    ending = f"{len(texts):,} of them differ from the others: {', '.join(texts)}" if texts else "none can be told from the others"
-    judged = f"{len(rates.judged):,} of {len(participants):,} participants have enough requests to be judged"
+    differ = "differs" if len(texts) == 1 else "differ"
+    named = f"{len(texts):,} of them {differ} from the others: {', '.join(texts)}"
+    ending = named if texts else "none can be told from the others"
+    judged = f"{len(rates.judged):,} of {number:,} {noun} have enough requests to be judged"
     return f"{judged}, and {ending}." if rates.judged else f"{judged}."
 
 

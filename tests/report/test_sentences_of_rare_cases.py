@@ -66,23 +66,24 @@ def test_a_doubtful_limit_names_no_timeouts_anywhere() -> None:
     frames = doubtful()
     unnamed = "not named, because the limit of this network may not be 30 s."
     assert sentence("08_operations.ipynb", "culprits =", frames=frames) == f"Timeouts are {unnamed}"
-    assert sentence("03_verdicts.ipynb", "def percentiles", frames=frames).endswith(f" Timeouts: {unnamed}")
+    assert lf.show(lf.verdict.latency(frames)).statement.endswith(f" Timeouts: {unnamed}")
+    assert lf.show(lf.verdict.head_of_line(frames)).statement == f"Timeouts are {unnamed}"
     text = "By the heuristic, 0 rejections are contention and 0 are timeouts. The latency of 3 does not tell."
-    assert sentence("03_verdicts.ipynb", "rejections =", frames=frames) == text
+    assert lf.show(lf.verdict.rejections(frames)).statement == text
     statement = describe_verdicts(Periods(frames, None), Prices())[0]
     assert statement["text"] == f"3 of 10 decided requests, 30 % (10 to 61 %). Timeouts are {unnamed}"
 
 
 def test_a_rate_of_less_than_100_requests_has_no_decimals() -> None:
     few = made_of([("REJECTED" if n < 14 else "ACCEPTED", 1, n % 24 * HOUR, 10) for n in range(90)])
-    assert sentence("03_verdicts.ipynb", "interval =", frames=few) == "14 of 90 decided requests were rejected: 16 % (9 to 25 %)."
+    assert lf.show(lf.verdict.outcomes(few)).statement == "14 of 90 decided requests were rejected: 16 % (9 to 25 %)."
     (first, *_) = describe_verdicts(Periods(few, None), Prices())
     assert first["text"] == "14 of 90 decided requests, 16 % (9 to 25 %). 0 of them timed out."
 
 
 def test_one_rejection_is_singular() -> None:
     two = made_of([("REJECTED", 1, HOUR, 10), ("ACCEPTED", 1, 2 * HOUR, 10)])
-    assert sentence("03_verdicts.ipynb", "interval =", frames=two).startswith("1 of 2 decided requests was rejected: 50 %")
+    assert lf.show(lf.verdict.outcomes(two)).statement.startswith("1 of 2 decided requests was rejected: 50 %")
 
 
 def test_fewer_requests_of_a_kind_are_not_fewer_requests_in_all() -> None:
@@ -96,14 +97,13 @@ def test_the_cost_of_no_rejection_is_known() -> None:
     frames = made_of([("ACCEPTED", 1, HOUR, 100), ("REJECTED", 1, 2 * HOUR, None)])
     statements = describe_verdicts(Periods(frames, None), Prices())
     assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
-    names = {"load_history": lambda *_: None, "net": None, "total": 100}
     text = "Rejected requests cost an unknown number of bytes."
-    assert sentence("02_traffic_cost.ipynb", "wasted_cost =", frames=frames, **names) == text
+    assert lf.show(lf.cost.wasted(frames, every=None)).statement == text
 
 
 def test_no_participant_is_judged() -> None:
     text = "0 of 1 participants have enough requests to be judged."
-    assert sentence("03_verdicts.ipynb", "judged =", frames=doubtful()) == text
+    assert lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement == text
 
 
 def burn_of(frames: Frames, **names: Any) -> str:
@@ -237,3 +237,25 @@ def test_a_change_of_a_large_weight_is_exact(weight: int) -> None:
     periods = Periods(frames.between(noon, DAY.until), frames.between(START, noon))
     change = describe_activity(periods, Prices())[1]["text"]
     assert f"a: +{weight - 3:,} (" in change
+
+
+def test_a_window_without_requests_has_an_answer_to_each_question() -> None:
+    frames = made_of([])
+    answers = [
+        lf.show(lf.cost.spend(frames)),
+        lf.show(lf.cost.spend(frames, every="1h")),
+        *(lf.show(lf.cost.spend(frames, by=by)) for by in ("participant", "party", "template", "view", "result")),
+        lf.show(lf.cost.overhead(frames)),
+        lf.show(lf.cost.wasted(frames, every=None)),
+        lf.show(lf.cost.requests(frames)),
+        lf.show(lf.cost.control(frames)),
+        *(lf.show(lf.verdict.outcomes(frames, by=by)) for by in (None, "participant", "hour")),
+        *(lf.show(lf.verdict.latency(frames, by=by)) for by in (None, "size")),
+        lf.show(lf.verdict.rejections(frames)),
+        lf.show(lf.verdict.quorums(frames)),
+        lf.show(lf.verdict.waited_for(frames)),
+        lf.show(lf.verdict.head_of_line(frames)),
+    ]
+    for answer in answers:
+        assert answer.statement.endswith(".") and "nan" not in answer.statement.lower()
+        assert answer._repr_html_() and repr(answer)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
@@ -19,6 +20,8 @@ from ledgerframes.frames import Frames
 PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    answer=answers.of_anatomy,
+    main_columns=("part", "label", "traffic_cost", "weight", "parties"),
     without_query="it has rows of tables as they are. Query them with lf.sql(net, 'FROM envelopes WHERE update_id = …')",
     rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
     "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "

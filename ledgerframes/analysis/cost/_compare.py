@@ -16,6 +16,7 @@ from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._groups import Integers, as_integers, ratio, sort_largest_first
 from ledgerframes.analysis._measures import COST, Count
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost._compare_totals import compare_totals
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
@@ -38,6 +39,17 @@ VERSION_KEYS = (
 )
 COMPARE = declare.Figure(
     "cost.compare",
+    answer=answers.of_compare,
+    main_columns=(
+        "change",
+        "judgment",
+        "requests_before",
+        "requests_after",
+        "median_before",
+        "median_after",
+        "low_all",
+        "high_all",
+    ),
     rows="One row per kind of request; sorted by the size of its change in total cost per day, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     is_grouped=True,

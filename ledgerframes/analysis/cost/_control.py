@@ -11,6 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis._groups import as_integers
 from ledgerframes.analysis._measures import BYTES, COST, Count, Measure, Total
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost._overhead import OVERHEAD
 from ledgerframes.analysis.cost._spend import SPEND
 from ledgerframes.analysis.cost._wasted import WASTED_AND_USEFUL
@@ -35,6 +36,8 @@ def _queries(frames: Frames) -> list[Query]:
 
 CONTROL = declare.Figure(
     "cost.control",
+    answer=answers.of_control,
+    main_columns=("control", "parts", "sum_of_parts", "total_traffic_cost", "difference", "reason"),
     rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
         declare.choice("control", PARTS),

@@ -13,6 +13,7 @@ from ledgerframes.analysis._grouped import Call, few_requests, measure, options_
 from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._measures import COST, Expression, Percentile, Total
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine import Query
 from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS, REQUESTS_BY_REQUEST_KIND, SAME_CONFIRMERS
 from ledgerframes.frames import Frames
@@ -29,6 +30,8 @@ def _queries(frames: Frames, by: str | None, every: str | None, min_requests: in
 
 OVERHEAD = declare.Figure(
     "cost.overhead",
+    answer=answers.of_overhead,
+    main_columns=("kind", "traffic_cost", "share", "envelopes", "confirmers_per_view"),
     distinct=("kind",),
     rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",
     by={

@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.largest import largest_requests
 from ledgerframes.errors import UsageError
@@ -28,6 +29,8 @@ def _queries(frames: Frames, top: int) -> list[Query]:
 
 REQUESTS = declare.Figure(
     "cost.requests",
+    answer=answers.of_requests,
+    main_columns=("update_id", "total_traffic_cost", "times_median", "template_name", "choice", "view_count", "confirmers"),
     rows="One row per request with a known cost, at most `top`; sorted by cost, the highest first.",
     columns=(
         declare.text("update_id", "Id of the request."),

@@ -30,12 +30,15 @@ from ledgerframes.analysis._measures import (
 )
 from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.estimates import Stratum, estimated_total
 
 SPEND = declare.Figure(
     "cost.spend",
+    answer=answers.of_spend,
+    main_columns=("total_traffic_cost", "share", "requests", "rejected", "median", "p95", "max"),
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",
     by={

@@ -22,6 +22,7 @@ from ledgerframes.analysis._measures import (
 )
 from ledgerframes.analysis._requests import require_rejections
 from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
 from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, is_limit_doubtful
 from ledgerframes.frames import Frames
@@ -33,6 +34,8 @@ WASTED_AND_USEFUL: dict[str, Measure] = {
 }
 WASTED = declare.Figure(
     "cost.wasted",
+    answer=answers.of_wasted,
+    main_columns=("wasted_traffic_cost", "share", "center", "upper", "is_above", "requests", "rejected", "top_cause"),
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},

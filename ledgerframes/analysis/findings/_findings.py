@@ -43,6 +43,8 @@ def _queries(frames: Frames, **_: object) -> list[Query]:
 
 FINDINGS = declare.Figure(
     "findings",
+    answer=lambda result: str(result.attrs.get("sentence", "")),
+    main_columns=("subject", "name", "what", "effect_bytes", "value", "usual_low", "usual_high", "unit", "since"),
     rows=(
         "One row per finding; sorted by the bytes at stake, most first and missing last, then by the lowest p-value, where a "
         "finding without one comes first. No row if nothing is unusual."

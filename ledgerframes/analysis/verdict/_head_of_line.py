@@ -13,6 +13,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, durations, period_length, ratio, sort_largest_first
 from ledgerframes.analysis._measures import IS_REJECTED
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, delays, run
 from ledgerframes.engine.requests import DECISIONS, REQUESTS
@@ -42,6 +43,8 @@ def queries_of_victims(frames: Frames, min_delay: str) -> list[Query]:
 
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
+    answer=answers.of_head_of_line,
+    main_columns=("record_time", "submitting_participant_uid", "added", "victims", "expected_victims", "latency", "update_id"),
     rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
     "network may not be 30 s, one per request rejected from 20 s on.",
     columns=(

@@ -12,6 +12,7 @@ from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
 from ledgerframes.analysis._groups import durations, ratio
 from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
 from ledgerframes.frames import Frames
@@ -38,6 +39,8 @@ def _percentile_columns(prefix: str, noun: str, where: str) -> tuple[declare.Res
 
 LATENCY = declare.Figure(
     "verdict.latency",
+    answer=answers.of_latency,
+    main_columns=("p50", "p90", "p95", "p99", "max", "requests", "timeouts", "slow_accepted"),
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={

@@ -13,6 +13,7 @@ from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
 from ledgerframes.analysis._groups import Integers, ratio
 from ledgerframes.analysis._measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
 from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, named_timeouts
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
@@ -25,6 +26,8 @@ COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "diff
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",
+    answer=answers.of_outcomes,
+    main_columns=("rejection_rate", "low", "high", "requests", "rejected", "timeouts", "difference", "differs"),
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={

@@ -12,6 +12,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis._groups import sort_largest_first
 from ledgerframes.analysis._measures import Count, Ratio, TotalCount
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.engine import Query
 from ledgerframes.engine.quorums import PARTY_SETS, PARTY_SETS_BY_PARTICIPANT, PARTY_SETS_BY_TEMPLATE
@@ -37,6 +38,8 @@ def queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
 
 QUORUMS = declare.Figure(
     "verdict.quorums",
+    answer=answers.of_quorums,
+    main_columns=("parties", "quorums", "share", "threshold", "views", "requests"),
     distinct=tuple(each.name for each in PARTIES),
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},

@@ -10,6 +10,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import durations, known
 from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
 from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
 from ledgerframes.analysis.verdict._limit import IS_SUSPECT
 from ledgerframes.engine import Query, Relation, run
@@ -24,6 +25,8 @@ def queries(frames: Frames, accept_survivorship: bool) -> list[Query]:
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
+    answer=answers.of_rejections,
+    main_columns=("record_time", "latency", "reject_kind_heuristic", "traffic_cost", "submitting_participant_uid", "view_count"),
     rows="One row per rejected request; sorted by migration and record time.",
     columns=(
         declare.text("update_id", "Id of the rejected request."),

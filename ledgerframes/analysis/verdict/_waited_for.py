@@ -13,6 +13,7 @@ from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import Flags, Integers, durations, ratio, sort_largest_first
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis._requests import PARTICIPANT_PREFIX, require_rejections
+from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.engine import Query, run
@@ -36,6 +37,8 @@ def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **othe
 
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
+    answer=answers.of_waited_for,
+    main_columns=("party", "participant", "slow_rate", "low", "high", "required", "slow", "median_latency", "differs"),
     rows=(
         "One row per confirming party, or per participant; sorted by ``p_holm``, lowest first and missing last, then by required "
         "requests, most first, and by name."

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.report.tables import shorten
+from ledgerframes.report.cells import shorten
 from ledgerframes.statistics import printing
 
 BOUNDS = {"< ": "less than ", "> ": "more than "}

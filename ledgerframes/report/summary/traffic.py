@@ -10,11 +10,11 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.frames import Frames
+from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
-from ledgerframes.report.tables import shorten
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose

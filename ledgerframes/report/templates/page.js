@@ -56,29 +56,37 @@ function addSort(table, rows) {
 
 // -- filter, and all rows -------------------------------------------------------------------------------------------------
 
-function addFilter(box, table, rows) {
+// Without the script, a style sheet hides the rows after the first ones until the reader opens them.
+function firstRows(table, rows) {
+  const count = rows.filter((row) => !row.classList.contains("more")).length;
+  for (const row of rows) row.classList.remove("more");
+  table.parentElement.querySelector(".rest")?.remove();
+  return Math.min(count, READABLE_ROWS);
+}
+
+function addFilter(box, table, rows, first) {
   const caption = table.caption ? table.caption.textContent : "this table";
   const bar = make("div", { class: "tools" }, "");
   const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
   const count = make("span", { role: "status" }, "");
   const all = make("button", { type: "button", "aria-expanded": "false" }, `All ${rows.length} rows`);
   const texts = new Map(rows.map((row) => [row, `${row.textContent} ${titles(row)}`.toLowerCase()]));
-  let isWhole = rows.length <= READABLE_ROWS;
+  let isWhole = rows.length <= first;
   function show() {
     const words = input.value.trim().toLowerCase();
     const order = [...table.tBodies[0].rows];
     const fitting = order.filter((row) => texts.get(row).includes(words));
-    const visible = new Set(isWhole || words ? fitting : fitting.slice(0, READABLE_ROWS));
+    const visible = new Set(isWhole || words ? fitting : fitting.slice(0, first));
     for (const row of order) row.hidden = !visible.has(row);
     count.textContent = words ? `${fitting.length} of ${rows.length} rows` : "";
     all.setAttribute("aria-expanded", String(isWhole));
-    all.textContent = isWhole ? `First ${READABLE_ROWS} rows` : `All ${rows.length} rows`;
+    all.textContent = isWhole ? `First ${first} rows` : `All ${rows.length} rows`;
   }
   input.addEventListener("input", show);
   table.addEventListener("change", show);
   all.addEventListener("click", () => { isWhole = !isWhole; show(); });
   bar.append(input, count);
-  if (rows.length > READABLE_ROWS) bar.append(all);
+  if (rows.length > first) bar.append(all);
   box.before(bar);
   show();
   addEventListener("beforeprint", () => { for (const row of rows) row.hidden = false; });
@@ -114,7 +122,8 @@ function addCopy(cell) {
 for (const table of document.querySelectorAll(".table table")) {
   if (!table.tHead || !table.tBodies.length) continue;
   const rows = [...table.tBodies[0].rows];
+  const first = firstRows(table, rows);
   addSort(table, rows);
-  if (rows.length >= MIN_FILTER_ROWS) addFilter(table.closest(".table"), table, rows);
+  if (rows.length >= MIN_FILTER_ROWS) addFilter(table.closest(".table"), table, rows, first);
 }
 for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);

@@ -1,0 +1,162 @@
+"""Sentences that answer with the figures of traffic cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes import decimals
+from ledgerframes.analysis._groups import is_true
+from ledgerframes.representation import pluralize
+from ledgerframes.statistics import printing
+
+TIME = "%Y-%m-%d %H:%M UTC"
+LARGEST_PAYERS = 5
+LARGEST_KINDS = 3
+NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era"}
+NO_COST = "No request with a known cost in this window."
+
+
+def of_spend(result: pd.DataFrame) -> str:
+    """Return what was spent, and by whom, on what or when most of it."""
+    if "period_start" in result:
+        return _highest_period(result)
+    if "view_id" in result:
+        return _largest_of(result, "view_id", "view", " of envelopes with views")
+    if "template_name" in result:
+        return _kinds(result)
+    if "submitting_participant_uid" in result:
+        return _participants(result)
+    if len(result) == 1:
+        return _total(result)
+    return _largest_of(result, *next((name, noun) for name, noun in NOUNS.items() if name in result))
+
+
+def _total(result: pd.DataFrame) -> str:
+    (row,) = _rows(result)
+    subject = f"{pluralize(row.requests, 'confirmation request')} cost"
+    total = int(row.total_traffic_cost) if row.requests_with_cost else 0
+    if row.requests_with_cost == row.requests:
+        return f"{subject} {total:,} bytes."
+    known = printing.percent(row.requests_with_cost, row.requests)
+    return f"{subject} at least {total:,} bytes. The cost of {known} of them is known."
+
+
+def _highest_period(result: pd.DataFrame) -> str:
+    known = result.dropna(subset="total_traffic_cost")
+    if known.empty:
+        return NO_COST
+    (row,) = _rows(known.nlargest(1, "total_traffic_cost"))
+    share = printing.percent(int(row.total_traffic_cost), int(known["total_traffic_cost"].sum()))
+    number = result["period_start"].nunique()
+    cost = f"{int(row.total_traffic_cost):,} bytes, {share} of the known cost"
+    return f"Of {pluralize(number, 'period')}, the one from {row.period_start:{TIME}} on has the highest cost: {cost}."
+
+
+def _participants(result: pd.DataFrame) -> str:
+    names = result["submitting_participant_uid"]
+    unknown = int(result.loc[names.isna(), "requests"].sum())
+    note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
+    number, five = names.nunique(), printing.share(result["share"].nlargest(LARGEST_PAYERS).sum())
+    largest = f" The five with the highest cost account for {five} of the known cost." if number > LARGEST_PAYERS else ""
+    return f"{pluralize(number, 'participant')} submitted requests.{largest}{note}"
+
+
+def _kinds(result: pd.DataFrame) -> str:
+    is_transaction = result["kind"] == "transaction"
+    kinds = result[is_transaction & result["template_name"].notna()]
+    others = result.loc[~is_transaction].groupby("kind", observed=True)["requests"].sum()
+    three = printing.share(kinds["share"].nlargest(LARGEST_KINDS).sum())
+    text = f" The three with the highest total cost account for {three} of the known cost."
+    largest = text if len(kinds) > LARGEST_KINDS else ""
+    return (
+        f"{len(kinds):,} kind{'s' * (len(kinds) != 1)} of transactions.{largest} "
+        f"{others.get('not visible', 0):,} requests are not visible, and {others.get('reassignment', 0):,} are reassignments."
+    )
+
+
+def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> str:
+    known = result.dropna(subset=["total_traffic_cost", key])
+    if known.empty:
+        return NO_COST
+    share = printing.share(known["share"].max())
+    number = pluralize(int(result[key].notna().sum()), noun)
+    return f"{number}. The one with the highest cost accounts for {share} of the known cost{whole}."
+
+
+def of_overhead(result: pd.DataFrame) -> str:
+    """Return the share of envelopes without views."""
+    costs = result.dropna(subset="traffic_cost")
+    total = int(costs["traffic_cost"].sum())
+    without = int(costs.loc[costs["kind"] == "without views", "traffic_cost"].sum())
+    return f"Envelopes without views account for {printing.percent(without, total)} of the known cost." if total else NO_COST
+
+
+def of_wasted(result: pd.DataFrame) -> str:
+    """Return the cost of rejected requests, or the periods above their usual range."""
+    if "period_start" in result:
+        return _above(result)
+    wasted, useful = (decimals.total(result[name]) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
+    if wasted is None:
+        return "Rejected requests cost an unknown number of bytes."
+    total = int(wasted) + int(useful or 0)
+    share = f" ({printing.percent(int(wasted), total)} of the known cost)" if total else ""
+    cause = result["top_cause"].iloc[0] if len(result) == 1 else None
+    guess = f" Judged by the latency alone, {cause} caused most of these bytes." if isinstance(cause, str) else ""
+    return f"Rejected requests cost {wasted:,} known bytes{share}.{guess}"
+
+
+def _above(result: pd.DataFrame) -> str:
+    tested = int(result["upper"].notna().sum())
+    if not tested:
+        reasons = ", ".join(sorted(result["reason"].dropna().unique()))
+        return f"No period has a usual range{f': {reasons}' if reasons else ''}."
+    above = [f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row)})" for row in _rows(result[is_true(result["is_above"])])]
+    names = f": {', '.join(above)}" if above else ""
+    verb = "are" if len(above) > 1 else "is"
+    return f"Of {pluralize(tested, 'period')} with a usual range, {len(above) or 'none'} {verb} above it{names}."
+
+
+def _share_and_limit(row: Any) -> str:
+    return f"{printing.share(row.share)} wasted, usually up to {printing.share(row.upper)}"
+
+
+def of_requests(result: pd.DataFrame) -> str:
+    """Return the cost of the most expensive request, and why it is so high."""
+    if result.empty:
+        return NO_COST
+    (row,) = _rows(result.head(1))
+    cost = f"{int(row.total_traffic_cost):,} bytes, {printing.share(row.share)} of the known cost"
+    return f"The most expensive request cost {cost}: {row.why}."
+
+
+def of_anatomy(result: pd.DataFrame) -> str:
+    """Return how many envelopes a request has, and what the largest of them costs."""
+    envelopes = result[result["part"] == "envelope"].dropna(subset="traffic_cost")
+    if envelopes.empty:
+        return "The cost of the envelopes of this request is not known."
+    costs = envelopes["traffic_cost"].astype("int64")
+    total, largest = int(costs.sum()), int(costs.max())
+    share = printing.percent(largest, total)
+    return f"{pluralize(len(costs), 'envelope')} cost {total:,} bytes. The largest cost {largest:,} bytes, {share} of them."
+
+
+def of_compare(result: pd.DataFrame) -> str:
+    """Return how many kinds of request are dearer or cheaper than before."""
+    if not result["requests_before"].sum():
+        return "No request before has a known cost, so nothing compares."
+    counts = result["judgment"].value_counts()
+    changed = f"{counts['dearer']:,} dearer, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
+    others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"
+    return f"Kinds of request: {changed}, {others}."
+
+
+def of_control(result: pd.DataFrame) -> str:
+    """Return how many sums of parts are the total."""
+    equal = int((result["difference"].fillna(-1) == 0).sum())
+    return f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
+
+
+def _rows(result: pd.DataFrame) -> Any:
+    return result.itertuples(index=False)

@@ -1,0 +1,148 @@
+"""Sentences that answer with the figures of verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
+from ledgerframes.representation import pluralize
+from ledgerframes.statistics import printing
+
+MAX_NAMES = 5
+MICROSECONDS = 1_000_000
+PERCENTILES = ("p50", "p90", "p95", "p99")
+PLURALS = {
+    "submitting_participant_uid": "participants",
+    "party": "parties",
+    "hour": "hours of the day",
+    "weekday": "hours of the week",
+    "day": "days",
+    "period_start": "periods",
+}
+
+
+def of_outcomes(result: pd.DataFrame) -> str:
+    """Return how many requests were rejected, or which groups differ from the others."""
+    key = next((name for name in PLURALS if name in result), None)
+    if key is None and len(result) == 1:
+        return _rejected(result)
+    return _differing(result, key)
+
+
+def _rejected(result: pd.DataFrame) -> str:
+    (row,) = _rows(result)
+    decided = row.accepted + row.rejected
+    digits = printing.rate_decimals(decided)
+    text = f"{row.rejected:,} of {decided:,} decided requests {'was' if row.rejected == 1 else 'were'} rejected"
+    if not decided:
+        return f"{text}."
+    return f"{text}: {printing.percent(row.rejected, decided, digits)} ({printing.interval(row.low, row.high, digits)})."
+
+
+def _differing(result: pd.DataFrame, key: str | None) -> str:
+    """Return which groups differ from all others together, of those with enough requests."""
+    judged, number = int(result["differs"].notna().sum()), len(result)
+    subject = f"{judged:,} of {number:,} {PLURALS.get(key or '', 'groups')} have enough requests to be judged"
+    different = result[is_true(result["differs"])]
+    if not judged or different.empty:
+        return f"{subject}{', and none can be told from the others' if judged else ''}."
+    signs = ["higher" if row.difference > 0 else "lower" for row in _rows(different)]
+    names = [f"{name} ({sign})" for name, sign in zip(_names(different, key), signs, strict=True)]
+    more = [f"and {len(names) - MAX_NAMES:,} more"] if len(names) > MAX_NAMES else []
+    verb = "differs" if len(names) == 1 else "differ"
+    return f"{subject}, and {len(names):,} of them {verb} from the others: {', '.join([*names[:MAX_NAMES], *more])}."
+
+
+def _names(rows: pd.DataFrame, key: str | None) -> list[str]:
+    if key in ("period_start", "day"):
+        return [f"{time:%A %Y-%m-%d}" if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}" for time in rows[key]]
+    if key == "hour":
+        return [f"{hour:02d}:00" for hour in rows[key]]
+    return [str(name) for name in rows[key or rows.columns[0]]]
+
+
+def of_latency(result: pd.DataFrame) -> str:
+    """Return percentiles of the latency of all requests, or the slowest group by its median."""
+    if len(result) == 1:
+        return _percentiles_of_all(result)
+    known = result.dropna(subset="p50")
+    if known.empty:
+        return "No group has enough accepted requests for a median."
+    medians = known["p50"].sort_values().tolist()
+    fastest, slowest = (f"{_seconds(median)} s" for median in (medians[0], medians[-1]))
+    return f"The median of {pluralize(len(known), 'group')} is from {fastest} to {slowest}."
+
+
+def _percentiles_of_all(result: pd.DataFrame) -> str:
+    row = result.iloc[0]
+    accepted, rejected = _percentiles(row), _percentiles(row, "rejected_")
+    impossible = f" Left out: {row['impossible']:,} with a finalization time before the record time." if row["impossible"] else ""
+    return f"Accepted requests: {accepted}. Rejected before the limit: {rejected}. Timeouts: {_timeouts(row)}.{impossible}"
+
+
+def _timeouts(row: pd.Series) -> str:
+    if pd.isna(row["timeout_rate"]):
+        doubtful = "not named, because the limit of this network may not be 30 s"
+        return doubtful if pd.isna(row["timeouts"]) else printing.MISSING
+    counts = [int(row[name]) for name in ("timeouts", "accepted", "rejected")]
+    return printing.rate(counts[0], sum(counts))
+
+
+def _percentiles(row: pd.Series, prefix: str = "") -> str:
+    names = [name for name in PERCENTILES if pd.notna(row[f"{prefix}{name}"])]
+    ends = [[_seconds(row[f"{prefix}{name}{end}"]) for end in ("", "_low", "_high")] for name in names]
+    texts = [f"{name[1:]} % within {value} s ({low} to {high} s)" for name, (value, low, high) in zip(names, ends, strict=True)]
+    return ", ".join(texts) or "too few for a percentile"
+
+
+def _seconds(latency: pd.Timedelta) -> str:
+    return printing.duration_number(latency // pd.Timedelta("1us"))
+
+
+def of_rejections(result: pd.DataFrame) -> str:
+    """Return how many rejections are contention and timeouts, by the heuristic."""
+    counts = result["reject_kind_heuristic"].value_counts()
+    unknown = len(result) - int(counts.sum())
+    others = f" The latency of {unknown:,} does not tell." if unknown else ""
+    return f"By the heuristic, {counts['contention']:,} rejections are contention and {counts['timeout']:,} are timeouts.{others}"
+
+
+def of_quorums(result: pd.DataFrame) -> str:
+    """Return how many quorums there are, and how frequent the first ones."""
+    three = printing.share(result["share"].head(3).sum())
+    return f"{len(result):,} different quorums. The three most frequent account for {three} of all quorums."
+
+
+def of_waited_for(result: pd.DataFrame) -> str:
+    """Return the parties whose requests are slow more often than those of others."""
+    judged = int(result["differs"].notna().sum())
+    if not judged:
+        is_doubtful = len(result) and result["reason"].eq(DOUBTFUL_LIMIT).all()
+        nobody = "No party has enough requests to be judged."
+        return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
+    slower = result[is_true(result["differs"]) & (result["difference"] > 0)].head(3)
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in _rows(slower)]
+    return f"Parties that stand out among {judged:,} with enough requests: {', '.join(names) or 'none'}."
+
+
+def of_head_of_line(result: pd.DataFrame) -> str:
+    """Return the numbers of timeouts, and of others that waited for them."""
+    if result["reason"].notna().any():
+        return "Timeouts are not named, because the limit of this network may not be 30 s."
+    culprits, victims = len(result), int(result["victims"].sum())
+    expected: Any = result["expected_victims"].sum(skipna=False)
+    timed_out = f"{pluralize(culprits, 'request')} timed out."
+    if not culprits:
+        return timed_out
+    waited = printing.duration(round(result["added"].dt.total_seconds().sum() * MICROSECONDS))
+    others = f"{victims:,} other{'s' * (victims != 1)} probably waited for them, {waited} in total."
+    if pd.isna(expected):
+        return f"{timed_out} {others} The window is too short to say how many of them chance explains."
+    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them."
+
+
+def _rows(result: pd.DataFrame) -> Any:
+    return result.itertuples(index=False)

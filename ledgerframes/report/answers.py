@@ -1,0 +1,216 @@
+"""One call that shows a result as an answer, in notebooks and reports alike."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ledgerframes import plot
+from ledgerframes.analysis import FIGURES, Figure
+from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._figures import NAME
+from ledgerframes.control_characters import escape_control
+from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.errors import UsageError
+from ledgerframes.report.cells import is_measured, shorten_fingerprints
+from ledgerframes.report.tables import TableOutput, TextOutput, show_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
+COVERAGE, PACKAGE = "coverage", "package_name"
+PERIOD_KEYS = {"period_start", "round_number"}
+ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"
+
+
+def show(
+    result: pd.DataFrame | Axes,
+    *,
+    columns: Sequence[str] | None = None,
+    max_rows: int = 15,
+    name: str | None = None,
+    picture: bool = True,
+) -> Answer:
+    """Show a result as an answer, which is a sentence, a picture and a table.
+
+    In a notebook it has the colors of the theme.
+
+    Parameters
+    ----------
+    result : DataFrame or Axes
+        The result of an analysis, also some of its rows or columns. Of the axes of a plot the answer is the picture alone.
+    columns : sequence of str, optional
+        Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
+        from which columns were chosen).
+    max_rows : int, optional
+        Rows of the table that are visible at first (default: 15).
+    name : str, optional
+        Name of the table and its files in a report (default: analysis and groups, such as ``cost_spend_by_participant``).
+    picture : bool, optional
+        Whether to draw the plot of the analysis, if it has one (default: True). It needs all columns and two rows.
+
+    Returns
+    -------
+    Answer
+        Shows itself as the last value of a cell, and as text with :func:`print`.
+
+    Raises
+    ------
+    UsageError
+        If `result` is not the result of an analysis, or has no such column.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> participants = lf.cost.spend(frames, by="participant")
+    >>> answer = lf.show(participants, columns=["total_traffic_cost", "requests"], max_rows=2)
+    >>> answer.statement.partition(".")[0]
+    '28 participants submitted requests'
+    """
+    if not isinstance(result, pd.DataFrame):
+        drawing = _drawing_of(result)
+        return Answer("", None, lambda: drawing)
+    figure = _figure_of(result)
+    keys = _keys(result, figure)
+    names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
+    rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
+    table = show_table(name or _name_of(figure, keys), result, max_rows=max_rows, display=rows)
+    numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
+    draw = getattr(plot, figure.name.replace(".", "_"), None) if picture and _is_drawable(result, figure) else None
+    return Answer(
+        statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
+        table=replace(table, bars=next(iter(numbers), ""), has_rest=True),
+        draw=None if draw is None else lambda: _close(draw(result)),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """A sentence, a picture and a table of one result.
+
+    Attributes
+    ----------
+    statement : str
+        What the result says, empty if the analysis declares nothing.
+    table : TableOutput, optional
+    draw : callable, optional
+        Function that draws the picture.
+    """
+
+    statement: str
+    table: TableOutput | None
+    draw: Callable[[], Drawing] | None
+
+    @property
+    def alt(self) -> str:
+        """A text for readers who see neither picture nor table."""
+        return " ".join(filter(None, [self.statement, self._picture[1]])) or (f"{self.table.caption}." if self.table else "")
+
+    def __repr__(self) -> str:
+        table = repr(self.table) if self.table else self.alt
+        return "\n\n".join(filter(None, [shorten_fingerprints(self.statement), table]))
+
+    def _repr_html_(self) -> str:
+        statement = TextOutput(self.statement)._repr_html_() if self.statement else ""
+        table = _region(self.table) if self.table else ""
+        return f'<div class="lf-answer"><style>{STYLE}</style>{statement}{self._picture[0]}{table}</div>'
+
+    @cached_property
+    def _picture(self) -> tuple[str, str]:
+        """The picture as HTML, and its text. Both are empty without one."""
+        if self.draw is None:
+            return "", ""
+        from ledgerframes.report.pictures import draw_element
+
+        return draw_element(self.draw())
+
+    def display_parts(self) -> None:
+        """Display sentence, picture and table one by one, for the page of a report."""
+        from IPython import display
+
+        show_part: Callable[[object], None] = display.display
+        if self.statement:
+            show_part(TextOutput(self.statement))
+        if self.draw is not None:
+            show_part(self.draw())
+        if self.table is not None:
+            show_part(self.table)
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _drawing_of(result: object) -> Drawing:
+    """Return the drawing of a plot, or raise a UsageError for neither plot nor result."""
+    axes = sys.modules.get("matplotlib.axes")  # without an import, nothing is a plot
+    if axes is None or not isinstance(result, axes.Axes):
+        raise UsageError(f"{ADVICE}, got {type(result).__name__}.")
+    return _close(result)
+
+
+def _close(ax: Axes) -> Drawing:
+    """Return the drawing of a plot, which a notebook does not show once more."""
+    from matplotlib import pyplot
+
+    drawing: Any = ax.figure
+    pyplot.close(drawing)
+    return drawing  # type: ignore[no-any-return]
+
+
+def _region(table: TableOutput) -> str:
+    """Return a table that the keyboard reaches where it is wider than the page."""
+    return f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption)}">{table._repr_html_()}</div>'
+
+
+def _figure_of(result: pd.DataFrame) -> Figure:
+    """Return the figure that a result belongs to."""
+    name = result.attrs.get(NAME)
+    if name not in FIGURES:
+        raise UsageError(f"{ADVICE}, got a DataFrame of another origin.")
+    return FIGURES[name]
+
+
+def _columns(result: pd.DataFrame, figure: Figure, keys: list[str]) -> list[str]:
+    """Return the declared columns of the table, or all if columns were chosen before."""
+    if not _has_all_columns(result, figure):
+        return [str(name) for name in result.columns]
+    tail = {column.name for column in figure.tail}
+    others = [str(name) for name in result.columns if name not in tail and name not in keys]
+    declared = [each for each in figure.main_columns or others if result[each].notna().any() or result.empty]
+    return [*declared, *([COVERAGE] if result[COVERAGE].min() < 1 else [])]
+
+
+def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
+    """Return the columns that name a row, without a package that none needs."""
+    keys = [str(name) for name in result.columns if name in figure.key_names]
+    others = [name for name in keys if name != PACKAGE]
+    return others if others and not result.duplicated(others).any() else keys
+
+
+def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:
+    return {column.name for column in (*figure.columns, *figure.tail)} <= set(result.columns)
+
+
+def _is_drawable(result: pd.DataFrame, figure: Figure) -> bool:
+    return len(result) > 1 and _has_all_columns(result, figure) and find_spec("matplotlib") is not None
+
+
+def _name_of(figure: Figure, keys: list[str]) -> str:
+    """Return a name for the files of a result, from its analysis and its groups."""
+    groups = {*keys} - PERIOD_KEYS
+    by = next(
+        (f"by_{by}" for by, each in figure.by.items() if groups and groups - {PACKAGE} == {*each.key_names} - {PACKAGE}), ""
+    )
+    periods = "over_time" if PERIOD_KEYS.intersection(keys) else ""
+    return "_".join(filter(None, [*figure.name.split("."), by, periods]))

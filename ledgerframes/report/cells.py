@@ -1,0 +1,270 @@
+"""Cells of tables as HTML and as text, each with the format and the unit of its column.
+
+Names and texts from a network are not trusted: everything is escaped here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis._figures import SHARE
+from ledgerframes.control_characters import escape_control
+from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.statistics import printing
+
+HEX = re.compile(r"[0-9a-f]+")
+FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
+LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
+MAX_TEXT = 56
+MAX_PLAIN_TEXT = 34
+MAX_UNBROKEN_TEXT = 20
+SECOND = pd.Timedelta(1, "s")
+DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
+LEAST_AMOUNT = Decimal("0.0001")
+LEAST_NUMBER = 0.001
+ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
+MIN_HEX = 40  # digits of an id or digest
+HEX_ENDS = (12, 4)
+Units = dict[tuple[str, str], str]  # of columns, by name and dtype
+# The name of a count is its unit.
+UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
+
+
+class Column:
+    """One column of a table, with one format and one unit."""
+
+    def __init__(self, name: Any, values: pd.Series, units: Units) -> None:
+        self.name = str(name)
+        self.values = values
+        self.is_duration = pd.api.types.is_timedelta64_dtype(values)
+        self.is_flag = pd.api.types.is_bool_dtype(values)
+        self.is_number = is_measured(values)
+        self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
+        self.unit = units.get((self.name, str(values.dtype)), "")
+        if self.is_duration:
+            self.unit = _duration_unit(values)
+        amounts = [value for value in values if isinstance(value, Decimal)]
+        self.decimals = 2 if all(value == round(value, 2) for value in amounts) else 4
+
+    def title(self) -> str:
+        """Return the name of the column in words."""
+        return self.name.replace("_", " ")
+
+    def unit_text(self) -> str:
+        """Return the unit of the head, an empty text if the name says it."""
+        if self.is_duration:
+            return self.unit
+        if self.unit == SHARE:
+            return "%"
+        return self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name and not self.is_text else ""
+
+    def head(self) -> str:
+        """Return the head as HTML."""
+        unit = self.unit_text()
+        return f'<th scope="col"{self._attributes()}>{escape(self.title())}{f" <small>{unit}</small>" if unit else ""}</th>'
+
+    def cells(self, *, has_bars: bool = False) -> list[str]:
+        """Return the values as HTML, of numbers also with bars."""
+        bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
+        return [
+            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, _allow_breaks(escape(self._text(value))))}</td>"
+            for bar, value in zip(bars, self.values, strict=True)
+        ]
+
+    def texts(self) -> list[str]:
+        """Return the head and the values as plain text."""
+        unit = self.unit_text()
+        head = f"{self.title()} ({unit})" if unit else self.title()
+        return [escape_control(text) for text in (head, *(shorten(self._text(value), MAX_PLAIN_TEXT) for value in self.values))]
+
+    def width(self) -> int:
+        """Return the width of the column as text."""
+        return max(map(len, self.texts()))
+
+    def padded(self) -> list[str]:
+        """Return the head and the values as text of one width, numbers at the right."""
+        width = self.width()
+        return [text.rjust(width) if self.is_number else text.ljust(width) for text in self.texts()]
+
+    def _bars(self) -> list[str]:
+        """Return a bar for each value, on one scale that includes 0."""
+        values = self.values.dt.total_seconds() if self.is_duration else self.values
+        numbers = [None if pd.isna(value) else float(value) for value in values]
+        known = [0.0, *(number for number in numbers if number is not None)]
+        low, length = min(known), (max(known) - min(known)) or 1.0
+        return ["" if number is None else _bar((min(number, 0) - low) / length, abs(number) / length) for number in numbers]
+
+    def text(self) -> str:
+        """Return the first value with its unit."""
+        text = self._text(self.values.iloc[0])
+        return f"{text} %" if self.unit == SHARE and text != printing.MISSING else text
+
+    def _attributes(self) -> str:
+        return ' class="number"' if self.is_number else f' class="text"{LEFT}' if self.is_text else LEFT
+
+    def _text(self, value: Any) -> str:
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return printing.MISSING
+        if self.is_duration:
+            length = DURATION_UNITS.get(self.unit, SECOND)
+            return printing.duration_number(value // (length // 1_000_000))
+        if self.unit == SHARE:
+            end = self.name.rpartition("_")[2]
+            is_end = end in ("low", "high")
+            return printing.interval_end(float(value), end) if is_end else printing.share_number(float(value))
+        if self.is_flag:
+            return "yes" if value else "no"
+        if isinstance(value, pd.Timestamp):
+            return value.strftime("%Y-%m-%d %H:%M")
+        if isinstance(value, Decimal):
+            return _with_minus(_amount(value, self.decimals))
+        if self.is_number and self.name.endswith(ID_NAMES):
+            return str(value)
+        if self.is_number:
+            return _with_minus(_number(value))
+        return shorten(str(value))
+
+
+def _bar(start: float, length: float) -> str:
+    """Return a bar in a cell, from shares of the width of all bars.
+
+    >>> _bar(0, 0.5)
+    '<span class="cell-bar"><span style="margin-left:0.0%;width:50.0%"></span></span>'
+    """
+    return f'<span class="cell-bar"><span style="margin-left:{100 * start:.1f}%;width:{100 * length:.1f}%"></span></span>'
+
+
+def _with_bar(bar: str, number: str) -> str:
+    """Return a number at the right of its bar, neither above the other in a narrow column."""
+    return f'<span class="with-bar">{bar}{number}</span>' if bar else number
+
+
+def is_measured(values: pd.Series) -> bool:
+    """Return whether values are durations, or numbers that are no flags."""
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return pd.api.types.is_timedelta64_dtype(values) or is_number
+
+
+def _duration_unit(values: pd.Series) -> str:
+    """Return the unit of a column of durations, of which a usual one has at least two."""
+    usual = pd.Timedelta(values[values != pd.Timedelta(0)].abs().median())
+    return next((unit for unit, length in DURATION_UNITS.items() if usual >= 2 * length), "s")
+
+
+def _with_minus(number: str) -> str:
+    """Return a number with the minus sign that shares and changes have."""
+    return number.replace("-", "−")
+
+
+def _amount(value: Decimal, decimals: int) -> str:
+    """Return an amount with the decimals of its column.
+
+    >>> _amount(Decimal("108.0000000000"), 2), _amount(Decimal("0E-10"), 2), _amount(Decimal("0.1784923"), 4)
+    ('108.00', '0.00', '0.1785')
+    >>> _amount(Decimal("-0.00000004"), 4), _amount(Decimal("12345.6"), 2)
+    ('> -0.0001', '12,345.60')
+    """
+    if value and abs(value) < LEAST_AMOUNT:
+        return f"< {LEAST_AMOUNT}" if value > 0 else f"> -{LEAST_AMOUNT}"
+    return f"{value:,.{decimals}f}"
+
+
+def _number(value: float) -> str:
+    """Return a number with at most 3 decimals, and no other number as 0.
+
+    >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0), _number(1200.0001)
+    ('1,200', '0.3', '0.667', '< 0.001', '0', '1,200')
+    """
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    if abs(value) < LEAST_NUMBER:
+        return f"< {LEAST_NUMBER}" if value > 0 else f"> -{LEAST_NUMBER}"
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def _allow_breaks(html: str) -> str:
+    """Let names of templates and parties break at their separators, where paper is narrow."""
+    return re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html) if len(html) > MAX_UNBROKEN_TEXT else html
+
+
+def _tooltip(value: Any) -> str:
+    """Return the whole text of a shortened cell as its title attribute."""
+    return f' title="{escape(value)}"' if isinstance(value, str) and shorten(value) != value else ""
+
+
+# -- texts --------------------------------------------------------------------------------------------------------------
+
+
+def shorten(text: str, max_length: int = MAX_TEXT) -> str:
+    """Return a text without the middle of its fingerprint.
+
+    Without a fingerprint, the middle of an id, a digest or another long text is omitted.
+
+    >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
+    ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
+    >>> shorten("1220" + "ab" * 32)
+    '1220abababab…abab'
+    """
+    if len(text) >= MIN_HEX and HEX.fullmatch(text):
+        return f"{text[: HEX_ENDS[0]]}…{text[-HEX_ENDS[1] :]}"
+    text = shorten_fingerprints(text)
+    return text if len(text) <= max_length else f"{text[: max_length - 9]}…{text[-8:]}"
+
+
+def keep_together(text: str) -> str:
+    """Return a text in which no line ends between a number and its percent sign.
+
+    >>> len(keep_together("12.5 % of 80").split(" "))
+    3
+    """
+    return re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
+
+
+def shorten_fingerprints(text: str) -> str:
+    """Return a text whose fingerprints of parties have no middle."""
+    return FINGERPRINT.sub(r"::\1…\2", text)
+
+
+# -- units --------------------------------------------------------------------------------------------------------------
+
+
+def units_of(frame: pd.DataFrame) -> Units:
+    """Return the units of columns, by name and dtype.
+
+    The results with all columns of the table say it first. Another result can have a column of the same name in another unit: a
+    difference can be of bytes, or of weights.
+    """
+    columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
+    own = [units for units in _units_of_results() if columns <= units.keys()]
+    return {**_units_of_all_results(), **_common_units(own)}
+
+
+@cache
+def _units_of_results() -> list[Units]:
+    """Return the units of the columns of each figure in each grouping."""
+    from ledgerframes.analysis import FIGURES  # imports all of them
+
+    return [
+        {(column.name, column.dtype): column.unit for column in figure.result_columns(by, has_periods=True)}
+        for figure in FIGURES.values()
+        for by in (None, *figure.by)
+    ]
+
+
+@cache
+def _units_of_all_results() -> Units:
+    return _common_units(_units_of_results())
+
+
+def _common_units(results: Sequence[Units]) -> Units:
+    """Return the units of the columns that have one unit in all results."""
+    units: dict[tuple[str, str], set[str]] = {}
+    for column, unit in (item for result in results for item in result.items()):
+        units.setdefault(column, set()).add(unit)
+    return {column: unit for column, (unit, *others) in units.items() if not others}

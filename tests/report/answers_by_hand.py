@@ -1,0 +1,129 @@
+"""Sentences of answers to single questions, made again from the files of the store by plain loops."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from .operations_by_hand import SIZES, confirmers_of
+from .stored import ACCEPTED, REJECTED, Row, Stored, latency_of, middle, percent, seconds, shortened
+from .traffic_by_hand import costs_by_kind, costs_by_payer, kinds_of
+
+LEAST_OF_KIND = 6  # requests, for a median of their kind
+
+
+def times_of(stored: Stored) -> dict[str, datetime]:
+    return {row["update_id"]: row["record_time"] for table in ("updates", "traffic", "verdicts") for row in stored.rows(table)}
+
+
+def sentence_on_periods(stored: Stored, length: timedelta) -> str:
+    costs: Counter[datetime] = Counter()
+    times = times_of(stored)
+    for update_id, cost in stored.costs.items():
+        costs[stored.since + (times[update_id] - stored.since) // length * length] += cost
+    start, highest = min(costs.items(), key=lambda item: (-item[1], item[0]))
+    number, share = -(-(stored.until - stored.since) // length), percent(highest, costs.total())
+    cost = f"{highest:,} bytes, {share} of the known cost"
+    return f"Of {number:,} periods, the one from {start:%Y-%m-%d %H:%M} UTC on has the highest cost: {cost}."
+
+
+def sentence_on_parties(stored: Stored, total: int) -> str:
+    """A request counts in full for each of its parties."""
+    costs: Counter[str] = Counter()
+    for update_id, verdict in stored.verdicts.items():
+        for party in set(verdict["submitting_parties"]):
+            costs[party] += stored.costs.get(update_id, 0)
+    return f"{len(costs):,} parties. {largest_of(max(costs.values()), total)}"
+
+
+def sentence_on_views(stored: Stored) -> str:
+    """An envelope belongs to its lowest view."""
+    kinds = kinds_of(stored)
+    costs = Counter(dict.fromkeys(((*kinds[row["update_id"]], row["view_id"]) for row in stored.rows("views")), 0))
+    for row in stored.rows("envelopes"):
+        if row["view_ids"]:
+            known = row["update_id"] in stored.costs and row["traffic_cost"] >= 0
+            costs[*kinds[row["update_id"]], min(row["view_ids"])] += row["traffic_cost"] if known else 0
+    return f"{len(costs):,} views. {largest_of(max(costs.values()), costs.total(), ' of envelopes with views')}"
+
+
+def largest_of(cost: int, total: int, whole: str = "") -> str:
+    return f"The one with the highest cost accounts for {percent(cost, total)} of the known cost{whole}."
+
+
+def sentence_on_the_most_expensive(stored: Stored, total: int) -> str:
+    """The cost of the request, and the numbers that explain it."""
+    name = max(stored.costs, key=stored.costs.__getitem__)
+    cost, kind = stored.costs[name], kinds_of(stored)[name]
+    of_kind = costs_by_kind(stored)[kind]
+    envelopes = envelopes_of(stored, name)
+    sizes = {
+        "view": stored.verdicts[name]["view_count"],
+        "confirmer": len(confirmers_of(stored)[name]),
+        "envelope": len(envelopes),
+    }
+    reasons = [
+        f"{cost / middle(of_kind):,.1f} times the median of {len(of_kind):,} requests of its kind",
+        ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for noun, number in sizes.items()),
+        f"the largest envelope has {percent(max(envelopes), cost)}",
+    ]
+    reasons = reasons if len(of_kind) >= LEAST_OF_KIND else reasons[1:]
+    rejected = ["rejected"] if stored.result(name) == REJECTED else []
+    why = "; ".join([*reasons, *rejected])
+    return f"The most expensive request cost {cost:,} bytes, {percent(cost, total)} of the known cost: {why}."
+
+
+def envelopes_of(stored: Stored, name: str) -> list[int]:
+    rows = [row for row in stored.rows("envelopes") if row["update_id"] == name]
+    return [row["traffic_cost"] for row in rows if row["traffic_cost"] >= 0]
+
+
+def sentence_on_its_envelopes(stored: Stored) -> str:
+    costs = envelopes_of(stored, max(stored.costs, key=stored.costs.__getitem__))
+    share = percent(max(costs), sum(costs))
+    return f"{len(costs):,} envelopes cost {sum(costs):,} bytes. The largest cost {max(costs):,} bytes, {share} of them."
+
+
+def sentence_on_the_forecast(stored: Stored) -> str:
+    payers = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
+    payer = max(payers, key=payers.__getitem__)
+    burn = f"Participant {shortened(payer)} burned {payers[payer]:,} known bytes in this window."
+    supposed = "Its balance is not known. Suppose it were four times that."
+    assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
+    needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}, and these frames hold 0"
+    return f"{burn} {supposed} No forecast. A runway needs {needed}. Load a longer window."
+
+
+def sentence_on_sums(stored: Stored, total: int) -> str:
+    """Only the envelopes need not add up to the total."""
+    rows = [row for row in stored.rows("envelopes") if row["update_id"] in stored.costs and row["traffic_cost"] >= 0]
+    equal = 5 + (sum(row["traffic_cost"] for row in rows) == total)
+    return f"{equal} of 6 sums of parts are the total."
+
+
+# -- verdicts -------------------------------------------------------------------------------------------------------------
+
+
+def sentences_on_medians(stored: Stored, decided: list[Row], median_of: Callable[[list[timedelta]], str]) -> list[str]:
+    """By hour, by size and by number of confirmers, of accepted requests."""
+    confirmers = confirmers_of(stored)
+    names: list[Callable[[Row], object]] = [
+        lambda row: row["record_time"].hour,
+        lambda row: bisect_right(SIZES, stored.costs[row["update_id"]]) if row["update_id"] in stored.costs else None,
+        lambda row: len(confirmers[row["update_id"]]) if row["update_id"] in confirmers else None,
+    ]
+    return [sentence_on_medians(decided, name_of, median_of) for name_of in names]
+
+
+def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], median_of: Callable[[list[timedelta]], str]) -> str:
+    groups: defaultdict[object, list[timedelta]] = defaultdict(list)
+    for row in decided:
+        if row["verdict_result"] == ACCEPTED and latency_of(row) >= timedelta(0):
+            groups[name_of(row)].append(latency_of(row))
+    medians = [middle(group) for group in groups.values() if median_of(sorted(group))]
+    if not medians:
+        return "No group has enough accepted requests for a median."
+    noun = "group" if len(medians) == 1 else "groups"
+    return f"The median of {len(medians):,} {noun} is from {seconds(min(medians))} s to {seconds(max(medians))} s."

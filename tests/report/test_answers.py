@@ -1,0 +1,154 @@
+"""One call shows a result: sentence, picture and table, with every text of the network escaped."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.analysis import FIGURES
+from ledgerframes.errors import UsageError
+from ledgerframes.report.answers import STYLE
+
+EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
+
+
+@pytest.fixture(scope="module")
+def day() -> lf.Frames:
+    return lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+
+
+@pytest.fixture(scope="module")
+def spent(day: lf.Frames) -> pd.DataFrame:
+    return lf.cost.spend(day, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
+
+
+def test_an_answer_has_its_sentence_its_picture_and_its_table(spent: pd.DataFrame) -> None:
+    answer = lf.show(spent)
+    html = answer._repr_html_()
+    assert answer.statement.startswith(f"{spent['submitting_participant_uid'].nunique()} participants submitted requests.")
+    assert [html.count(mark) for mark in ('class="statement"', "<svg ", "<table ", "<details ")] == [1, 1, 1, len(spent) > 15]
+    assert answer.alt.startswith(answer.statement) and "Traffic cost by submitting participant" in answer.alt
+    assert "<script" not in html and "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", html.replace("http://www.w3.org", ""))
+    ET.fromstring(re.findall(r"<svg .*?</svg>", html, re.DOTALL)[0])
+
+
+def test_the_colors_are_those_of_the_page(spent: pd.DataFrame) -> None:
+    (svg,) = re.findall(r"<svg .*?</svg>", lf.show(spent)._repr_html_(), re.DOTALL)
+    variables = set(re.findall(r"var\(--(\w+)\)", svg))
+    assert {"text", "axis"} <= variables
+    assert all(f"--{name}:" in STYLE for name in variables)
+    assert not re.search(r"#(23272d|3c4148|8a8f98|dfe2e6|ffffff)\b", svg)
+
+
+def test_text_fits_a_terminal_and_begins_with_the_answer(spent: pd.DataFrame) -> None:
+    statement, table = repr(lf.show(spent, max_rows=3)).split("\n\n")
+    lines = table.split("\n")
+    assert statement.endswith("of the known cost.")
+    assert max(map(len, lines)) <= 100
+    assert re.split("  +", lines[0])[:2] == ["submitting participant uid", "total traffic cost (bytes)"]
+    assert len(lines) == 5 and lines[-1].startswith(f"3 of {len(spent)} rows")
+
+
+def test_rows_after_the_first_ones_open_without_a_script(spent: pd.DataFrame) -> None:
+    html = lf.show(spent, max_rows=2)._repr_html_()
+    assert html.count('<tr class="more">') == len(spent) - 2
+    assert f"<summary>{len(spent) - 2} more rows</summary>" in html
+    assert ":has(.rest[open])" in STYLE and "@supports selector(:has(a))" in STYLE
+
+
+def test_bars_are_of_the_first_number_on_one_scale(spent: pd.DataFrame) -> None:
+    html = lf.show(spent)._repr_html_()
+    widths = [float(width) for width in re.findall(r'class="cell-bar"><span style="margin-left:0.0%;width:([\d.]+)%', html)]
+    costs = spent["total_traffic_cost"].astype("int64")
+    assert widths == [round(100 * cost / costs.max(), 1) for cost in costs]
+
+
+def test_bars_of_falls_end_where_those_of_rises_begin(day: lf.Frames) -> None:
+    changes = lf.cost.compare(day, day)
+    changes["change"] = pd.array([-100, 300, *[0] * (len(changes) - 2)], "Int64")
+    bars = re.findall(
+        r'"margin-left:([\d.]+)%;width:([\d.]+)%', lf.show(changes, columns=["change"], picture=False)._repr_html_()
+    )
+    assert bars[:3] == [("0.0", "25.0"), ("25.0", "75.0"), ("25.0", "0.0")]
+
+
+def test_chosen_rows_and_columns_are_shown_as_they_are(spent: pd.DataFrame) -> None:
+    answer = lf.show(spent.loc[spent["requests"] > 0, ["submitting_participant_uid", "requests", "rejected", "share"]])
+    heads = re.findall(r"<th [^>]*>([^<]*)", answer._repr_html_())
+    assert [head.strip() for head in heads] == ["submitting participant uid", "requests", "rejected", "share"]
+    assert "<svg" not in answer._repr_html_(), "a picture needs all columns"
+
+
+def test_an_empty_result_says_so(day: lf.Frames) -> None:
+    nothing = lf.verdict.rejections(day).head(0)
+    answer = lf.show(nothing)
+    assert answer.statement == "By the heuristic, 0 rejections are contention and 0 are timeouts."
+    assert "No rows." in answer._repr_html_() and "No rows." in repr(answer)
+    assert "<svg" not in answer._repr_html_()
+
+
+def test_text_of_the_network_stays_text(spent: pd.DataFrame) -> None:
+    outcomes = spent.copy()
+    outcomes["submitting_participant_uid"] = [EVIL, *outcomes["submitting_participant_uid"][1:]]
+    answer = lf.show(outcomes)
+    for html in (answer._repr_html_(), answer.table._repr_html_()):
+        assert "<img" not in html and "onerror=" in html and "\u202e" not in html and "\x1b" not in html
+    assert "\u202e" not in repr(answer) and "\x1b" not in repr(answer)
+    assert "\x1b" not in answer.statement
+
+
+def test_a_hostile_name_in_a_sentence_stays_text(day: lf.Frames) -> None:
+    parties = lf.verdict.waited_for(day).head(1)
+    parties = parties.assign(party=EVIL, differs=True, difference=0.5)
+    answer = lf.show(parties)
+    assert "onerror" in answer.statement and "\x1b" not in answer.statement
+    assert "<img" not in answer._repr_html_()
+
+
+@pytest.mark.parametrize("value", [pd.DataFrame({"a": [1]}), None, 7, "cost.spend"])
+def test_what_is_no_result_is_refused(value: object) -> None:
+    with pytest.raises(UsageError, match=r"Pass the result of an analysis to lf.show, such as that of lf.cost.spend"):
+        lf.show(value)  # type: ignore[arg-type]
+
+
+def test_an_unknown_column_is_refused(spent: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match="without column 'price'"):
+        lf.show(spent, columns=["price"])
+
+
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.main_columns])
+def test_main_columns_are_columns_of_the_figure(name: str) -> None:
+    figure = FIGURES[name]
+    assert set(figure.main_columns) <= {column.name for column in figure.columns}
+
+
+def test_files_have_the_name_of_the_analysis_and_its_groups(day: lf.Frames) -> None:
+    results = {
+        "cost_spend": lf.cost.spend(day),
+        "cost_spend_over_time": lf.cost.spend(day, every="6h"),
+        "cost_spend_by_template": lf.cost.spend(day, by="template"),
+        "cost_spend_by_participant_over_time": lf.cost.spend(day, by="participant", every="6h"),
+        "verdict_latency_by_size": lf.verdict.latency(day, by="size"),
+    }
+    assert [lf.show(result, picture=False).table.name for result in results.values()] == list(results)
+
+
+def test_a_plot_is_shown_in_the_colors_of_the_page_and_only_once(day: lf.Frames) -> None:
+    from matplotlib import pyplot
+
+    answer = lf.show(lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h")))
+    html = answer._repr_html_()
+    assert html.count("<svg ") == 1 and "<table" not in html and "var(--text)" in html
+    assert repr(answer) == answer.alt and answer.alt.startswith("Rejection rate")
+    assert pyplot.get_fignums() == []
+
+
+def test_pictures_are_not_shown_a_second_time(spent: pd.DataFrame) -> None:
+    from matplotlib import pyplot
+
+    assert "<svg" in lf.show(spent)._repr_html_()
+    assert pyplot.get_fignums() == []
