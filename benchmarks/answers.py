@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from week_store import EVENTS_OF_THE_SANDBOX, make_week
 
 MAX_SECONDS, MAX_GIGABYTES, MAX_RATIO, MAX_EXPONENT = 60, 4, 3, 1.1
 MAX_REPORT_SECONDS = 300
+MAX_WAIT_SECONDS = 240  # for a call
 FULL = (40, (1, 6, 40))  # copies of a sandbox's week: of the live week, and of those that show the growth
 QUICK = (1, (1, 2))
 HEAD = """\
@@ -53,10 +56,13 @@ class Answer:
     gigabytes: float
     ratio: float | None  # to a query by hand
     exponent: float
+    error: str = ""
 
     @property
     def missed(self) -> list[str]:
         """The limits that it misses, in words."""
+        if self.error:
+            return [self.error]
         limits = {
             f"over {MAX_SECONDS} s": self.seconds > MAX_SECONDS,
             f"over {MAX_GIGABYTES} GB": self.gigabytes > MAX_GIGABYTES,
@@ -70,12 +76,22 @@ def measured(copies: int, sizes: tuple[int, ...]) -> Iterator[Answer]:
     """Yield what each call takes."""
     stores = {size: make_week(size) for size in {*sizes, copies}}
     for call in CALLS:
-        say(call)
-        used = {size: fresh("live_week.py", store, call) for size, store in stores.items()}
-        seconds = [used[size]["processor"] for size in sizes]
-        exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-        ratio = _ratio(stores[copies], call) if call in BY_HAND else None
-        yield Answer(call, used[copies]["seconds"], used[copies]["megabytes"] / 1000, ratio, exponent)
+        try:
+            answer = _measure(call, copies, sizes, stores)
+        except subprocess.TimeoutExpired as error:
+            answer = Answer(call, nan, nan, None, nan, f"over {error.timeout:.0f} s")
+        except SystemExit as error:
+            answer = Answer(call, nan, nan, None, nan, str(error).strip().splitlines()[-1].partition(": ")[2])
+        say(" | ".join(_cells(answer)))
+        yield answer
+
+
+def _measure(call: str, copies: int, sizes: tuple[int, ...], stores: dict[int, Path]) -> Answer:
+    used = {size: fresh("live_week.py", store, call, max_seconds=MAX_WAIT_SECONDS) for size, store in sorted(stores.items())}
+    seconds = [used[size]["processor"] for size in sizes]
+    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    ratio = _ratio(stores[copies], call) if call in BY_HAND else None
+    return Answer(call, used[copies]["seconds"], used[copies]["megabytes"] / 1000, ratio, exponent)
 
 
 def _ratio(store: Path, call: str) -> float:
@@ -109,12 +125,16 @@ def _cells(answer: Answer) -> tuple[str, ...]:
     ratio = "" if answer.ratio is None else f"{answer.ratio:.1f}"
     return (
         f"`{answer.call.partition(' ')[0]}`{answer.call.removeprefix(answer.call.partition(' ')[0])}",
-        f"{answer.seconds:.1f}",
-        f"{answer.gigabytes:.1f}",
+        _number(answer.seconds, 1),
+        _number(answer.gigabytes, 1),
         ratio,
-        f"{answer.exponent:.2f}",
+        _number(answer.exponent, 2),
         ", ".join(answer.missed),
     )
+
+
+def _number(value: float, decimals: int) -> str:
+    return "" if isnan(value) else f"{value:.{decimals}f}"
 
 
 def main() -> int:

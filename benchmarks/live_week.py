@@ -34,6 +34,7 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.weights": lambda frames: lf.activity.weights(frames),
     "activity.what_if": lambda frames: lf.activity.what_if(frames, confirmers="informees"),
     "cost.anatomy": lambda frames: lf.cost.anatomy(frames, _largest(frames)),
+    "cost.compare": lambda frames: lf.cost.compare(*_halves(frames)),
     "cost.concentration by participant": lambda frames: lf.cost.concentration(frames, by="participant"),
     "cost.control": lambda frames: lf.cost.control(frames),
     "cost.overhead": lambda frames: lf.cost.overhead(frames),
@@ -54,7 +55,9 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "economy.purchases": lambda frames: lf.economy.purchases(frames),
     "economy.reward_split": lambda frames: lf.economy.reward_split(frames),
     "economy.rounds": lambda frames: lf.economy.rounds(frames),
+    "economy.transfers": lambda frames: lf.economy.transfers(frames),
     "reconcile.coverage": lambda frames: lf.reconcile.coverage(frames),
+    "reconcile.rewards": lambda frames: lf.reconcile.rewards(frames),
     "state.config": lambda frames: lf.state.config(frames),
     "state.featured": lambda frames: lf.state.featured(frames),
     "state.problems": lambda frames: lf.state.problems(frames),
@@ -70,6 +73,12 @@ CALLS: dict[str, Callable[[Frames], object]] = {
     "verdict.rejections": lambda frames: lf.verdict.rejections(frames),
     "verdict.waited_for": lambda frames: lf.verdict.waited_for(frames),
 }
+
+
+def _halves(frames: Frames) -> tuple[Frames, Frames]:
+    assert frames.window
+    middle = frames.window.since + (frames.window.until - frames.window.since) / 2
+    return frames.between(frames.window.since, middle), frames.between(middle, frames.window.until)
 
 
 def _largest(frames: Frames) -> str:

@@ -68,10 +68,11 @@ def _seconds(run: Callable[[], object]) -> float:
 # -- fresh processes and their memory -------------------------------------------------------------------------------
 
 
-def fresh(*command: object) -> Any:
+def fresh(*command: object, max_seconds: float | None = None) -> Any:
     """Run a script of this folder in a process of its own; what it prints last is JSON."""
     words = [sys.executable, *map(str, command)]
-    result = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parent, env=environment())
+    options: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "timeout": max_seconds}
+    result = subprocess.run(words, cwd=Path(__file__).parent, env=environment(), **options)
     if result.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr[-3000:]}")
     return json.loads(result.stdout.splitlines()[-1])
