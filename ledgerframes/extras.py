@@ -17,6 +17,7 @@ EXTRAS = {
     "jinja2": "report",
     "jupyterlab": "lab",
     "matplotlib": "plot",
+    "markupsafe": "report",
     "matplotlib_inline": "report",
     "mistune": "report",
     "nh3": "report",

@@ -34,7 +34,7 @@ def questions(search: str = "") -> pd.DataFrame:
     >>> found["question"].tolist()
     ['How long does our balance last, and which rule for purchases is safe?']
     >>> print(found["example"].iloc[0].splitlines()[0])
-    balance = lf.TrafficBalance(2_000_000, "2026-11-09")
+    status = lf.load_traffic_status(net, members=[participant])
     """
     document = declaration()
     rows = [{**row, "topic": topic["title"]} for topic in document["topics"] for row in topic["questions"]]

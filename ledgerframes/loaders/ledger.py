@@ -297,9 +297,10 @@ def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     with ledger.net.waits.session(lambda text: False, stop), ThreadPoolExecutor(1) as pool:
         try:
             reached = pool.submit(follow, ledger.reader, ledger.offsets.stop, poll_seconds, stop)
-            return reached.result(NO_TIMEOUT)
-        except KeyboardInterrupt:
-            stop.set()
-            return reached.result(NO_TIMEOUT)
+            try:
+                return reached.result(NO_TIMEOUT)
+            except KeyboardInterrupt:
+                stop.set()
+                return reached.result(NO_TIMEOUT)
         finally:
             stop.set()

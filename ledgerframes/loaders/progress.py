@@ -40,7 +40,9 @@ class Progress:
         self._lock = threading.Lock()
         self._subject = subject
         numbers = len(f": {total or 0:,.0f} of {total or 0:,.0f} {unit} ")
-        self._max_length = _columns() - numbers - BAR_WIDTH - TIMES_WIDTH
+        self._columns = _columns()
+        self._max_length = self._columns - numbers - BAR_WIDTH - TIMES_WIDTH
+        self._bar_format = f"{{desc}}: {count} {unit} {tail}"
         self._has_lines = visible is None
         self._last_line = monotonic()
         self._start = monotonic()
@@ -55,7 +57,7 @@ class Progress:
             disable=not self._visible,
             leave=False,
             file=self._output,
-            bar_format=f"{{desc}}: {count} {unit} {tail}",
+            bar_format=self._bar_format,
         )
 
     def advance(self, amount: float) -> None:
@@ -74,7 +76,9 @@ class Progress:
     def show_wait(self, text: str) -> bool:
         """Show what requests wait for, or nothing, and return whether anybody sees it."""
         with self._lock:
-            self._bar.set_description_str(_shorten(f"Fetching {self._subject} {text}".rstrip(), self._max_length))
+            self._bar.bar_format = "{desc}" if text else self._bar_format
+            length = self._columns if text else self._max_length
+            self._bar.set_description_str(_shorten(f"Fetching {self._subject} {text}".rstrip(), length))
         return self._visible
 
     def _write_line(self) -> None:

@@ -136,6 +136,39 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
     return _adjust(p_values, lambda p: np.maximum.accumulate(np.minimum(1, p * np.arange(len(p), 0, -1))))
 
 
+def holm_by_group(p_values: npt.ArrayLike, groups: npt.ArrayLike) -> Numbers:
+    """Return p-values adjusted by Holm, so that each group has the same part of the level's chance.
+
+    Any false name has at most the level's chance, as without groups. Many comparisons of one group do not hide those of another.
+
+    Parameters
+    ----------
+    p_values : array of float
+        Missing values (NaN) do not count.
+    groups : array
+        Group of each p-value.
+
+    Returns
+    -------
+    array of float
+        In the order of the p-values.
+
+    Examples
+    --------
+    >>> holm_by_group([0.01, 0.04, 0.03], ["days", "hours", "hours"]).tolist()
+    [0.02, 0.06, 0.06]
+    """
+    values = pd.Series(np.asarray(p_values, dtype=float))
+    counts = values.groupby(np.asarray(groups)).transform("count").to_numpy(dtype=float)
+    (known,) = np.nonzero(values.notna().to_numpy())
+    scaled = (values.to_numpy() * counts)[known]
+    order = np.argsort(scaled, kind="stable")
+    left = np.cumsum(1 / counts[known][order[::-1]])[::-1]  # parts of the chance that are not used up
+    result = np.full(len(values), np.nan)
+    result[known[order]] = np.maximum.accumulate(np.minimum(1, scaled[order] * left))
+    return result
+
+
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
     """Return p-values adjusted by Benjamini and Hochberg, for lists with few false names.
 

@@ -71,9 +71,12 @@ def test_a_bar_has_room_in_80_columns(subject: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress, "DELAY", 0)
     monkeypatch.setenv("COLUMNS", "80")
     with Progress(subject, 1_176, "hours", True) as bar:
-        bar.show_wait("and waits for example.com, which asks to wait for half a minute")
-        bar.advance(588)
         bar._bar.ncols = 80
+        bar.show_wait("and waits for example.com, which asks to wait for half a minute")
+        wait = capsys.readouterr().err.split("\r")[-1]
+        assert len(wait.rstrip()) <= 80 and wait.rstrip().endswith("a minute"), wait
+        bar.show_wait("")
+        bar.advance(588)
         bar._bar.refresh()
     line = [line for line in capsys.readouterr().err.split("\r") if "588 of" in line][-1]
     assert len(line.rstrip()) <= 80

@@ -269,6 +269,7 @@ class Bar:
 @pytest.fixture
 def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
     Bar.bars = []
+    monkeypatch.setenv("COLUMNS", "120")  # so that no title is shortened
     monkeypatch.setattr("tqdm.std.tqdm", Bar)
     return Bar.bars
 

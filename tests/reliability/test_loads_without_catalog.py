@@ -10,7 +10,10 @@ from loads import LOADS, events, network
 from ledgerframes.errors import StoreError
 from ledgerframes.store.rebuild import rebuild
 
-NOT_STORED = {"load_active_contracts", "load_completions", "load_parties", "load_packages", "load_synchronizers"}
+NOT_STORED = {
+    *("load_active_contracts", "load_completions", "load_parties", "load_packages", "load_synchronizers"),
+    *("load_holdings_summary", "load_token_allocations", "load_token_holdings", "load_token_transfers"),
+}
 IN_THE_JOURNAL = {"load_transfer_offers"}
 
 

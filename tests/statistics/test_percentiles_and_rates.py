@@ -146,6 +146,26 @@ def test_groups_without_enough_requests_are_not_judged() -> None:
 
 
 @given(some.lists(some.floats(0, 1), max_size=20))
+def test_with_one_group_holm_by_group_is_holm(p_values: list[float]) -> None:
+    by_group = comparisons.holm_by_group([*p_values, float("nan")], ["days"] * (len(p_values) + 1))
+    assert np.allclose(by_group[:-1], comparisons.holm(p_values), rtol=1e-12)
+    assert np.isnan(by_group[-1])
+
+
+def test_a_group_of_few_is_not_lost_beside_one_of_many() -> None:
+    values, groups = [0.004, *[0.5] * 999], ["days", *["hours"] * 999]
+    assert comparisons.holm(values)[0] == 1
+    assert comparisons.holm_by_group(values, groups)[0] == pytest.approx(0.008)
+
+
+def test_the_level_holds_by_group() -> None:
+    draw = np.random.default_rng(1)
+    groups = np.repeat([0, 1, 2], [5, 50, 500])
+    false = sum((comparisons.holm_by_group(draw.random(len(groups)), groups) <= 0.05).any() for _ in range(2_000))
+    assert false <= 0.05 * 2_000 + 3 * (0.05 * 0.95 * 2_000) ** 0.5
+
+
+@given(some.lists(some.floats(0, 1), max_size=20))
 def test_adjusted_p_values_keep_the_order_and_ignore_missing_ones(p_values: list[float]) -> None:
     by_holm, by_rate = comparisons.holm(p_values), comparisons.benjamini_hochberg(p_values)
     assert np.all(by_holm >= np.asarray(p_values) - 1e-15)
