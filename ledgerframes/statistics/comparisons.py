@@ -137,7 +137,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
 
 def holm_by_group(p_values: npt.ArrayLike, groups: npt.ArrayLike) -> Numbers:
-    """Return p-values adjusted by Holm, so that each group has the same part of the level's chance.
+    """Return p-values adjusted by Holm, with the same part of the chance for each group.
 
     Any false name has at most the level's chance, as without groups. Many comparisons of one group do not hide those of another.
 
