@@ -1,0 +1,32 @@
+"""The page of answers has a row for each call that the benchmark measures, and marks what misses a limit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "performance-of-answers.md"
+CALL = re.compile(r'^    "([a-z_]+\.[a-z_]+(?: [\w ]+)?)": lambda', re.MULTILINE)
+
+
+def rows() -> dict[str, list[str]]:
+    lines = [line.strip("|").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    return {cells[0].strip().replace("`", ""): [cell.strip() for cell in cells[1:]] for cells in lines}
+
+
+def test_every_call_has_its_row() -> None:
+    calls = CALL.findall((ROOT / "benchmarks" / "live_week.py").read_text(encoding="utf-8"))
+    assert len(calls) > 40
+    assert list(rows()) == calls
+
+
+def test_what_misses_a_limit_says_so() -> None:
+    for call, (seconds, gigabytes, ratio, exponent, note) in rows().items():
+        if not seconds:
+            assert note, call  # what the call raised
+            continue
+        assert (float(seconds) > 60) == ("over 60 s" in note) or float(seconds) == 60, call
+        assert (float(gigabytes) > 4) == ("over 4 GB" in note) or float(gigabytes) == 4, call
+        assert not ratio or (float(ratio) > 3) == ("over 3 times" in note) or float(ratio) == 3, call
+        assert (float(exponent) > 1.1) == ("grows faster" in note) or float(exponent) == 1.1, call
