@@ -1,6 +1,7 @@
 """How fast answers come: every figure over a live week, beside a query by hand, and how it grows.
 
-``python benchmarks/answers.py`` prints a page in Markdown; ``--quick`` measures a small week.
+``python benchmarks/answers.py`` prints a page in Markdown; ``--quick`` measures a small week. With names of calls, it prints only
+their rows.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
@@ -72,10 +73,10 @@ class Answer:
         return [words for words, is_missed in limits.items() if is_missed]
 
 
-def measured(copies: int, sizes: tuple[int, ...]) -> Iterator[Answer]:
+def measured(copies: int, sizes: tuple[int, ...], calls: Iterable[str]) -> Iterator[Answer]:
     """Yield what each call takes."""
     stores = {size: make_week(size) for size in {*sizes, copies}}
-    for call in CALLS:
+    for call in calls:
         try:
             answer = _measure(call, copies, sizes, stores)
         except subprocess.TimeoutExpired as error:
@@ -102,7 +103,7 @@ def _ratio(store: Path, call: str) -> float:
 def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: dict[str, float]) -> str:
     """Return the page."""
     lines = ["| call | seconds | GB | to by hand | exponent |  |", "| --- | ---: | ---: | ---: | ---: | --- |"]
-    lines += [f"| {' | '.join(_cells(answer))} |" for answer in answers]
+    lines += [_line(answer) for answer in answers]
     minutes, gigabytes = report["seconds"] / 60, report["megabytes"] / 1000
     missed = "" if report["seconds"] <= MAX_REPORT_SECONDS else ", more than the five that it should"
     kept = sum(not answer.missed for answer in answers)
@@ -119,6 +120,10 @@ def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: 
         f"The weekly report over this week takes {minutes:.1f} minutes{missed}; its largest process needs {gigabytes:.1f} GB."
     )
     return "\n\n".join([head.rstrip(), machine(), limits, "\n".join(lines), "## A weekly report", written]) + "\n"
+
+
+def _line(answer: Answer) -> str:
+    return f"| {' | '.join(_cells(answer))} |"
 
 
 def _cells(answer: Answer) -> tuple[str, ...]:
@@ -143,7 +148,11 @@ def main() -> int:
     copies, sizes = QUICK if quick else FULL
     began = time.monotonic()
     KEPT.mkdir(parents=True, exist_ok=True)
-    answers = list(measured(copies, sizes))
+    names = [name for name in sys.argv[1:] if name != "--quick"]
+    answers = list(measured(copies, sizes, names or CALLS))
+    if names:
+        print("\n".join(_line(answer) for answer in answers))
+        return 0
     say("a weekly report")
     shutil.rmtree(make_week(copies) / "reports", ignore_errors=True)
     text = as_page(copies, sizes, answers, fresh("live_week.py", make_week(copies), "report"))
