@@ -84,6 +84,19 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         SELECT len(view_ids) = 0, count(*), sum(traffic_cost), count(DISTINCT update_id)
         FROM envelopes WHERE traffic_cost >= 0 GROUP BY ALL
         """,
+        """
+        WITH confirmers AS (
+            SELECT update_id, envelope_index, any_value(traffic_cost) AS cost, list_sort(array_agg(DISTINCT party)) AS parties
+            FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0)
+            JOIN (SELECT update_id, view_id, unnest(parties) AS party FROM quorums) USING (update_id, view_id)
+            GROUP BY ALL
+        ), same AS (
+            SELECT update_id, len(parties) AS confirmers, count(*) - 1 AS envelopes, sum(cost) - max(cost) AS cost
+            FROM confirmers GROUP BY update_id, parties
+        )
+        SELECT quantile_disc(confirmers, 0.5), sum(envelopes), sum(cost)
+        FROM (SELECT max(confirmers) AS confirmers, sum(envelopes) AS envelopes, sum(cost) AS cost FROM same GROUP BY update_id)
+        """,
     ),
     "cost.wasted": (
         f"""
