@@ -45,6 +45,16 @@ REJECTIONS = declare.Figure(
     queries=queries,
 )
 
+LIMIT_EVIDENCE = Relation(
+    "limit_evidence",
+    "One row: whether more rejections lie just below the limit than from it on.",
+    f"""
+    SELECT count(*) FILTER (WHERE {IS_SUSPECT}) > count(*) FILTER (WHERE {IS_TIMEOUT}) AS is_doubtful
+    FROM decisions
+    WHERE {IS_REJECTED}
+    """,
+    relations=(DECISIONS,),
+)
 REJECTED_REQUESTS = Query(
     "FROM rejected_requests\nORDER BY migration_id, record_time, update_id",
     (
@@ -59,8 +69,7 @@ REJECTED_REQUESTS = Query(
                 submitting_participant_uid,
                 CASE WHEN latency >= 0 THEN latency END AS latency,
                 CASE
-                    -- More rejections lie just below the limit than from it on.
-                    WHEN count(*) FILTER (WHERE {IS_SUSPECT}) OVER () > count(*) FILTER (WHERE {IS_TIMEOUT}) OVER () THEN NULL
+                    WHEN is_doubtful THEN NULL
                     WHEN {IS_REJECTED_IN_TIME} THEN 'contention'
                     WHEN {IS_TIMEOUT} THEN 'timeout'
                 END AS reject_kind_heuristic,
@@ -68,10 +77,11 @@ REJECTED_REQUESTS = Query(
                 view_count
             FROM decisions
             LEFT JOIN traffic USING (update_id)
+            CROSS JOIN limit_evidence
             WHERE {IS_REJECTED}
             """,
             tables=("traffic",),
-            relations=(DECISIONS,),
+            relations=(DECISIONS, LIMIT_EVIDENCE),
         ),
     ),
 )
