@@ -111,6 +111,9 @@ def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: 
         f"Limits: {MAX_SECONDS} seconds, {MAX_GIGABYTES} GB, {MAX_RATIO} times the query by hand, an exponent of {MAX_EXPONENT}; "
         f"five minutes for a weekly report. {kept} of {len(answers)} calls keep all of theirs."
     )
+    absent = [f"`{call}`" for call in CALLS if call not in {answer.call for answer in answers}]
+    if absent:
+        limits += f" Not measured this time: {', '.join(absent)}."
     head = HEAD.format(
         copies=copies,
         requests=copies * EVENTS_OF_THE_SANDBOX,

@@ -126,7 +126,6 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         FROM quorums GROUP BY ALL
         """,
     ),
-    "activity.rounds by party": ("SELECT round_number, party, sum(weight), count(*) FROM activity_records GROUP BY ALL",),
     "economy.rounds": (TRANSFERS, COUPONS, COINS),
     "economy.burn_mint": (TRANSFERS, COINS),
 }
