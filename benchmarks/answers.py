@@ -34,7 +34,7 @@ How long each figure takes over a week as large as that of the live network, how
 with a query that one would write by hand, and how the time grows with the number of requests.
 
 The week is that of the sandbox, {copies} times with other ids and times a few milliseconds later, written by the store's own
-writer: {requests:,} requests. Each call runs in a process of its own, with `memory_limit="3GB"`, after the same call over one
+writer: {requests:,} requests. Each call runs in a separate process, with `memory_limit="3GB"`, after the same call over one
 hour, so that imports do not count. Memory is what the operating system says of the process (VmHWM), with all libraries.
 
 The query by hand, in `benchmarks/by_hand.py`, gives the columns of the figure without estimates, intervals, coverage and checks,

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "performance-of-answers.md"
+PAGE = ROOT / "docs" / "live-week.md"
 CALL = re.compile(r'^    "([a-z_]+\.[a-z_]+(?: [\w ]+)?)": lambda', re.MULTILINE)
 
 
