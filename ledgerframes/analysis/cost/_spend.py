@@ -138,7 +138,7 @@ SPEND = declare.Figure(
             measure=Expression("sum(overhead_traffic_cost) FILTER (WHERE is_known)"),
         ),
         declare.share(
-            "Share of the known cost of all requests; by view, of envelopes with views. By party, sums can exceed 1.",
+            "Share of the known cost of all requests, by view of envelopes with views. By party, sums can exceed 1.",
             ratio=Ratio("groups.total_traffic_cost", "overall.bytes_of_requests"),
         ),
         declare.cost("median", f"Median cost per request. {needs(50)}", "Median traffic cost", measure=Percentile(COST, 50)),
