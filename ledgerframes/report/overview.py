@@ -76,15 +76,15 @@ def render_overview(out: Path, now: datetime) -> str:
 
 
 def _windows(out: Path, now: datetime) -> Iterator[Window]:
-    """Return the windows of the latest run of each report, the newest first."""
+    """Yield the windows of the latest run of each report, the newest first."""
     latest = [run for name in sorted(report_names(out), key=position) if (run := _latest(ReportDir(out, name)))]
     contents = published_contents(out)
     keys = {(run["window"]["until"], run["window"]["since"], run["network"]) for run in latest}
     for until, since, network in sorted(keys, reverse=True):
         same = [run for run in latest if (run["window"], run["network"]) == ({"since": since, "until": until}, network)]
-        of_network = [run for run in contents if run["network"] == network]
+        days = days_of([run for run in contents if run["network"] == network])
         figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
-        figures = [_with_weeks(figure, days_of(of_network), same[0]) for figure in figures]
+        figures = [_with_weeks(figure, days, same[0]) for figure in figures]
         yield Window(network, since, until, figures, [_card(run, now) for run in same])
 
 

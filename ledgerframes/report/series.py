@@ -8,7 +8,9 @@ A page cannot know those that follow. Each run writes the links of its neighbors
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,29 +65,38 @@ def write_links(out: Path) -> None:
         Directory of all reports.
     """
     runs = list(_published(out))
+    newest = NewestRuns(runs)
     for run in runs:
         page = out / run.report / run.key / PAGE
         try:
-            _replace_links(page, render_links(links_of(run, runs)))
+            _replace_links(page, render_links(newest.links_of(run)))
         except OSError as problem:
             # The page itself is there, which matters more.
             logger.warning("links_not_written path=%s error=%s", page, problem.strerror)
 
 
-def links_of(run: Published, runs: list[Published]) -> Links:
-    """Return the links of the page of a run among all runs."""
-    newest = {(each.series, each.window.since): each for each in sorted(runs, key=lambda each: (each.created_at, each.key))}
-    same = [each for each in newest.values() if (each.network, each.window) == (run.network, run.window)]
-    names = sorted((each.report for each in same), key=position)
-    links = {each.report: each.link for each in same} | {run.report: None}
-    series = [each for (name, _), each in newest.items() if name == run.series]
-    before = [each for each in series if each.window.until <= run.window.since]
-    after = [each for each in series if each.window.since >= run.window.until]
-    return Links(
-        tabs=[(name, links[name]) for name in names],
-        before=max(before, key=lambda each: each.window.since, default=None),
-        after=min(after, key=lambda each: each.window.since, default=None),
-    )
+class NewestRuns:
+    """The newest of the runs over each window, found by window and by series."""
+
+    def __init__(self, runs: Iterable[Published]) -> None:
+        newest = {(each.series, each.window.since): each for each in sorted(runs, key=lambda each: (each.created_at, each.key))}
+        self._by_window: dict[tuple[str, Window], list[Published]] = defaultdict(list)
+        self._by_series: dict[tuple[str, str, object], list[Published]] = defaultdict(list)
+        for each in sorted(newest.values(), key=lambda each: each.window.since):
+            self._by_window[each.network, each.window].append(each)
+            self._by_series[each.series].append(each)
+
+    def links_of(self, run: Published) -> Links:
+        """Return the links of the page of a run."""
+        same, series = self._by_window[run.network, run.window], self._by_series[run.series]
+        links = {each.report: each.link for each in same} | {run.report: None}
+        before = bisect_right(series, run.window.since, key=lambda each: each.window.until)
+        after = bisect_left(series, run.window.until, key=lambda each: each.window.since)
+        return Links(
+            tabs=[(name, links[name]) for name in sorted(links, key=position)],
+            before=series[before - 1] if before else None,
+            after=series[after] if after < len(series) else None,
+        )
 
 
 def position(report: str) -> tuple[int, str]:
