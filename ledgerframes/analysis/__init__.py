@@ -52,7 +52,8 @@ else:
         if name in ("CALLS", "FIGURES"):  # all figures, which declare themselves when they are imported
             for noun in NOUNS:
                 import_module(f"{__name__}.{noun}")
-            return getattr(import_module(f"{__name__}._figures"), name)
+            declared = getattr(import_module(f"{__name__}._figures"), name)
+            return dict(sorted(declared.items()))  # in one order, whatever was imported first
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -140,6 +140,7 @@ def test_files_have_the_name_of_the_analysis_and_its_groups(day: lf.Frames) -> N
 def test_a_plot_is_shown_in_the_colors_of_the_page_and_only_once(day: lf.Frames) -> None:
     from matplotlib import pyplot
 
+    pyplot.close("all")  # of tests before
     answer = lf.show(lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h")))
     html = answer._repr_html_()
     assert html.count("<svg ") == 1 and "<table" not in html and "var(--text)" in html
@@ -150,5 +151,6 @@ def test_a_plot_is_shown_in_the_colors_of_the_page_and_only_once(day: lf.Frames)
 def test_pictures_are_not_shown_a_second_time(spent: pd.DataFrame) -> None:
     from matplotlib import pyplot
 
+    pyplot.close("all")  # of tests before
     assert "<svg" in lf.show(spent)._repr_html_()
     assert pyplot.get_fignums() == []
