@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -134,6 +134,11 @@ def distinct(numbers: Integers) -> Integers:
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     result: Integers = ordered[is_new]
     return result
+
+
+def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+    """Iterate over rows whose columns are attributes unknown to a type checker."""
+    yield from frame.itertuples()
 
 
 def sort_largest_first(rows: pd.DataFrame, largest: str, *names: str, before: Sequence[str] = ()) -> pd.DataFrame:

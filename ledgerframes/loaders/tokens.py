@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets.holdings.schema import CONTRACT, TOKEN_ALLOCATIONS, TOKEN_HOLDINGS, TOKEN_TRANSFERS
-from ledgerframes.datasets.holdings.tokens import token_table
+from ledgerframes.datasets.holdings.tokens import interface_of, token_table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
@@ -18,9 +18,6 @@ from ledgerframes.network import Network
 
 __all__ = ["load_token_allocations", "load_token_holdings", "load_token_transfers"]
 
-HOLDINGS = "splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding"
-TRANSFERS = "splice-api-token-transfer-instruction-v1:Splice.Api.Token.TransferInstructionV1:TransferInstruction"
-ALLOCATIONS = "splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation"
 
 SCHEMA = pa.schema(
     [LEDGER_ACTIVE_CONTRACTS.schema.field(name) for name in (*(column.name for column in CONTRACT), "interface_views")]
@@ -71,7 +68,7 @@ def load_token_holdings(
     >>> held.groupby(["instrument_admin", "instrument_id"])["amount"].sum().size > 1
     True
     """
-    return _load(net, TOKEN_HOLDINGS, HOLDINGS, active_at_offset, parties, on_bad_item, plan, progress)
+    return _load(net, TOKEN_HOLDINGS, active_at_offset, parties, on_bad_item, plan, progress)
 
 
 @check_arguments(bad_item="a contract")
@@ -114,7 +111,7 @@ def load_token_transfers(
     >>> lf.load_token_transfers(lf.connect("sandbox", events=400, days=1)).empty
     True
     """
-    return _load(net, TOKEN_TRANSFERS, TRANSFERS, active_at_offset, parties, on_bad_item, plan, progress)
+    return _load(net, TOKEN_TRANSFERS, active_at_offset, parties, on_bad_item, plan, progress)
 
 
 @check_arguments(bad_item="a contract")
@@ -158,25 +155,24 @@ def load_token_allocations(
     >>> bool((reserved["amount"].dropna() > 0).all())
     True
     """
-    return _load(net, TOKEN_ALLOCATIONS, ALLOCATIONS, active_at_offset, parties, on_bad_item, plan, progress)
+    return _load(net, TOKEN_ALLOCATIONS, active_at_offset, parties, on_bad_item, plan, progress)
 
 
 def _load(
     net: Network,
     table: Table,
-    interface: str,
     active_at_offset: int | None,
     parties: Sequence[str] | None,
     on_bad_item: OnBadItem,
     plan: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Return the plan of the contracts of an interface, or their table."""
+    """Return the plan of the contracts of the interface of a table, or the table."""
     contracts = load_active_contracts(
         net,
         active_at_offset=active_at_offset,
         parties=parties,
-        interfaces=[interface],
+        interfaces=[interface_of(table)],
         on_bad_item=on_bad_item,
         plan=plan,
         progress=progress,

@@ -23,7 +23,6 @@ from traitlets import Type
 from traitlets.config import Config
 
 YOUNG_OBJECTS = 200_000  # modules and plots are many objects that live as long as the process
-BACKEND = "module://matplotlib_inline.backend_inline"
 
 Output = dict[str, Any]
 
@@ -118,11 +117,13 @@ def run_cells() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sources = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ["MPLBACKEND"] = BACKEND
     gc.set_threshold(YOUNG_OBJECTS)
+    from ledgerframes.report.pictures import register_pictures  # late: it imports matplotlib
+
     config = Config()
     config.HistoryManager.enabled = False
     shell = CellShell.instance(config=config, colors="nocolor")
+    register_pictures(shell)
     for source in sources:
         outputs = shell.run(source)
         channel.write(json.dumps(outputs, default=_encode) + "\n")

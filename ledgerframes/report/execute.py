@@ -30,8 +30,6 @@ CELL_TIMEOUT_SECONDS = 900
 MAX_MESSAGE = 400
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
-PICTURES = "from ledgerframes.report.pictures import register_pictures\nregister_pictures()"
-
 
 def environment_variables(
     net: Network, catalog: Path, tables_dir: Path, working_dir: Path, history: Path | None = None
@@ -135,7 +133,7 @@ def _inject(book: Notebook, name: str, parameters: Mapping[str, Any]) -> None:
     if len(indexes) != 1:
         raise ReportError(f"{name} has {len(indexes)} cells tagged parameters, but a report needs exactly one.")
     lines = [f"{parameter} = {value!r}" for parameter, value in parameters.items()]
-    cell: Cell = {"cell_type": "code", "source": "\n".join([*lines, PICTURES]), "metadata": {"tags": [INJECTED_TAG]}}
+    cell: Cell = {"cell_type": "code", "source": "\n".join(lines), "metadata": {"tags": [INJECTED_TAG]}}
     book["cells"].insert(indexes[0] + 1, cell)
 
 

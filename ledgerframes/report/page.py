@@ -13,6 +13,7 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
     from ledgerframes.report.series import Links
@@ -136,6 +138,16 @@ def render_links(links: Links) -> str:
 
 def render_template(name: str, **values: Any) -> str:
     """Return a template with its values, which are escaped, and the common style and script."""
+    page = _environment().get_template(name).render(**values)
+    return escape_control(page)  # those of Markdown and of tables, too
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates, each compiled once.
+
+    A run writes the links of all published pages.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -144,8 +156,8 @@ def render_template(name: str, **values: Any) -> str:
     environment.filters |= {"percent": printing.share, "time": _format_time, "day": _format_day}
     environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
     style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
-    page = environment.get_template(name).render(**values, style=style, script=script, script_digest=digest_of_script(script))
-    return escape_control(page)  # those of Markdown and of tables, too
+    environment.globals |= {"style": style, "script": script, "script_digest": digest_of_script(script)}
+    return environment
 
 
 def digest_of_script(script: str) -> str:
@@ -253,11 +265,15 @@ def _output_block(output: dict[str, Any]) -> Block | None:
 def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
     """Return a plot as images for wide and narrow pages, below its title."""
     # An SVG in an image can neither run scripts nor load anything.
-    title, note = (escape(metadata.get(name, "")) for name in ("title", "note"))
-    caption = f"<figcaption><strong>{title}</strong> <small>{note}</small></figcaption>" if title else ""
+    caption = figure_caption(metadata.get("title", ""), metadata.get("note", ""))
     narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
     image = f'<img src="{_data_url(data[SVG])}" alt="{escape(metadata.get("alt", ALT))}">'
     return f"{caption}<picture>{narrow}{image}</picture>"
+
+
+def figure_caption(title: str, note: str) -> str:
+    """Return the title and the note of a plot as HTML, an empty text without a title."""
+    return f"<figcaption><strong>{escape(title)}</strong> <small>{escape(note)}</small></figcaption>" if title else ""
 
 
 def _data_url(svg: str) -> str:

@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
-from ledgerframes.report.page import NARROW_SVG, SVG
+from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page
@@ -51,12 +51,10 @@ DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in COLORS.values())
 STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root{{{DARK_STYLE}}}}}</style>"
 
 
-def register_pictures() -> None:
-    """Let each plot of this notebook show itself as two pictures with a title and a text."""
-    from IPython.core.getipython import get_ipython
+def register_pictures(shell: Any) -> None:
+    """Let each plot in a shell show itself as two pictures with a title and a text."""
     from matplotlib_inline.config import InlineBackend
 
-    shell: Any = get_ipython()
     InlineBackend.instance(parent=shell).figure_formats = set()
     pyplot.switch_backend("module://matplotlib_inline.backend_inline")
     pyplot.uninstall_repl_displayhook()  # it would draw each plot once more after its cell, for a window that nobody sees
@@ -87,8 +85,10 @@ def draw_element(figure: Figure) -> tuple[str, str]:
         titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
         title, note = _take_title(figure)
         svg, alt = _to_svg_element(figure), _describe(figure, titles)
-    caption = f"<figcaption><strong>{escape(title)}</strong> <small>{escape(note)}</small></figcaption>" if title else ""
-    return f'<figure>{caption}<div class="picture" role="img" aria-label="{escape(alt)}">{svg}</div></figure>', alt
+    return (
+        f'<figure>{figure_caption(title, note)}<div class="picture" role="img" aria-label="{escape(alt)}">{svg}</div></figure>',
+        alt,
+    )
 
 
 @contextmanager

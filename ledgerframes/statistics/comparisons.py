@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.statistics.distributions import Flags, Numbers, two_sided_p
+from ledgerframes.statistics.distributions import Flags, Integers, Numbers, two_sided_p
 from ledgerframes.statistics.rates import _numbers
 
 LEVEL = 0.05
@@ -133,7 +133,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    return _adjust(p_values, lambda p: np.maximum.accumulate(np.minimum(1, p * np.arange(len(p), 0, -1))))
+    return _adjust(p_values, lambda p, _: np.maximum.accumulate(np.minimum(1, p * np.arange(len(p), 0, -1))))
 
 
 def holm_by_group(p_values: npt.ArrayLike, groups: npt.ArrayLike) -> Numbers:
@@ -160,13 +160,12 @@ def holm_by_group(p_values: npt.ArrayLike, groups: npt.ArrayLike) -> Numbers:
     """
     values = pd.Series(np.asarray(p_values, dtype=float))
     counts = values.groupby(np.asarray(groups)).transform("count").to_numpy(dtype=float)
-    (known,) = np.nonzero(values.notna().to_numpy())
-    scaled = (values.to_numpy() * counts)[known]
-    order = np.argsort(scaled, kind="stable")
-    left = np.cumsum(1 / counts[known][order[::-1]])[::-1]  # parts of the chance that are not used up
-    result = np.full(len(values), np.nan)
-    result[known[order]] = np.maximum.accumulate(np.minimum(1, scaled[order] * left))
-    return result
+
+    def adjust(scaled: Numbers, order: Integers) -> Numbers:
+        left = np.cumsum(1 / counts[order[::-1]])[::-1]  # parts of the chance that are not used up
+        return np.maximum.accumulate(np.minimum(1, scaled * left))
+
+    return _adjust(values.to_numpy() * counts, adjust)
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
@@ -194,17 +193,17 @@ def _flags(values: Flags, is_known: Flags) -> pd.Series:
     return pd.Series(pd.array(values, dtype="boolean")).where(is_known)
 
 
-def _adjust(p_values: npt.ArrayLike, adjust: Callable[[Numbers], Numbers]) -> Numbers:
+def _adjust(p_values: npt.ArrayLike, adjust: Callable[[Numbers, Integers], Numbers]) -> Numbers:
     """Adjust the known p-values in ascending order, and return them in their own order."""
     values = np.asarray(p_values, dtype=float)
     (known,) = np.nonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
     result = np.full(len(values), np.nan)
-    result[order] = adjust(values[order])
+    result[order] = adjust(values[order], order)
     return result
 
 
-def _limit_false_share(ascending: Numbers) -> Numbers:
+def _limit_false_share(ascending: Numbers, _: Integers) -> Numbers:
     scaled = ascending * len(ascending) / np.arange(1, len(ascending) + 1)
     result: Numbers = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
     return result

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes import decimals
-from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis._groups import is_true, rows_of
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
@@ -34,7 +34,7 @@ def of_spend(result: pd.DataFrame) -> str:
 
 
 def _total(result: pd.DataFrame) -> str:
-    (row,) = _rows(result)
+    (row,) = rows_of(result)
     subject = f"{pluralize(row.requests, 'confirmation request')} cost"
     total = int(row.total_traffic_cost) if row.requests_with_cost else 0
     if row.requests_with_cost == row.requests:
@@ -47,7 +47,7 @@ def _highest_period(result: pd.DataFrame) -> str:
     known = result.dropna(subset="total_traffic_cost")
     if known.empty:
         return NO_COST
-    (row,) = _rows(known.nlargest(1, "total_traffic_cost"))
+    (row,) = rows_of(known.nlargest(1, "total_traffic_cost"))
     share = printing.percent(int(row.total_traffic_cost), int(known["total_traffic_cost"].sum()))
     number = result["period_start"].nunique()
     cost = f"{int(row.total_traffic_cost):,} bytes, {share} of the known cost"
@@ -112,7 +112,7 @@ def _above(result: pd.DataFrame) -> str:
     if not tested:
         reasons = ", ".join(sorted(result["reason"].dropna().unique()))
         return f"No period has a usual range{f': {reasons}' if reasons else ''}."
-    above = [f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row)})" for row in _rows(result[is_true(result["is_above"])])]
+    above = [f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row)})" for row in rows_of(result[is_true(result["is_above"])])]
     names = f": {', '.join(above)}" if above else ""
     verb = "are" if len(above) > 1 else "is"
     return f"Of {pluralize(tested, 'period')} with a usual range, {len(above) or 'none'} {verb} above it{names}."
@@ -126,7 +126,7 @@ def of_requests(result: pd.DataFrame) -> str:
     """Return the cost of the most expensive request, and why it is so high."""
     if result.empty:
         return NO_COST
-    (row,) = _rows(result.head(1))
+    (row,) = rows_of(result.head(1))
     cost = f"{int(row.total_traffic_cost):,} bytes, {printing.share(row.share)} of the known cost"
     return f"The most expensive request cost {cost}: {row.why}."
 
@@ -156,7 +156,3 @@ def of_control(result: pd.DataFrame) -> str:
     """Return how many sums of parts are the total."""
     equal = int((result["difference"].fillna(-1) == 0).sum())
     return f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
-
-
-def _rows(result: pd.DataFrame) -> Any:
-    return result.itertuples(index=False)

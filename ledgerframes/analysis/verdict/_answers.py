@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis._groups import is_true, rows_of
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
@@ -33,7 +33,7 @@ def of_outcomes(result: pd.DataFrame) -> str:
 
 
 def _rejected(result: pd.DataFrame) -> str:
-    (row,) = _rows(result)
+    (row,) = rows_of(result)
     decided = row.accepted + row.rejected
     digits = printing.rate_decimals(decided)
     text = f"{row.rejected:,} of {decided:,} decided requests {'was' if row.rejected == 1 else 'were'} rejected"
@@ -49,7 +49,7 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     different = result[is_true(result["differs"])]
     if not judged or different.empty:
         return f"{subject}{', and none can be told from the others' if judged else ''}."
-    signs = ["higher" if row.difference > 0 else "lower" for row in _rows(different)]
+    signs = ["higher" if row.difference > 0 else "lower" for row in rows_of(different)]
     names = [f"{name} ({sign})" for name, sign in zip(_names(different, key), signs, strict=True)]
     more = [f"and {len(names) - MAX_NAMES:,} more"] if len(names) > MAX_NAMES else []
     verb = "differs" if len(names) == 1 else "differ"
@@ -124,7 +124,7 @@ def of_waited_for(result: pd.DataFrame) -> str:
         nobody = "No party has enough requests to be judged."
         return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
     slower = result[is_true(result["differs"]) & (result["difference"] > 0)].head(3)
-    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in _rows(slower)]
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower)]
     return f"Parties that stand out among {judged:,} with enough requests: {', '.join(names) or 'none'}."
 
 
@@ -142,7 +142,3 @@ def of_head_of_line(result: pd.DataFrame) -> str:
     if pd.isna(expected):
         return f"{timed_out} {others} The window is too short to say how many of them chance explains."
     return f"{timed_out} {others} Chance alone explains {expected:.1f} of them."
-
-
-def _rows(result: pd.DataFrame) -> Any:
-    return result.itertuples(index=False)

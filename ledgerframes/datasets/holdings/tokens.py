@@ -17,6 +17,12 @@ from ledgerframes.errors import DecodeError
 Columns = dict[str, Sequence[Any]]
 
 
+def interface_of(table: Table) -> str:
+    """Return the interface of a table of tokens, as package, module and entity."""
+    interface, *_ = INTERFACES[table.name]
+    return interface
+
+
 @decode_boundary()
 def token_table(table: Table, contracts: pa.Table) -> pa.Table:
     """Build one of the tables of tokens from contracts with their interface views.
@@ -28,7 +34,7 @@ def token_table(table: Table, contracts: pa.Table) -> pa.Table:
     """
     interface, kind, columns_of = INTERFACES[table.name]
     pairs = zip(contracts["interface_views"].to_pylist(), contracts["contract_id"].to_pylist(), strict=True)
-    entries = [_entry(text, interface, contract_id) for text, contract_id in pairs]
+    entries = [_entry(text, interface.partition(":")[2], contract_id) for text, contract_id in pairs]
     raws = [bytes(entry.view_value) if entry.view_status.code == 0 else b"" for entry in entries]
     views = [msgspec.json.decode(raw, type=kind) if raw not in (b"", b"null") else None for raw in raws]
     common = {column.name: contracts[column.name] for column in schema.CONTRACT}
@@ -41,7 +47,7 @@ def token_table(table: Table, contracts: pa.Table) -> pa.Table:
 
 
 def _entry(text: str | None, interface: str, contract_id: str) -> wire.InterfaceView:
-    """Return the view of a contract through an interface."""
+    """Return the view of a contract through an interface, by its module and entity."""
     for entry in msgspec.json.decode(text or "[]", type=list[wire.InterfaceView]):
         if entry.interface_id.endswith(f":{interface}"):
             return entry
@@ -104,11 +110,15 @@ def _amounts(views: Sequence[wire.Holding | wire.Transfer | None]) -> Columns:
 
 # Of each table: the interface, its view, and the columns of views.
 INTERFACES: Mapping[str, tuple[str, Any, Callable[[Sequence[Any]], Columns]]] = {
-    "token_holdings": ("Splice.Api.Token.HoldingV1:Holding", wire.Holding, _holdings),
+    "token_holdings": ("splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding", wire.Holding, _holdings),
     "token_transfers": (
-        "Splice.Api.Token.TransferInstructionV1:TransferInstruction",
+        "splice-api-token-transfer-instruction-v1:Splice.Api.Token.TransferInstructionV1:TransferInstruction",
         wire.TransferInstruction,
         _transfers,
     ),
-    "token_allocations": ("Splice.Api.Token.AllocationV1:Allocation", wire.Allocation, _allocations),
+    "token_allocations": (
+        "splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation",
+        wire.Allocation,
+        _allocations,
+    ),
 }

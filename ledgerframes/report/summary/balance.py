@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import rows_of
 
 SOON = timedelta(days=7)
 

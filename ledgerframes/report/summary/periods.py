@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypedDict
 
-import pandas as pd
-
 from ledgerframes.analysis import verdict
 from ledgerframes.analysis._coverage import period_share
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
 from ledgerframes.representation import describe_length
@@ -44,24 +43,24 @@ class Periods:
     @cached_property
     def outcomes(self) -> Any:
         """Outcomes of the requests of the window, as one row."""
-        return _one_row(verdict.outcomes(self.after))
+        return next(rows_of(verdict.outcomes(self.after)))
 
     @cached_property
     def outcomes_before(self) -> Any:
         """Outcomes of the requests of the period before, which is there, as one row."""
         assert self.before is not None
-        return _one_row(verdict.outcomes(self.before))
+        return next(rows_of(verdict.outcomes(self.before)))
 
     @cached_property
     def latency(self) -> Any:
         """Latency of the accepted requests of the window, as one row."""
-        return _one_row(verdict.latency(self.after))
+        return next(rows_of(verdict.latency(self.after)))
 
     @cached_property
     def latency_before(self) -> Any:
         """Latency of the accepted requests of the period before, which is there, as one row."""
         assert self.before is not None
-        return _one_row(verdict.latency(self.before))
+        return next(rows_of(verdict.latency(self.before)))
 
     @property
     def name(self) -> str:
@@ -79,9 +78,3 @@ class Periods:
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""
-
-
-def _one_row(frame: pd.DataFrame) -> Any:
-    """Return the only row of a frame, whose columns are attributes unknown to a type checker."""
-    (row,) = frame.itertuples()
-    return row

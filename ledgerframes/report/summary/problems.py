@@ -8,12 +8,12 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.analysis._coverage import period_share
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import rows_of
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
-
-import pandas as pd
 
 from ledgerframes.report.cells import shorten
 from ledgerframes.statistics import printing
@@ -14,11 +11,6 @@ from ledgerframes.statistics import printing
 BOUNDS = {"< ": "less than ", "> ": "more than "}
 NO_TEMPLATE = {"reassignment": "Reassignments", "transaction": "Transactions without a tree"}
 NOT_VISIBLE = "Requests that are not visible (rejected or private)"
-
-
-def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
-    """Iterate over rows whose columns are attributes unknown to a type checker."""
-    yield from frame.itertuples()
 
 
 def signed(number: int) -> str:

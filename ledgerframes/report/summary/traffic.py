@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
+from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose

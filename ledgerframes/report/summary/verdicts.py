@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
-from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis._groups import is_true, rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import listing, rows_of
+from ledgerframes.report.summary.texts import listing
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
