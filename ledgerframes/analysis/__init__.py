@@ -53,7 +53,7 @@ else:
             for noun in NOUNS:
                 import_module(f"{__name__}.{noun}")
             declared = getattr(import_module(f"{__name__}._figures"), name)
-            return dict(sorted(declared.items()))  # in one order, whatever was imported first
+            return dict(sorted(declared.items()))  # imports differ in their order
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
