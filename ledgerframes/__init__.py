@@ -74,11 +74,6 @@ _IMPORTED_AT_FIRST_USE = {
     "votes": "ledgerframes.analysis.votes:",
 }
 
-# What to write instead of a name that earlier versions had.
-_REMOVED = {
-    "statistics": ". The figures of lf.cost and lf.verdict have its results, and lf.TopUp is an argument of lf.cost.runway"
-}
-
 if TYPE_CHECKING:
     from ledgerframes import decimals, plot
     from ledgerframes.analysis import (
@@ -147,7 +142,9 @@ else:
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value
-        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}{_REMOVED.get(name, '')}")
+        if name == "statistics":  # private, and says so when one asks for a name in it
+            return resolve_name("ledgerframes.statistics:")
+        raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 
 
 __all__ = [

@@ -61,3 +61,16 @@ def test_it_works_without_docstrings(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, "-OO", "-c", "\n".join(lines)], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("before", ["", "lf.cost; "], ids=["at first", "after an analysis"])
+def test_statistics_say_where_their_results_are(before: str) -> None:
+    code = f"import ledgerframes as lf; {before}lf.statistics.wilson"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .endswith(
+            "The module is private: figures such as lf.verdict.outcomes have its results, and lf.TopUp is an argument of lf.cost.runway."
+        )
+    )

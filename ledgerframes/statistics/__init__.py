@@ -3,3 +3,12 @@
 The functions know nothing of frames: they take counts, costs and latencies, and return figures with intervals, or say why there
 is none. No result depends on the order of rows or on a random number. Intervals are two-sided at 95 %.
 """
+
+from typing import NoReturn
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(
+        f"module 'ledgerframes.statistics' has no attribute {name!r}. The module is private: figures such as"
+        " lf.verdict.outcomes have its results, and lf.TopUp is an argument of lf.cost.runway."
+    )

@@ -59,7 +59,9 @@ def test_a_filter_finds_full_ids_and_says_how_many_rows_fit(tmp_path: Path) -> N
 
 def test_a_long_table_shows_all_rows_on_a_click(tmp_path: Path) -> None:
     numbers = [str(number) for number in range(40)]
-    assert column(opened(tmp_path, numbers)) == numbers[:15]
+    document = opened(tmp_path, numbers)
+    assert column(document) == numbers[:15]
+    assert "25 more rows" in document
     assert column(opened(tmp_path, numbers, "document.querySelector('.tools button').click();")) == numbers
 
 

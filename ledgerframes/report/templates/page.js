@@ -1,4 +1,4 @@
-// Sorts and filters the tables of a page, shows all of their rows, and copies full ids. Without it, everything can be read.
+// Sorts and filters the tables of a page, shows more of their rows, and copies full ids. Without it, everything can be read.
 // It makes elements, and sets texts and attributes: no text of the page ever becomes markup or code.
 "use strict";
 
@@ -54,7 +54,7 @@ function addSort(table, rows) {
   });
 }
 
-// -- filter, and all rows -------------------------------------------------------------------------------------------------
+// -- filter, and more rows -------------------------------------------------------------------------------------------------
 
 // Without the script, a style sheet hides the rows after the first ones until the reader opens them.
 function firstRows(table, rows) {
@@ -69,7 +69,9 @@ function addFilter(box, table, rows, first) {
   const bar = make("div", { class: "tools" }, "");
   const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
   const count = make("span", { role: "status" }, "");
-  const all = make("button", { type: "button", "aria-expanded": "false" }, `All ${rows.length} rows`);
+  const rest = rows.length - first;
+  const more = `${rest} more row${rest === 1 ? "" : "s"}`; // of those on the page, which has the first of a long table
+  const all = make("button", { type: "button", "aria-expanded": "false" }, more);
   const texts = new Map(rows.map((row) => [row, `${row.textContent} ${titles(row)}`.toLowerCase()]));
   let isWhole = rows.length <= first;
   function show() {
@@ -80,7 +82,7 @@ function addFilter(box, table, rows, first) {
     for (const row of order) row.hidden = !visible.has(row);
     count.textContent = words ? `${fitting.length} of ${rows.length} rows` : "";
     all.setAttribute("aria-expanded", String(isWhole));
-    all.textContent = isWhole ? `First ${first} rows` : `All ${rows.length} rows`;
+    all.textContent = isWhole ? `First ${first} rows` : more;
   }
   input.addEventListener("input", show);
   table.addEventListener("change", show);
