@@ -142,7 +142,7 @@ else:
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value
-        if name == "statistics":  # private, and says so when one asks for a name in it
+        if name == "statistics":  # its own error says what to write instead
             return resolve_name("ledgerframes.statistics:")
         raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 

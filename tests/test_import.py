@@ -67,10 +67,5 @@ def test_it_works_without_docstrings(tmp_path: Path) -> None:
 def test_statistics_say_where_their_results_are(before: str) -> None:
     code = f"import ledgerframes as lf; {before}lf.statistics.wilson"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (
-        done.stderr.strip()
-        .splitlines()[-1]
-        .endswith(
-            "The module is private: figures such as lf.verdict.outcomes have its results, and lf.TopUp is an argument of lf.cost.runway."
-        )
-    )
+    message = done.stderr.strip().splitlines()[-1]
+    assert "is private" in message and "lf.verdict have its results" in message and "lf.cost.runway" in message

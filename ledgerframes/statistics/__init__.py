@@ -9,6 +9,6 @@ from typing import NoReturn
 
 def __getattr__(name: str) -> NoReturn:
     raise AttributeError(
-        f"module 'ledgerframes.statistics' has no attribute {name!r}. The module is private: figures such as"
-        " lf.verdict.outcomes have its results, and lf.TopUp is an argument of lf.cost.runway."
+        f"module 'ledgerframes.statistics' has no attribute {name!r}, and is private."
+        " lf.cost and lf.verdict have its results, and lf.TopUp is an argument of lf.cost.runway."
     )
