@@ -28,7 +28,7 @@ from measuring import KEPT, say
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.frames import Frames, MemoryFrameSource
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 QUIET_WEEKS, SWINGING_WEEKS, PLANTED = 200, 100, {"large": 20, "middle": 20, "small": 10}
 SEEDS, WEEKS, EVENTS_PER_DAY, BEFORE = (1, 2, 3), 30, 400, 6

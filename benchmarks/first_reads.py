@@ -24,11 +24,11 @@ from rounds import middle, ratio
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
 from ledgerframes.store.compact import compact
 from ledgerframes.store.small_segments import merge_small_segments
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
+from ledgerframes.values.windows import Window, instant
 
 MIGRATION, SEED, DAYS = 4, 7, 30
 UNTIL = instant("2026-11-09")

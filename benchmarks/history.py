@@ -262,7 +262,7 @@ def history_app(folder: Path) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.register_error_handler(HttpError, HttpError.response)
     box = SimpleNamespace(bulk=history, faults=Faults(), world=None, clock=None)
-    views = BulkApi(box).views()  # type: ignore[arg-type]
+    views = BulkApi(box).views()
     for name, _, declared in BulkApi.endpoints():
         for root in ("/api/scan", ""):
             app.add_url_rule(root + declared.path, name, views[name], methods=[declared.method])

@@ -25,7 +25,7 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.network import Network
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 UNTIL = instant("2026-11-09")
 SINCE = UNTIL - timedelta(days=DAYS)

@@ -19,7 +19,7 @@ from datetime import timedelta
 import ledgerframes as lf
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
-from ledgerframes.windows import instant, iso
+from ledgerframes.values.windows import instant, iso
 
 EVENTS, DAYS = 104_000, 32
 RANGES = (4, 8, 16, 32)  # days

@@ -28,14 +28,14 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import compact
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
+from ledgerframes.values.windows import Window, instant
 
 Asked = dict[str, datetime]
 

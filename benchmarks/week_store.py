@@ -17,11 +17,11 @@ from measuring import KEPT, say
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.extents import Migration, MigrationWindow
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
 from ledgerframes.store import StoreSnapshot
-from ledgerframes.windows import instant
+from ledgerframes.values.extents import Migration, MigrationWindow
+from ledgerframes.values.windows import instant
 
 EVENTS_OF_THE_SANDBOX, DAYS = 100_000, 7
 UNTIL = instant("2026-11-09")

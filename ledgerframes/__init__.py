@@ -12,19 +12,19 @@ _IMPORTED_AT_FIRST_USE = {
     "Anatomy": "ledgerframes.anatomies:Anatomy",
     "BaseRate": "ledgerframes.analysis.cost._traffic_balance:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
-    "MarketRate": "ledgerframes.money:MarketRate",
+    "MarketRate": "ledgerframes.values.money:MarketRate",
     "Network": "ledgerframes.network:Network",
-    "NetworkRate": "ledgerframes.money:NetworkRate",
+    "NetworkRate": "ledgerframes.values.money:NetworkRate",
     "TABLES": "ledgerframes.datasets:TABLES",
     "TopUp": "ledgerframes.statistics.runways:TopUp",
     "TrafficBalance": "ledgerframes.analysis.cost._traffic_balance:TrafficBalance",
-    "TrafficPrice": "ledgerframes.money:TrafficPrice",
+    "TrafficPrice": "ledgerframes.values.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
     "anatomy": "ledgerframes.anatomies:anatomy",
     "connect": "ledgerframes.network:connect",
     "contracts": "ledgerframes.analysis.contracts:",
     "cost": "ledgerframes.analysis.cost:",
-    "decimals": "ledgerframes.decimals:",
+    "decimals": "ledgerframes.values.decimals:",
     "economy": "ledgerframes.analysis.economy:",
     "eras": "ledgerframes.analysis.eras:",
     "findings": "ledgerframes.analysis.findings:findings",
@@ -58,13 +58,13 @@ _IMPORTED_AT_FIRST_USE = {
     "load_validator_faucets": "ledgerframes.loaders.network_status:load_validator_faucets",
     "load_validator_licenses": "ledgerframes.loaders.network_status:load_validator_licenses",
     "load_verdicts": "ledgerframes.loaders.events:load_verdicts",
-    "open_frames": "ledgerframes.frames_io:open_frames",
+    "open_frames": "ledgerframes.frames.files:open_frames",
     "operations": "ledgerframes.loaders.operations:operations",
     "plot": "ledgerframes.plot:",
     "query": "ledgerframes.analysis._queries:query",
     "questions": "ledgerframes.analysis._questions:questions",
     "reconcile": "ledgerframes.analysis.reconcile:",
-    "save_frames": "ledgerframes.frames_io:save_frames",
+    "save_frames": "ledgerframes.frames.files:save_frames",
     "show": "ledgerframes.report.answers:show",
     "sql": "ledgerframes.queries:sql",
     "state": "ledgerframes.analysis.state:",
@@ -75,7 +75,7 @@ _IMPORTED_AT_FIRST_USE = {
 }
 
 if TYPE_CHECKING:
-    from ledgerframes import decimals, plot
+    from ledgerframes import plot
     from ledgerframes.analysis import (
         activity,
         contracts,
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
     from ledgerframes.frames import Frames
-    from ledgerframes.frames_io import open_frames, save_frames
+    from ledgerframes.frames.files import open_frames, save_frames
     from ledgerframes.loaders.bulk import load_bulk
     from ledgerframes.loaders.contracts import load_contracts
     from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
@@ -127,18 +127,19 @@ if TYPE_CHECKING:
         load_synchronizers,
     )
     from ledgerframes.loaders.tokens import load_token_allocations, load_token_holdings, load_token_transfers
-    from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
     from ledgerframes.network import Network, connect
     from ledgerframes.queries import sql
     from ledgerframes.report.answers import show
     from ledgerframes.statistics.runways import TopUp
+    from ledgerframes.values import decimals
+    from ledgerframes.values.money import MarketRate, NetworkRate, TrafficPrice
 
     __version__: str
 else:
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":  # read only when needed, because that is slow
-            return resolve_name("ledgerframes.version:installed_version")()
+            return resolve_name("ledgerframes.installation:installed_version")()
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value

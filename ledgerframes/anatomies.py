@@ -11,10 +11,10 @@ import pandas as pd
 from ledgerframes.analysis import activity, cost, state
 from ledgerframes.analysis._requests import REJECTED
 from ledgerframes.analysis.cost._anatomy import read_rows
-from ledgerframes.control_characters import escape_html
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.control_characters import escape_html
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ledgerframes.api.history_snapshots import parse_record_time
-from ledgerframes.api.operation import Api
+from ledgerframes.api.names import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.transport import Transport, host_of
@@ -31,13 +31,13 @@ from ledgerframes.errors import (
     UsageError,
     WrongUrlError,
 )
-from ledgerframes.extras import EXTRAS
+from ledgerframes.installation import EXTRAS
 from ledgerframes.network import Network, connect
-from ledgerframes.representation import pluralize
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.windows import iso
 from ledgerframes.wallet import Journal
-from ledgerframes.windows import iso
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 

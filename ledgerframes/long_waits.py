@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from ledgerframes.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_control
 
 __all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "say", "shown_by", "tell"]
 

@@ -16,16 +16,17 @@ from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Wait, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
-from ledgerframes.api.operation import Api, Client
+from ledgerframes.api.names import Api
+from ledgerframes.api.operation import Client
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extras import extra_for
-from ledgerframes.representation import as_html, as_text
+from ledgerframes.installation import extra_for
 from ledgerframes.store import Store
 from ledgerframes.store.rate_file import RateFile
+from ledgerframes.texts.representation import as_html, as_text
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:

@@ -28,12 +28,12 @@ from ledgerframes.engine.results import to_library_type
 from ledgerframes.engine.views import RELATIONS
 from ledgerframes.engine.waiting import run_with_progress
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import MigrationWindow
-from ledgerframes.row_filters import RowFilter
+from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
-from ledgerframes.windows import Time, Window, iso, window
+from ledgerframes.values.extents import MigrationWindow
+from ledgerframes.values.windows import Time, Window, iso, window
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation, Statement

@@ -28,11 +28,11 @@ from ledgerframes.datasets import TABLES, Column, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._schema import SMALL
 from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.datasets.population import Population
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.network import Network, connect
-from ledgerframes.population import Population
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 __all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]
 

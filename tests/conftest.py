@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, settings
 from nbclient import NotebookClient
 from virtual_clock import VirtualClock
 
-from ledgerframes import gc_pause, hidden_tokens, network
+from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import faults
 from ledgerframes.store import small_segments
+from ledgerframes.texts import hidden_tokens
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.

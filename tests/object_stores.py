@@ -24,10 +24,10 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from ledgerframes import testing
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import MigrationWindow, from_microseconds
+from ledgerframes.values.windows import Window
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTINGTESTING", "AWS_SECRET_ACCESS_KEY": "neverShownNeverShown"}
 BUCKET = "bucket"

@@ -17,7 +17,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 TIME = datetime(2026, 11, 8, 12, tzinfo=UTC)
 WINDOW = Window(datetime(2026, 11, 8, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.control_characters import escape_control, escape_html
 from ledgerframes.errors import DecodeError, ServiceError
+from ledgerframes.texts.control_characters import escape_control, escape_html
 
 EVIL = "a\x1b[31mred\x07\u202eevil\u2066\x9b\x00\udce9"
 SHOWN = "a\\x1b[31mred\\x07\\u202eevil\\u2066\\x9b\\x00\\udce9"

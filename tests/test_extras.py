@@ -17,7 +17,7 @@ from base_install import base_distributions
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
-from ledgerframes.extras import EXTRAS, extra_for
+from ledgerframes.installation import EXTRAS, extra_for
 
 ROOT = Path(__file__).parents[1]
 FRAMES = ROOT / "data" / "sample"

@@ -18,10 +18,10 @@ from ledgerframes import testing
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import CoverageError, IntegrityError, StoreError, UsageError
-from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import Observation
+from ledgerframes.values.windows import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

@@ -9,7 +9,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
-from ledgerframes.money import require_one_currency, require_price, require_traffic_price
+from ledgerframes.values.money import require_one_currency, require_price, require_traffic_price
 
 TRAFFIC = lf.TrafficPrice("60", "USD/MB")
 RATE = lf.NetworkRate("0.16", "USD/coin")

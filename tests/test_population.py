@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, TABLES
+from ledgerframes.datasets.population import NEUTRAL_COLUMNS, Population
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import MemoryFrameSource
-from ledgerframes.population import NEUTRAL_COLUMNS, Population
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 REJECTED = "VERDICT_RESULT_REJECTED"

@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.datasets import Table
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 
 @pytest.mark.parametrize("spec", lf.TABLES.values(), ids=lambda spec: spec.name)

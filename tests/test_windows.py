@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Window, date_word, instant, iso, window
+from ledgerframes.values.windows import Window, date_word, instant, iso, window
 
 FRIDAY = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 

@@ -20,10 +20,10 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from screenshots import OUT, SCHEMES, take
 
-from ledgerframes.control_characters import escape_html
 from ledgerframes.errors import UsageError
 from ledgerframes.report.pdf import find_chromium
 from ledgerframes.report.pictures import draw_pictures
+from ledgerframes.texts.control_characters import escape_html
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.decimals import DECIMAL_DIGITS, EXACT, PRECISION, STEP
+from ledgerframes.values.decimals import DECIMAL_DIGITS, EXACT, PRECISION, STEP
 
 SCALE = 10**DECIMAL_DIGITS
 

@@ -14,7 +14,7 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.query import Source
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import iso
+from ledgerframes.values.windows import iso
 
 Snapshot = Frames | pd.DataFrame
 CONTRACT_COLUMNS = tuple(ACTIVE_CONTRACTS.column_names)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct, microseconds, ratio
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window, iso
+from ledgerframes.values import extents
+from ledgerframes.values.windows import Window, iso
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import extents
 from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis._figures import Figure, Grouping
 from ledgerframes.analysis._groupings import COVERED_HOURS, breaks_of_groups, category_of
@@ -35,7 +34,8 @@ from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requ
 from ledgerframes.analysis._percentiles import require_min_requests
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
-from ledgerframes.windows import iso
+from ledgerframes.values import extents
+from ledgerframes.values.windows import iso
 
 
 @dataclass(frozen=True)

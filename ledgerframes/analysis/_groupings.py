@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
 from ledgerframes.analysis._figures import Grouping
@@ -31,6 +30,7 @@ from ledgerframes.engine.requests import (
 )
 from ledgerframes.engine.users import REQUESTS_BY_USER
 from ledgerframes.frames import Frames
+from ledgerframes.values import extents
 
 TEMPLATE_NAME = declare.text("template_name", "Module and entity of the root node. Missing without a visible tree.")
 CHOICE = declare.text("choice", "Choice that the root node exercises. Missing for a create.")

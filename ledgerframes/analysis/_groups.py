@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes import extents
-from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics.percentiles import least_count
+from ledgerframes.values import extents
+from ledgerframes.values.decimals import totals
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

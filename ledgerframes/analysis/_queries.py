@@ -15,15 +15,15 @@ from ledgerframes.analysis._figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis._grouped import Call, options_of
 from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis._requests import require_rejections
-from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import Table
 from ledgerframes.engine.query import OTHER, Query, Tables
 from ledgerframes.engine.relation import Relation
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.row_filters import RowFilter
+from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.store.positions import EVENT
-from ledgerframes.windows import iso
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.values.windows import iso
 
 MAX_IDS = MAX_ROWS = 10_000  # more make a text that no shell takes
 TYPES = {

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import covered_time, provisional_time
@@ -31,6 +30,7 @@ from ledgerframes.statistics.usual_ranges import (
     within_window,
     without_limits,
 )
+from ledgerframes.values import extents
 
 INTEGERS = ["requests", "rejected", "requests_with_cost", "wasted_traffic_cost", "total_traffic_cost"]
 TIMES = ["period_start", "period_end"]

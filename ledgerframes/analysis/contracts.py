@@ -21,7 +21,7 @@ from ledgerframes.engine.contracts import REPLAYED_CONTRACTS
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, Window, instant
+from ledgerframes.values.windows import Time, Window, instant
 
 __all__ = ["active_at"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._groups import from_microseconds, microseconds
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
-from ledgerframes.decimals import EXACT
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import exercises
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import TrafficPrice, require_price
+from ledgerframes.values import decimals
+from ledgerframes.values.decimals import EXACT
+from ledgerframes.values.money import TrafficPrice, require_price
 
 __all__ = ["price", "stale"]
 

@@ -12,7 +12,7 @@ from ledgerframes.api.versions import service_info
 from ledgerframes.errors import NotFoundError, TransportError, WrongUrlError
 
 if TYPE_CHECKING:
-    from ledgerframes.api.operation import Api
+    from ledgerframes.api.names import Api
 
 __all__ = ["wrong_url_error"]
 

@@ -15,7 +15,7 @@ from ledgerframes.api.operation import Client, Request, members, operation
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
 from ledgerframes.errors import ServiceError, StoreError, TransportError, UsageError
-from ledgerframes.windows import instant, iso
+from ledgerframes.values.windows import instant, iso
 
 if TYPE_CHECKING:
     import httpx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from ledgerframes.hidden_tokens import hide_tokens
+from ledgerframes.texts.hidden_tokens import hide_tokens
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

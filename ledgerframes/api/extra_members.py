@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from ledgerframes.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_control
 
 MAX_EXTRA_MEMBERS = 1000  # more are no longer new members, but data
 

@@ -16,7 +16,7 @@ from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.wire import ActiveContract, ContractsPage, HoldingsSummaries
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import DecodeError, UnsupportedOperationError, UsageError
-from ledgerframes.windows import instant, iso
+from ledgerframes.values.windows import instant, iso
 
 __all__ = ["HostChangedError", "SnapshotClient", "parse_record_time"]
 

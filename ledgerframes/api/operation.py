@@ -42,20 +42,20 @@ import msgspec
 from ledgerframes.api.base_urls import wrong_url_error
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.extra_members import add_extra_members
+from ledgerframes.api.names import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets._structs import Wire
 from ledgerframes.errors import NotFoundError, UsageError
-from ledgerframes.hidden_tokens import hide_tokens
+from ledgerframes.texts.hidden_tokens import hide_tokens
 
 if TYPE_CHECKING:
     from ledgerframes.api.transport import Transport
 
-__all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "declare", "members", "operation"]
+__all__ = ["Body", "Client", "HealthClient", "Operation", "Request", "declare", "members", "operation"]
 
-Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 JSON: Any = object()  # the response is decoded as JSON of any shape

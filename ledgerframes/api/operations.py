@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
-from ledgerframes.api.operation import Api, Client, Operation
+from ledgerframes.api.names import Api
+from ledgerframes.api.operation import Client, Operation
 from ledgerframes.api.wallet import Wallet
 
 __all__ = ["CLIENTS", "OPERATIONS"]

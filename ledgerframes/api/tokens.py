@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ledgerframes.api.caller_warnings import warn_caller
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
+from ledgerframes.texts.control_characters import escape_control
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Settings

@@ -28,8 +28,8 @@ from ledgerframes.errors import (
     TransportError,
     UsageError,
 )
-from ledgerframes.hidden_tokens import hide_in_record, remember_token
-from ledgerframes.version import installed_version
+from ledgerframes.installation import installed_version
+from ledgerframes.texts.hidden_tokens import hide_in_record, remember_token
 
 if TYPE_CHECKING:
     import httpx

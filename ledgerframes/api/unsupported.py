@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ledgerframes.errors import ServiceError, UnsupportedOperationError
 
 if TYPE_CHECKING:
-    from ledgerframes.api.operation import Api, Operation
+    from ledgerframes.api.names import Api
+    from ledgerframes.api.operation import Operation
 
 __all__ = ["unsupported_error"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import TransportError
-from ledgerframes.hidden_tokens import hide_tokens
+from ledgerframes.texts.hidden_tokens import hide_tokens
 
 if TYPE_CHECKING:
-    from ledgerframes.api.operation import Api
+    from ledgerframes.api.names import Api
 
 __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 

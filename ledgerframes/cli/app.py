@@ -13,10 +13,9 @@ from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, 
 from ledgerframes.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, SUCCESS, USAGE, error_document
 from ledgerframes.cli.options import CommandContext, command, option
 from ledgerframes.cli.signals import SIGNALS
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import LedgerframesError
-from ledgerframes.extras import missing_extra_error
-from ledgerframes.version import installed_version
+from ledgerframes.installation import installed_version, missing_extra_error
+from ledgerframes.texts.control_characters import escape_control
 
 TRACEBACK = "LEDGERFRAMES_TRACEBACK"
 

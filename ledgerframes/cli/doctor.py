@@ -10,7 +10,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import FAILURE, SERVICE, SUCCESS, USAGE
 from ledgerframes.cli.options import CommandContext
-from ledgerframes.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_control
 
 if TYPE_CHECKING:
     from ledgerframes.doctor import Check

@@ -10,7 +10,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import KeepFormulas
 from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, option
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 
 def export(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import iso
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.values.windows import iso
 
 if TYPE_CHECKING:
     import pandas as pd

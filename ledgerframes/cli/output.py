@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ledgerframes.cli.signals import SIGNALS
-from ledgerframes.control_characters import UNSAFE, escape_control
 from ledgerframes.errors import StoreError
-from ledgerframes.hidden_tokens import hide_tokens
+from ledgerframes.texts.control_characters import UNSAFE, escape_control
+from ledgerframes.texts.hidden_tokens import hide_tokens
 
 if TYPE_CHECKING:
     import pandas as pd

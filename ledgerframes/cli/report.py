@@ -14,8 +14,8 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
+from ledgerframes.texts.control_characters import escape_control
 
 if TYPE_CHECKING:
     from ledgerframes.report import Report

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.cli import output, store_maintenance, store_recovery
 from ledgerframes.cli.options import CommandContext, group
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -65,7 +65,7 @@ def describe(net: Network) -> dict[str, Any]:
 
 def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
     """Return the windows of sorted segments, merged where migration and status agree."""
-    from ledgerframes.extents import MigrationWindow
+    from ledgerframes.values.extents import MigrationWindow
 
     windows: list[dict[str, Any]] = []
     for segment in segments:
@@ -108,7 +108,7 @@ def _count_objects(segments: list[Segment]) -> int:
 
 
 def _count_ids(segments: list[Segment]) -> dict[str, int]:
-    from ledgerframes.extents import IdSet
+    from ledgerframes.values.extents import IdSet
 
     counts = {"final": 0, "provisional": 0}
     for segment in segments:

@@ -10,10 +10,10 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, option
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
-from ledgerframes.representation import pluralize
-from ledgerframes.windows import parse_duration
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.windows import parse_duration
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.repair import Repair

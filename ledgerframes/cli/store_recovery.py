@@ -8,7 +8,7 @@ from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, option
 from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs
 from ledgerframes.errors import IntegrityError
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.recheck import RecheckResult

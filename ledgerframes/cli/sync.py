@@ -23,9 +23,9 @@ from ledgerframes.cli.sync_summary import (
     format_plan,
     format_sync,
 )
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames

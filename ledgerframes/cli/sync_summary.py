@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.cli import output
-from ledgerframes.control_characters import escape_control
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.representation import pluralize
 
 MAX_VALUE = 60  # characters of an example
 

@@ -22,7 +22,7 @@ def verify(
     For evidence, the sums are checked as well. Compare the digest of the manifest with the one that its author
     published.
     """
-    from ledgerframes.frames_io import MANIFEST, open_frames
+    from ledgerframes.frames.files import MANIFEST, open_frames
     from ledgerframes.store.location import digest_of
 
     if _kind(directory / MANIFEST) == "grant.evidence":

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
-from ledgerframes.extents import Extent
-from ledgerframes.population import Population
+from ledgerframes.datasets.population import Population
+from ledgerframes.values.extents import Extent
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes import decimals, extents
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.windows import Window
+from ledgerframes.values import decimals, extents
+from ledgerframes.values.windows import Window
 
 TEXT = pa.string()
 INTEGER = pa.int64()

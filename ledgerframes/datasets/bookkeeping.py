@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ledgerframes.datasets._schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
-from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
+from ledgerframes.datasets.header import HEADER, MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"

@@ -12,7 +12,7 @@ from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TRE
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.reference import network_schema as network
 from ledgerframes.datasets.reference import schema as reference
-from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
+from ledgerframes.values.extents import IdSet, MigrationWindow, Observation, OffsetRange, SnapshotTime
 
 __all__ = [
     "BULK",

@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
-from ledgerframes.decimals import too_large_error
+from ledgerframes.values.decimals import too_large_error
 
 DTYPES = {
     pa.int32(): pd.Int32Dtype(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ledgerframes.control_characters import escape_control
-from ledgerframes.hidden_tokens import hide_in_chain, hide_in_value, hide_tokens
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.hidden_tokens import hide_in_chain, hide_in_value, hide_tokens
 
 
 class LedgerframesError(Exception):

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import DecodeError
 from ledgerframes.frames import Frames
+from ledgerframes.texts.control_characters import escape_control
 
 EXTRA = "extra"
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from ledgerframes.errors import DecodeError
-from ledgerframes.extents import ExtentRange
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.private_files import make_durable_dir, open_to_write
+from ledgerframes.values.extents import ExtentRange
 
 OnBadItem = Literal["raise", "quarantine"]
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._structs import Offset
 from ledgerframes.datasets.ledger.wire import LedgerStruct, UpdatesPage, decode_page
 from ledgerframes.errors import DecodeError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
 from ledgerframes.loaders.ledger_filter import LedgerFilter
+from ledgerframes.values.extents import OffsetRange
 
 Decoded = tuple[UpdatesPage, dict[str, pa.Table]]
 

@@ -17,7 +17,7 @@ from ledgerframes.loaders.bulk_loader import BulkFileLoader, BulkKeyLoader, Bulk
 from ledgerframes.loaders.bulk_object import BulkKind, ObjectOptions
 from ledgerframes.loaders.sync import load
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, instant, window
+from ledgerframes.values.windows import Time, instant, window
 
 __all__ = ["load_bulk"]
 

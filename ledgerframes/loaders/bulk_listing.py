@@ -23,7 +23,7 @@ from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, Ser
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
 from ledgerframes.store.location import digest_of
-from ledgerframes.windows import Window, instant, iso
+from ledgerframes.values.windows import Window, instant, iso
 
 logger = logging.getLogger("ledgerframes")
 

@@ -14,7 +14,6 @@ from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet, missing_
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError, TransportError
-from ledgerframes.extents import Extent, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import BulkFolder
@@ -22,8 +21,9 @@ from ledgerframes.loaders.bulk_object import BulkTask, ObjectOptions, read_objec
 from ledgerframes.loaders.executors import cores
 from ledgerframes.loaders.sync import Loader, Reader
 from ledgerframes.network import Network
-from ledgerframes.representation import pluralize
-from ledgerframes.windows import Window, iso
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.extents import Extent, microseconds
+from ledgerframes.values.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
 

@@ -27,7 +27,6 @@ from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
 from ledgerframes.errors import DecodeError, IntegrityError
-from ledgerframes.extents import EPOCH, from_microseconds, microseconds
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import Pipeline
@@ -39,7 +38,8 @@ from ledgerframes.store.location import digest_of, not_writable_error
 from ledgerframes.store.private_files import make_durable_dir
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
-from ledgerframes.windows import MICROSECOND
+from ledgerframes.values.extents import EPOCH, from_microseconds, microseconds
+from ledgerframes.values.windows import MICROSECOND
 
 logger = logging.getLogger("ledgerframes")
 

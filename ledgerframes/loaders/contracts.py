@@ -18,7 +18,6 @@ from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.registry import CONTRACTS
 from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
-from ledgerframes.extents import SnapshotTime, from_microseconds, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
@@ -27,7 +26,8 @@ from ledgerframes.loaders.event_pages import discover_migrations
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, instant, iso
+from ledgerframes.values.extents import SnapshotTime, from_microseconds, microseconds
+from ledgerframes.values.windows import Time, instant, iso
 
 __all__ = ["load_contracts"]
 

@@ -10,9 +10,9 @@ from math import ceil
 
 from ledgerframes.api.transport import host_of
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.extents import MigrationWindow, OffsetRange, microseconds
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
+from ledgerframes.values.extents import MigrationWindow, OffsetRange, microseconds
 
 TOLERANCE = Fraction(11, 10)  # a rate this close to the maximum is the maximum
 ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page is a row of one of them

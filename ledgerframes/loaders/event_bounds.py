@@ -6,10 +6,10 @@ from datetime import datetime
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.errors import CoverageError
-from ledgerframes.extents import Migration, from_microseconds, microseconds
 from ledgerframes.loaders.event_pages import position_of
 from ledgerframes.network import Network
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.extents import Migration, from_microseconds, microseconds
+from ledgerframes.values.windows import Window, iso
 
 SECOND = 1_000_000  # microseconds
 

@@ -20,7 +20,6 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
-from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import NO_TIMEOUT
@@ -28,6 +27,7 @@ from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import position_of
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
+from ledgerframes.values.extents import IdSet, microseconds
 
 logger = logging.getLogger("ledgerframes")
 

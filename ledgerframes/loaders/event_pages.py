@@ -23,9 +23,9 @@ from ledgerframes.datasets._structs import Wire
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, EventsPage, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
-from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
-from ledgerframes.windows import instant
+from ledgerframes.values.extents import Migration, MigrationWindow, from_microseconds, microseconds
+from ledgerframes.values.windows import instant
 
 MAX_MIGRATIONS = 1_000_000
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)

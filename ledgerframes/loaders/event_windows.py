@@ -12,7 +12,6 @@ from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceError, TransportError
-from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import OnBadItem, settle
@@ -20,7 +19,8 @@ from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader, split_batches
 from ledgerframes.network import Network
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.extents import Migration, MigrationWindow, from_microseconds, microseconds
+from ledgerframes.values.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
 

@@ -16,7 +16,7 @@ from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import load
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, window
+from ledgerframes.values.windows import Time, window
 
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 

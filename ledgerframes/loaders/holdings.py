@@ -17,7 +17,7 @@ from ledgerframes.loaders.contracts import Snapshot, find_snapshot
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, instant
+from ledgerframes.values.windows import Time, instant
 
 __all__ = ["load_holdings_summary"]
 

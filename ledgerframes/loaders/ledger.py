@@ -14,7 +14,6 @@ import pandas as pd
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import PrunedOffsetError, UsageError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
@@ -24,7 +23,8 @@ from ledgerframes.loaders.ledger_pages import OffsetReader, follow, gap
 from ledgerframes.loaders.ledger_times import find_offsets, require_order, stored_offsets
 from ledgerframes.loaders.sync import Loader, load, require_coverage
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, Window, window
+from ledgerframes.values.extents import OffsetRange
+from ledgerframes.values.windows import Time, Window, window
 
 __all__ = ["load_updates"]
 

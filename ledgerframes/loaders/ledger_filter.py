@@ -17,10 +17,10 @@ from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import DecodeError, StoreError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.sync import require_coverage
 from ledgerframes.network import Network
+from ledgerframes.values.extents import OffsetRange
 
 MAX_OFFSET = 2**63 - 1
 

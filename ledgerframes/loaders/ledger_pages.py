@@ -25,7 +25,6 @@ from ledgerframes.errors import (
     UnsupportedOperationError,
     UsageError,
 )
-from ledgerframes.extents import ExtentRange, OffsetRange
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
@@ -34,6 +33,7 @@ from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_
 from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
 from ledgerframes.loaders.update_lists import LIST, FetchPage, UpdateLists, lists_instead
 from ledgerframes.network import Network
+from ledgerframes.values.extents import ExtentRange, OffsetRange
 
 DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
 

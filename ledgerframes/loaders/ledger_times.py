@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import CoverageError, UnsupportedOperationError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.ledger_filter import LedgerFilter, pruned_through
 from ledgerframes.loaders.ledger_pages import DecodedPage, OffsetReader
 from ledgerframes.loaders.update_lists import lists_instead
 from ledgerframes.network import Network
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.extents import OffsetRange
+from ledgerframes.values.windows import Window, iso
 
 MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates whose order by time is not that of their offsets
 

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TextIO
 
 from ledgerframes.long_waits import NotebookLine, is_notebook, say
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 DELAY = 1  # seconds before the line appears
 SECONDS_BETWEEN_LINES = 4.0  # where no line can be replaced, such as in the log of a job

@@ -19,7 +19,6 @@ from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extents import Extent, ExtentRange, IdSet
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader
 from ledgerframes.loaders.bulk_object import FILE
 from ledgerframes.loaders.repair import VERDICTS, Repair, UnrecoverableError, object_options, recovery_loaders, repair
@@ -29,6 +28,7 @@ from ledgerframes.store import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.verify import DamagedFile
+from ledgerframes.values.extents import Extent, ExtentRange, IdSet
 
 __all__ = ["RecheckResult", "recheck"]
 

@@ -15,12 +15,12 @@ from ledgerframes.datasets.reference.build import name_rules_table, price_vote_t
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, DecodeError
-from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
+from ledgerframes.values.extents import Observation
 
 __all__ = ["load_name_rules", "load_observations", "load_price_votes"]
 

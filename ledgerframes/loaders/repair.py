@@ -16,7 +16,6 @@ from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import CoverageError, LedgerframesError
-from ledgerframes.extents import IdSet, MigrationWindow, OffsetRange
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader, FolderLoader
 from ledgerframes.loaders.bulk_object import FILE, OBJECT_DATASETS, ObjectOptions
 from ledgerframes.loaders.event_ids import EventIdLoader
@@ -31,7 +30,8 @@ from ledgerframes.store.compact import Merge, merge_segments, require_live
 from ledgerframes.store.older_schemas import all_fingerprints
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import DamagedFile
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import IdSet, MigrationWindow, OffsetRange
+from ledgerframes.values.windows import Window
 
 __all__ = ["Repair", "repair"]
 

@@ -23,7 +23,6 @@ from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
 from ledgerframes.errors import CoverageError, LedgerframesError, StoreError, UsageError
-from ledgerframes.extents import Extent, ExtentRange
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
@@ -34,6 +33,7 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.small_segments import merge_small_segments
+from ledgerframes.values.extents import Extent, ExtentRange
 
 logger = logging.getLogger("ledgerframes")
 

@@ -11,7 +11,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._cost import cost_anatomy
 from ledgerframes.plot._pyplot import pyplot
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

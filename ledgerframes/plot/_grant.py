@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot._chart import open_chart
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ledgerframes.extras import extra_for
+from ledgerframes.installation import extra_for
 
 if TYPE_CHECKING:
     from types import ModuleType

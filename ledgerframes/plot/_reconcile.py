@@ -13,7 +13,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 __all__ = [
     "reconcile_bounds",

@@ -19,8 +19,8 @@ from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.plot._fonts import visible_letters
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 MAX_LABEL = 38
 MAX_BARS = 15

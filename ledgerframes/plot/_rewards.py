@@ -9,7 +9,7 @@ from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 __all__ = ["reconcile_rewards"]
 

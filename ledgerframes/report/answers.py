@@ -16,11 +16,11 @@ from ledgerframes import plot
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._figures import NAME
-from ledgerframes.control_characters import escape_control
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_html as escape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

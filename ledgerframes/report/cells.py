@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis._figures import SHARE
-from ledgerframes.control_characters import escape_control
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.statistics import printing
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_html as escape
 
 HEX = re.compile(r"[0-9a-f]+")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")

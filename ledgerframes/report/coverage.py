@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import count_rows, read_rows
-from ledgerframes.windows import Window, iso
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.extents import MigrationWindow, from_microseconds
+from ledgerframes.values.windows import Window, iso
 
 if TYPE_CHECKING:
     from ledgerframes.report.headline import Headline

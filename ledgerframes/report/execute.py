@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.errors import ReportError
-from ledgerframes.extras import extra_for
+from ledgerframes.installation import extra_for
 from ledgerframes.network import Network
 from ledgerframes.report.loads import HISTORY_VARIABLE
 from ledgerframes.report.notebook import Cell, Notebook, code_cells, read_notebook, tags

@@ -16,14 +16,14 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.datasets.registry import BULK_ACS, EVENTS, Dataset
+from ledgerframes.installation import installed_version
 from ledgerframes.network import Network
 from ledgerframes.report.loads import history_window
 from ledgerframes.report.page import template_digest
 from ledgerframes.report.registry import Report
 from ledgerframes.store.location import digest_of
 from ledgerframes.store.sources import START_OF_TIME
-from ledgerframes.version import installed_version
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, period_totals, waste_range
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 DAY_DTYPES = {"period_start": "datetime64[us, UTC]", **dict.fromkeys(INTEGERS, "int64"), "is_whole": "bool"}
 

@@ -17,7 +17,7 @@ from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
 from ledgerframes.report.units import BYTES, MICROSECONDS, SHARE, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
-from ledgerframes.windows import iso
+from ledgerframes.values.windows import iso
 
 DayRows = Sequence[dict[str, Any]]
 

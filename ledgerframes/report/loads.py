@@ -12,7 +12,7 @@ from ledgerframes.errors import CoverageError, NotFoundError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 HISTORY_WEEKS = 6
 HISTORY_VARIABLE = "LEDGERFRAMES_REPORT_HISTORY"

@@ -26,7 +26,7 @@ from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.store import Segment
 from ledgerframes.store.location import digest_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 
 @dataclass(frozen=True)

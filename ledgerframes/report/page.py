@@ -18,19 +18,18 @@ from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.control_characters import escape_control
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.cells import keep_together
 from ledgerframes.report.notebook import Notebook, tags
 from ledgerframes.report.sparklines import sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_html as escape
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from ledgerframes.report.series import Links
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
@@ -129,11 +128,6 @@ def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> s
         links_start=LINKS_START,
         links_end=LINKS_END,
     )
-
-
-def render_links(links: Links) -> str:
-    """Return the part of a page that has its links to other pages."""
-    return render_template("links.html.j2", links=links, start=LINKS_START, end=LINKS_END).strip()
 
 
 def render_template(name: str, **values: Any) -> str:

@@ -17,10 +17,10 @@ from matplotlib.font_manager import fontManager
 from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
+from ledgerframes.texts.control_characters import escape_html as escape
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page

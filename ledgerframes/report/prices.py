@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, rounded
+from ledgerframes.values import decimals
+from ledgerframes.values.money import MarketRate, NetworkRate, TrafficPrice, require_one_currency, rounded
 
 KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
     "price": TrafficPrice,

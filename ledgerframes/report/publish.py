@@ -30,7 +30,7 @@ from typing import Any
 
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.coverage import format_duration
-from ledgerframes.windows import iso
+from ledgerframes.values.windows import iso
 
 logger = logging.getLogger("ledgerframes")
 

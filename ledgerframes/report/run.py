@@ -16,8 +16,8 @@ import pandas as pd
 
 from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import UsageError
-from ledgerframes.extras import extra_for
 from ledgerframes.frames import Frames
+from ledgerframes.installation import extra_for
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, Requirements, require_past, require_requests
@@ -33,8 +33,8 @@ from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
 from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
-from ledgerframes.windows import Time, Window, iso, parse_duration
-from ledgerframes.windows import window as parse_window
+from ledgerframes.values.windows import Time, Window, iso, parse_duration
+from ledgerframes.values.windows import window as parse_window
 
 PACKAGES = ("ledgerframes", "duckdb", "pandas", "pyarrow", "matplotlib")
 

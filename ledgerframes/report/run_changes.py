@@ -16,8 +16,8 @@ from ledgerframes.analysis.cost._compare_totals import unequal_lengths, unequal_
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import ReportDir
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 CHANGE_DTYPES = {"item": "str", "before": "str", "after": "str", "change": "str", "note": "str"}
 Value = str | int | float | None

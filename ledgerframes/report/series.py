@@ -11,49 +11,18 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from ledgerframes.report.page import LINKS_END, LINKS_START, render_links
+from ledgerframes.report.links import Links, Published, render_links
+from ledgerframes.report.page import LINKS_END, LINKS_START
 from ledgerframes.report.publish import PAGE, ReportDir, replace_text
 from ledgerframes.report.registry import REPORTS
 from ledgerframes.report.runs import report_names
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.windows import Window, instant
 
 logger = logging.getLogger("ledgerframes")
 HEAD_BYTES = 2**18  # of a page, which hold its links
-
-
-@dataclass(frozen=True)
-class Published:
-    """A published run, as links need it."""
-
-    report: str
-    key: str
-    network: str
-    window: Window
-    created_at: str
-
-    @property
-    def link(self) -> str:
-        """Relative address from the page of another run."""
-        return f"../../{quote(self.report)}/{quote(self.key)}/{PAGE}"
-
-    @property
-    def series(self) -> tuple[str, str, object]:
-        """Report, network and length, which windows that follow each other share."""
-        return self.report, self.network, self.window.until - self.window.since
-
-
-@dataclass
-class Links:
-    """Links of one page, each to the newest run of its window, None where there is none."""
-
-    tabs: list[tuple[str, str | None]] = field(default_factory=list)  # of each report of the window, None for its own
-    before: Published | None = None
-    after: Published | None = None
 
 
 def write_links(out: Path) -> None:

@@ -15,13 +15,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.control_characters import escape_control
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.report.cells import LEFT, Column, Units, keep_together, shorten_fingerprints, units_of
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.texts.representation import pluralize
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files

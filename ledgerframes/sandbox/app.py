@@ -25,10 +25,10 @@ from .responses import HttpError, LedgerApiError, text_response
 from .rewards_api import RewardsApi
 from .state_api import StateApi
 from .versions import minor_of
-from .wallet import WalletApi
+from .wallet_api import WalletApi
 
 if TYPE_CHECKING:
-    from .sandbox import Sandbox
+    from .network import SimulatedNetwork
 
 HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
 APIS: tuple[tuple[type[Api], str], ...] = (
@@ -47,7 +47,7 @@ WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 _lock = threading.Lock()  # making an app compiles routes and decoders, which must not happen in two threads at once
 
 
-def make_app(box: Sandbox) -> Flask:
+def make_app(box: SimulatedNetwork) -> Flask:
     """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:

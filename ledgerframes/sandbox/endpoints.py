@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import flask
 import msgspec
 from flask import Response
 
+from .network import SimulatedNetwork, Write
 from .responses import OWN_WRITES, HttpError, describe, json_response
-
-if TYPE_CHECKING:
-    from .sandbox import Sandbox
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 View = Callable[..., Response]
 WRITE_ROOTS = {"ledger": "/v2/", "wallet": "/v0/wallet/"}
-
-
-class Write(NamedTuple):
-    """A write that the sandbox accepted."""
-
-    api: str  # "ledger" or "wallet"
-    operation: str  # method, and path below `WRITE_ROOTS`
-    body: Any
 
 
 class Endpoint(NamedTuple):
@@ -69,7 +59,7 @@ class Api:
     model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
     """
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         self.box, self.world, self.clock = box, box.world, box.clock
         self._draws = count()
 

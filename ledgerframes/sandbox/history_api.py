@@ -27,7 +27,7 @@ from .values import ENCODINGS
 from .world import World
 
 if TYPE_CHECKING:
-    from .sandbox import Sandbox
+    from .network import SimulatedNetwork
 
 MAX_PAGE = 1000
 MAX_CACHED_CONTRACTS = 100
@@ -75,7 +75,7 @@ class NameRulesRequest(msgspec.Struct):
 class HistoryApi(Api):
     """Endpoints of the history API (docs/facts.md#history-api)."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self._contract = lru_cache(MAX_CACHED_CONTRACTS)(partial(_contract, self.world))
 

@@ -21,7 +21,7 @@ from .schedule import TICK
 from .values import ENCODINGS
 
 if TYPE_CHECKING:
-    from .sandbox import Sandbox
+    from .network import SimulatedNetwork
 
 NAME_SUFFIX = "sand"
 MAX_LICENSES = 1000
@@ -38,7 +38,7 @@ class RoundsRequest(msgspec.Struct):
 class ReferenceApi(Api):
     """Endpoints of rounds, rights, names, rules, licenses and hosts."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self._coin = self.world.vocabulary.coin
         self._package = f"splice-{self._coin}"

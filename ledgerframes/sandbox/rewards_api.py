@@ -19,7 +19,7 @@ from .rounds import FIRST_ROUND
 from .values import decimal_text
 
 if TYPE_CHECKING:
-    from .sandbox import Sandbox
+    from .network import SimulatedNetwork
 
 PREFIX = "/v0/internal/reward-accounting-process/rounds"
 MAX_CACHED_ROUNDS = 200
@@ -36,7 +36,7 @@ class Activity(NamedTuple):
 class RewardsApi(Api):
     """Endpoints of reward accounting."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self._activity = lru_cache(MAX_CACHED_ROUNDS)(self._activity_of)
 

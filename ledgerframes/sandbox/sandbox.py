@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .cases import Planted
-from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
+from .network import Write
 from .participant.contracts import Contracts
 from .participant.hashes import TransactionHashes
 from .participant.ledger import ParticipantLedger, PlantedMismatch

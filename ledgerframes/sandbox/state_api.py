@@ -23,7 +23,7 @@ from .times import HOUR, instant
 from .values import UNITS_PER_COIN, decimal_text
 
 if TYPE_CHECKING:
-    from .sandbox import Sandbox
+    from .network import SimulatedNetwork
 
 SNAPSHOT_EVERY = 3 * HOUR  # on multiples of UTC
 Match = Literal["exact", "at_or_before"]
@@ -94,7 +94,7 @@ class SummaryRequest(AtSnapshot, kw_only=True):
 class StateApi(Api):
     """Endpoints of snapshots, of which the service takes one every three hours."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         coin = self.world.vocabulary.coin
         word = coin.capitalize()

@@ -20,12 +20,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.store import private_copies
 from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.sqlite import Database, integrity_problems, is_in_memory
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Extent, ExtentRange, Migration, microseconds
+from ledgerframes.values.windows import Window
 
 CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values

@@ -14,7 +14,6 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.errors import IntegrityError, UsageError
-from ledgerframes.extents import Extent, IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
@@ -22,6 +21,7 @@ from ledgerframes.store.scan import READ_ERRORS
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, open_parquet
 from ledgerframes.store.store import Store, new_segment, write_segment_files
 from ledgerframes.store.verify import check_file
+from ledgerframes.values.extents import Extent, IdSet, MigrationWindow, from_microseconds
 
 __all__ = ["CompactionResult", "compact"]
 

@@ -14,13 +14,13 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets._older_schemas import SchemaMapping, UnmappableError
 from ledgerframes.datasets._schema import fingerprint as fingerprint_of
-from ledgerframes.extents import Extent
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
 from ledgerframes.store.segments import open_parquet
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Extent
+from ledgerframes.values.windows import Window
 
 Result = TypeVar("Result")
 DIGITS = 6  # of the fingerprint of a table, in that of its dataset

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
-from ledgerframes.extents import TIME
+from ledgerframes.values.extents import TIME
 
 Positions = npt.NDArray[np.void]  # of this type, and after `distinct` sorted by it
 POSITION = np.dtype([("update_hash", np.uint64), ("migration_id", np.int64), ("record_time", np.int64)])

@@ -10,14 +10,14 @@ from datetime import timedelta
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.location import FileInfo, not_writable_error
 from ledgerframes.store.older_schemas import all_fingerprints
 from ledgerframes.store.store import Store
-from ledgerframes.windows import Time, instant, iso
+from ledgerframes.values.extents import microseconds
+from ledgerframes.values.windows import Time, instant, iso
 
 __all__ = ["PruneResult", "prune"]
 

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import TIME, Extent, IdSet, MigrationWindow
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
 from ledgerframes.store.positions import (
@@ -39,6 +38,7 @@ from ledgerframes.store.positions import (
 )
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.segments import SegmentFile
+from ledgerframes.values.extents import TIME, Extent, IdSet, MigrationWindow
 
 logger = logging.getLogger("ledgerframes")
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
-from ledgerframes.extents import Extent
 from ledgerframes.store.location import HashingWriter, Location
 from ledgerframes.store.positions import Positions, distinct, positions_of, to_table
+from ledgerframes.values.extents import Extent
 
 ROW_GROUP = 25_000
 MAGIC = b"PAR1"

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import IntegrityError, StoreError
-from ledgerframes.extents import MigrationWindow
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import Merge, merge_segments, plan_merges
 from ledgerframes.store.store import Store
+from ledgerframes.values.extents import MigrationWindow
 
 logger = logging.getLogger("ledgerframes")
 

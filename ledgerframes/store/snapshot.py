@@ -21,7 +21,6 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.datasets.bookkeeping import COVERAGE
-from ledgerframes.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
@@ -29,7 +28,8 @@ from ledgerframes.store.older_rows import Rows, wrap_rows
 from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
-from ledgerframes.windows import MICROSECOND, Window
+from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
+from ledgerframes.values.windows import MICROSECOND, Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
 DISK_FORMAT = ds.ParquetFileFormat(

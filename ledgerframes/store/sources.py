@@ -14,12 +14,12 @@ import pyarrow.dataset as ds
 
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
-from ledgerframes.extents import MigrationWindow
 from ledgerframes.store.location import Location
 from ledgerframes.store.positions import EVENT, NO_EVENTS, later_events
 from ledgerframes.store.scan import damage_as_store_error, read_rows
 from ledgerframes.store.snapshot import ScanPart, StoreSnapshot
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import MigrationWindow
+from ledgerframes.values.windows import Window
 
 __all__ = ["FrameSource", "MemoryFrameSource", "first_event_time"]
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Extent, ExtentRange, Migration, MigrationWindow, plan_missing
+from ledgerframes.installation import installed_version
 from ledgerframes.store import catalog as records
 from ledgerframes.store import private_copies
 from ledgerframes.store.catalog import CATALOG, Catalog, Segment
@@ -44,8 +44,8 @@ from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.store.sqlite import is_read_only_error
-from ledgerframes.version import installed_version
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Extent, ExtentRange, Migration, MigrationWindow, plan_missing
+from ledgerframes.values.windows import Window
 
 logger = logging.getLogger("ledgerframes")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.store import Store
+from ledgerframes.values.extents import OffsetRange
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Database, Schema, integrity_problems
+from ledgerframes.values.extents import from_microseconds, microseconds
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]

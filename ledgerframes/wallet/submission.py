@@ -19,8 +19,8 @@ from ledgerframes.errors import (
     ServiceError,
     TransportError,
 )
+from ledgerframes.values.windows import iso
 from ledgerframes.wallet.journal import Journal, TransferOffer
-from ledgerframes.windows import iso
 
 __all__ = ["Submission"]
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from ledgerframes.datasets.offers.wire import OfferPayload
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import microseconds
-from ledgerframes.windows import MICROSECOND, instant
+from ledgerframes.values.extents import microseconds
+from ledgerframes.values.windows import MICROSECOND, instant
 
 MAX_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (docs/facts.md#wallet-api)
 MAX_DECIMALS = 10  # of the ledger's numbers, and of the amount columns

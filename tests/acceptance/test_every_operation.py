@@ -19,7 +19,7 @@ from ledgerframes.api.update_format import event_format, update_format
 from ledgerframes.datasets.ledger.wire import decode_page
 from ledgerframes.errors import ServiceError
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 ANY = event_format()
 EVERYTHING = update_format(shape="ledger_effects")

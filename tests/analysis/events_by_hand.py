@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ledgerframes import testing
+from ledgerframes.datasets.population import Population
 from ledgerframes.frames import Frames
-from ledgerframes.population import Population
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, DAY + timedelta(days=1))

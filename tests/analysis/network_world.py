@@ -10,7 +10,7 @@ from typing import Any
 
 from ledgerframes import testing
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 DSO = "DSO::1220dd"

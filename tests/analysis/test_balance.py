@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 ANN, BOB = "ann::1220aa", "bob::1220bb"
 START = pd.Timestamp("2026-11-08", tz="UTC")

@@ -14,7 +14,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics import differences
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 PRICE, RATE = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
 TRANSFER, ISSUE = [(0, "Main:Asset", "Transfer")], [(0, "Main:Iou", None)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, DAY + timedelta(days=1))

@@ -26,7 +26,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store.compact import compact
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 START = datetime(2026, 11, 8, tzinfo=UTC)

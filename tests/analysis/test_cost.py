@@ -61,7 +61,7 @@ def test_a_period_that_is_none_is_refused(sample, every):
 
 
 def test_too_many_periods_are_refused(build):
-    from ledgerframes.windows import instant
+    from ledgerframes.values.windows import instant
 
     window = type(build([]).window)(instant("2026-01-01"), instant("2026-02-01"))
     with pytest.raises(UsageError, match="2,678,400 periods"):
@@ -71,7 +71,7 @@ def test_too_many_periods_are_refused(build):
 
 
 def test_months_start_on_their_first_day(build, event):
-    from ledgerframes.windows import instant
+    from ledgerframes.values.windows import instant
 
     frames = build([event("a", 0, 10)], window=type(build([]).window)(instant("2026-10-15"), instant("2026-12-02")))
     months = cost.spend(frames, every="1mo")

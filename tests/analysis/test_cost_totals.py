@@ -14,7 +14,7 @@ from ledgerframes.analysis._groupings import PARTICIPANT
 from ledgerframes.analysis.cost import _control
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import IntegrityError, UsageError
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 MAX = 2**63 - 1
 

@@ -12,7 +12,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.analysis._coverage import period_share
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.windows import Window, instant
 
 WINDOW = Window(instant("2026-11-08"), instant("2026-11-09"))
 

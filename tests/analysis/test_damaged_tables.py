@@ -11,7 +11,7 @@ from ledgerframes.analysis.grant._requests import app_query, require_known_names
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import StoreError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.windows import Window, instant
 
 APP = {"packages": ["splice-coin"], "templates": [], "parties": []}
 NODES = "tree_events"

@@ -32,7 +32,7 @@ from ledgerframes.analysis._amounts import units
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 FLOWS = ("minted_app", "minted_validator", "minted_sv", "burned_traffic", "burned_names", "burned_dust", "net", "unexplained")
 APP = "app::1220aa"

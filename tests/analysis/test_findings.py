@@ -22,7 +22,7 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.rules import parse_rule
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 MONDAY = DAY - timedelta(days=6)
 WEEK = timedelta(weeks=1)

@@ -10,7 +10,7 @@ import pytest
 
 from ledgerframes.analysis import verdict
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.windows import Window, instant
 
 SECOND = 1 / 3600
 TEN = 10.0

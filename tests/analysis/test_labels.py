@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 LABELS = "id,name,group\nbank::1220aa,Bank,banks\nother::1220bb,Other,banks\nplain,,\n"
 

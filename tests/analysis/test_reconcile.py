@@ -14,7 +14,7 @@ from ledgerframes import testing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 OWN = "validator::1220aa"
 DAY = datetime(2026, 11, 8, tzinfo=UTC)

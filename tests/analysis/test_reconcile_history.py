@@ -18,7 +18,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 START = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=1))

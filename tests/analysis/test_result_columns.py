@@ -15,7 +15,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 # One input for every figure; a figure of another kind of input is tested where its input is.
 # Figures of the network's state and of the economy refuse frames without its start or all updates, and are tested by themselves,

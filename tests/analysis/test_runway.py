@@ -14,7 +14,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.statistics import runways
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 MONDAY = datetime(2026, 10, 5, tzinfo=UTC)
 HOURS_PER_WEEK = 168

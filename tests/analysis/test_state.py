@@ -12,7 +12,7 @@ from network_world import DSO, FINAL, World, at, usual_world
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 
 def test_lifetimes_last_from_the_create_to_the_first_consuming_exercise() -> None:

@@ -16,7 +16,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.contracts import STATE_TEMPLATES
 from ledgerframes.report import load_state
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.windows import iso
+from ledgerframes.values.windows import iso
 
 FUNCTIONS = ("rounds", "featured", "super_validators", "config")
 # What a snapshot cannot know: the record time of a create, every archival, and which requests there are.

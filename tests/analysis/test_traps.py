@@ -11,9 +11,9 @@ from network_world import World
 
 import ledgerframes as lf
 from ledgerframes import testing
-from ledgerframes.extents import OffsetRange
-from ledgerframes.row_filters import RowFilter
+from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.statistics import usual_ranges
+from ledgerframes.values.extents import OffsetRange
 
 
 def test_a_fall_is_never_above_its_usual_range() -> None:

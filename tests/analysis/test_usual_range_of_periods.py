@@ -13,7 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import _usual_range as usual
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 MONDAY = datetime(2026, 9, 7, tzinfo=UTC)
 TUESDAY = pd.Timestamp("2026-09-08", tz="UTC")

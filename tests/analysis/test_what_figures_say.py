@@ -12,7 +12,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost, verdict
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.windows import Window, instant
 
 
 def column(frame, name):

@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes.api.history import History
 from ledgerframes.api.history_snapshots import HostChangedError
 from ledgerframes.errors import DecodeError, NotFoundError, UnsupportedOperationError, UsageError
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 TIME, TEXT = instant("2026-11-09"), "2026-11-09T00:00:00Z"
 UNKNOWN = httpx.Response(404, text="The requested resource could not be found.")

@@ -17,11 +17,11 @@ from ledgerframes.api.paging import MAX_EMPTY_PAGES, PageChain
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import DecodeError
-from ledgerframes.extents import OffsetRange
 from ledgerframes.loaders.bulk_listing import _list_updates
 from ledgerframes.loaders.ledger_filter import LedgerFilter
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import OffsetRange
+from ledgerframes.values.windows import Window, instant
 
 Page = dict[str, Any]
 TIME = "2026-11-01T00:00:00.000001Z"

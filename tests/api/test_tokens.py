@@ -17,8 +17,8 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.api.tokens import token_expiry, token_source
 from ledgerframes.errors import BadRequestError, LedgerAuthenticationError, UsageError
-from ledgerframes.hidden_tokens import hide_tokens
 from ledgerframes.settings import load_settings
+from ledgerframes.texts.hidden_tokens import hide_tokens
 
 SECRET = "very-secret-token"
 URL = "http://ledger.invalid"

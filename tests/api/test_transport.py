@@ -33,7 +33,7 @@ from ledgerframes.errors import (
     UsageError,
 )
 from ledgerframes.settings import Limits
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"

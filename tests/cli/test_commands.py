@@ -25,7 +25,7 @@ from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
 from ledgerframes.settings import SandboxShape, load_settings
-from ledgerframes.windows import parse_duration
+from ledgerframes.values.windows import parse_duration
 
 Run = Callable[..., Any]
 

@@ -9,9 +9,9 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.query import BATCH_ROWS, of_other, other_sources, run_batches
 from ledgerframes.engine.relation import tables_of
 from ledgerframes.engine.requests import REQUESTS
-from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
+from ledgerframes.values.extents import microseconds
 
 NOTHING = frames_of()
 

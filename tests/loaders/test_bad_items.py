@@ -14,9 +14,9 @@ from ledger_items import update
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.extents import microseconds
 from ledgerframes.loaders.event_pages import discover_migrations
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import microseconds
+from ledgerframes.values.windows import Window, instant
 
 Item = dict[str, Any]
 HOUR = {"since": "2026-11-01", "until": "2026-11-01T01:00:00Z"}

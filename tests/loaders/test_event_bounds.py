@@ -10,9 +10,9 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError
-from ledgerframes.extents import MigrationWindow
 from ledgerframes.loaders.event_bounds import history_bounds, require_overlap
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import MigrationWindow
+from ledgerframes.values.windows import Window, instant
 
 WORLD: Any = {"events": 400, "days": 1}
 

@@ -14,10 +14,10 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceUnavailableError
-from ledgerframes.extents import microseconds
 from ledgerframes.loaders import buffering
 from ledgerframes.store import small_segments
-from ledgerframes.windows import Window, instant
+from ledgerframes.values.extents import microseconds
+from ledgerframes.values.windows import Window, instant
 
 Events = list[dict[str, Any]]
 ASKED = {"since": "2026-11-01", "until": "2026-11-01T01:00:00Z"}

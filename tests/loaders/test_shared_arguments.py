@@ -20,10 +20,10 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnavailableError, UsageError
-from ledgerframes.extents import IdSet
 from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_filter import LedgerFilter
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.values.extents import IdSet
 
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}

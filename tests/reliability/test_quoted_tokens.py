@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.errors import LedgerframesError
-from ledgerframes.hidden_tokens import hide_tokens, remember_token
+from ledgerframes.texts.hidden_tokens import hide_tokens, remember_token
 
 URL = "http://far.invalid"
 TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlLW9mLWFsaWNl"

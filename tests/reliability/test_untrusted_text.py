@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import TransportError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render
 from ledgerframes.report.publish import FAILED, ReportDir
+from ledgerframes.texts.control_characters import escape_control
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MARK = "pwned"

@@ -15,11 +15,11 @@ from pydantic import BaseModel, SecretStr
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, registry, run_report
 from ledgerframes.report.notebook import read_notebook
 from ledgerframes.settings import Settings
+from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
 TOKEN = "s3cret-token-of-a-profile"

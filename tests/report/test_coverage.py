@@ -11,14 +11,14 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
-from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
 from ledgerframes.report.coverage import Coverage, Requirements, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.settings import Settings
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
+from ledgerframes.values.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 NOW = DAY + timedelta(days=1)

@@ -15,7 +15,7 @@ from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 DAY = timedelta(days=1)
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC)

@@ -13,7 +13,7 @@ import ledgerframes as lf
 from ledgerframes.report import REPORTS, Report, run_report
 from ledgerframes.report.history import DAY_DTYPES, days_of_runs
 from ledgerframes.report.loads import history_window
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 from .conftest import SINCE, UNTIL, NoParameters, Small, connect, without_kernel
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.page import TEMPLATES
+from ledgerframes.texts.control_characters import escape_html as escape
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium")

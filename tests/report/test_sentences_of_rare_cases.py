@@ -23,7 +23,7 @@ from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.statistics import printing
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 START = datetime(2026, 11, 8, tzinfo=UTC)
 DAY = Window(START, START + timedelta(days=1))

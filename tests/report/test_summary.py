@@ -21,7 +21,7 @@ from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import NOT_VISIBLE
 from ledgerframes.report.summary.traffic import Costs, _change, _highest_kind, _reason
 from ledgerframes.testing import frames_of
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 from .conftest import SINCE, UNTIL, connect
 

@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes.api.history import History
 from ledgerframes.api.transport import in_process
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 from .descriptions import Json, require, require_query, route, routes
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 import ledgerframes as lf
 from ledgerframes.analysis._groups import single_group
-from ledgerframes.decimals import DTYPE
+from ledgerframes.values.decimals import DTYPE
 
 PYTHON_ROUNDINGS = {
     "HE10": decimal.ROUND_HALF_EVEN,

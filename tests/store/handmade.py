@@ -12,9 +12,9 @@ from ledgerframes import testing
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._schema import TIME
 from ledgerframes.datasets.registry import EVENTS, Dataset
-from ledgerframes.extents import Extent, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
+from ledgerframes.values.extents import Extent, MigrationWindow, from_microseconds
 
 
 def rows(table: Table, times: list[int]) -> pa.Table:

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
-from ledgerframes.extents import Extent, IdSet, Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.store import compact as compaction
 from ledgerframes.store.compact import CompactionResult, compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.segments import ROW_GROUP
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Extent, IdSet, Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
+from ledgerframes.values.windows import Window
 
 DAY = 86_400_000_000
 NO_GRACE = timedelta(0)

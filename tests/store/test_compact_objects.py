@@ -19,7 +19,7 @@ from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, DATASETS, Dataset
 from ledgerframes.store import Store, small_segments
 from ledgerframes.store.compact import compact
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 
 def bulk_object(number: int, start: int, stop: int, *, day: int = 8, migrations: tuple[int, int] = (4, 4)) -> ObjectSet:

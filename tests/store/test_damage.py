@@ -16,10 +16,10 @@ from handmade import frames, put
 
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Migration, MigrationWindow
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.store.verify import verify
+from ledgerframes.values.extents import Migration, MigrationWindow
 
 TABLES = ("updates", "verdicts")
 

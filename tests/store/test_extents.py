@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds, plan_missing
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import IdSet, Migration, MigrationWindow, from_microseconds, plan_missing
+from ledgerframes.values.windows import Window
 
 edges = st.integers(0, 30)
 spans = st.builds(lambda m, a, b: MigrationWindow(m, min(a, b), max(a, b) + 1), st.integers(3, 4), edges, edges)

@@ -13,13 +13,13 @@ from object_stores import served
 
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Migration, MigrationWindow
 from ledgerframes.store import Store
 from ledgerframes.store.catalog import Catalog
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.rebuild import rebuild
 from ledgerframes.store.verify import verify
+from ledgerframes.values.extents import Migration, MigrationWindow
 
 LOST = r"catalog.sqlite is lost.* Run `ledgerframes store rebuild`\."
 

@@ -22,12 +22,12 @@ from ledgerframes.cli.store import describe
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.doctor import check_store
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Migration
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import Store
 from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.location import Location
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Migration
+from ledgerframes.values.windows import Window
 
 pytestmark = pytest.mark.loopback
 WORLD = {"events": 400, "days": 1}

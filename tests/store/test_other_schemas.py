@@ -19,13 +19,13 @@ from ledgerframes.cli import main
 from ledgerframes.datasets._schema import INTEGER, Column
 from ledgerframes.datasets.registry import DATASETS, EVENTS, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError
-from ledgerframes.extents import Extent, Migration, MigrationWindow, Observation, microseconds
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.store import Store
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.verify import verify
+from ledgerframes.values.extents import Extent, Migration, MigrationWindow, Observation, microseconds
 
 WINDOW = {"since": "2026-11-08T06:00:00Z", "until": "2026-11-08T09:00:00Z"}
 TOTAL = Column("total", INTEGER, "A column of a later version.")

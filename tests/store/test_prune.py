@@ -12,11 +12,11 @@ from ledgerframes import testing
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.registry import BULK, DATASETS, EVENTS, LEDGER, PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.extents import Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.store.prune import prune
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
+from ledgerframes.values.windows import Window
 
 NOW = timedelta(0)
 HOUR = 3_600_000_000

@@ -12,11 +12,11 @@ from object_stores import served
 
 from ledgerframes.datasets.registry import DATASETS, EVENTS, LEDGER
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.extents import IdSet, Migration, MigrationWindow, OffsetRange
 from ledgerframes.store import Store
 from ledgerframes.store.compact import compact
 from ledgerframes.store.rebuild import RebuildResult, rebuild
 from ledgerframes.store.verify import verify
+from ledgerframes.values.extents import IdSet, Migration, MigrationWindow, OffsetRange
 
 
 def fill(store: Store) -> Store:

@@ -12,9 +12,9 @@ from handmade import put
 
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import Migration, MigrationWindow
 from ledgerframes.store import Store, catalog
 from ledgerframes.store.sqlite import Database
+from ledgerframes.values.extents import Migration, MigrationWindow
 
 TICK = 0.05  # seconds: more than the resolution of times of files
 

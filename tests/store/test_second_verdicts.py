@@ -14,14 +14,14 @@ from ledgerframes import testing
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.datasets.events.schema import UPDATES, VERDICTS
 from ledgerframes.datasets.registry import BULK, DATASETS, EVENTS, EVENTS_BY_ID, Dataset
-from ledgerframes.extents import Extent, IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store, positions, second_verdicts
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.rebuild import rebuild
 from ledgerframes.store.verify import verify
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import Extent, IdSet, Migration, MigrationWindow, from_microseconds
+from ledgerframes.values.windows import Window
 
 Event = tuple[str, int]  # update id and record time
 

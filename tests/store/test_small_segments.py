@@ -13,9 +13,9 @@ from handmade import frames, put, spans
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import DATASETS, EVENTS, LEDGER
-from ledgerframes.extents import MigrationWindow, OffsetRange
 from ledgerframes.store import Store
 from ledgerframes.store.small_segments import MIN_COUNT, merge_small_segments
+from ledgerframes.values.extents import MigrationWindow, OffsetRange
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.long_waits import shown_by
 from ledgerframes.store import Segment, Store, sqlite
 from ledgerframes.store.catalog_schema import SCHEMA, UPGRADES
-from ledgerframes.windows import Window
+from ledgerframes.values.extents import IdSet, Migration, MigrationWindow, from_microseconds
+from ledgerframes.values.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
 

@@ -13,12 +13,12 @@ import pytest
 from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.store import Location, Store
 from ledgerframes.store import verify as verification
 from ledgerframes.store.file_metadata import read_segments
 from ledgerframes.store.prune import orphan_files
 from ledgerframes.store.verify import check_file, verify
+from ledgerframes.values.extents import MigrationWindow, from_microseconds
 
 
 def commit(store: Store, start: int, stop: int) -> None:

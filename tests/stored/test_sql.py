@@ -19,8 +19,8 @@ from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
 from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID, STORED_TABLES
 from ledgerframes.engine.views import RELATIONS
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.extents import IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store import Store, StoreSnapshot
+from ledgerframes.values.extents import IdSet, MigrationWindow, from_microseconds
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

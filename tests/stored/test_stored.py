@@ -14,7 +14,7 @@ from ledgerframes import export
 from ledgerframes.datasets import EVENT_TABLES
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extents import MigrationWindow, from_microseconds
+from ledgerframes.values.extents import MigrationWindow, from_microseconds
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 

@@ -13,7 +13,7 @@ from wallet_service import EXPIRY, OFFER, URL, Connect, WalletService
 
 import ledgerframes as lf
 from ledgerframes.errors import OfferUnresolvedError, StoreError
-from ledgerframes.extents import microseconds
+from ledgerframes.values.extents import microseconds
 from ledgerframes.wallet import JOURNAL, Journal
 
 VERSION_1 = """

@@ -19,7 +19,7 @@ from ledgerframes.errors import (
     OfferUnresolvedError,
     UsageError,
 )
-from ledgerframes.extents import microseconds
+from ledgerframes.values.extents import microseconds
 from ledgerframes.wallet import Journal
 
 # -- all is well ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis._amounts import divide, half_even, half_up, multiply
-from ledgerframes.decimals import EXACT
+from ledgerframes.values.decimals import EXACT
 
 MICROSECONDS_PER_YEAR = 365 * 86_400 * 10**6
 MEGABYTE = 10**6

@@ -17,11 +17,11 @@ from ledgerframes.analysis.activity._reward_formula import NEEDED, RoundTotals, 
 from ledgerframes.analysis.activity._weights import require_sum_of_weights
 from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.analysis.state._payloads import is_for_traffic
-from ledgerframes.conditions import near_matches
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weights import RECORDS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.conditions import near_matches
 
 ALLOWANCE_DIGITS = 16
 TRAFFIC, MARKERS = "traffic", "markers"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis._groups import is_true, rows_of
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values import decimals
 
 TIME = "%Y-%m-%d %H:%M UTC"
 LARGEST_PAYERS = 5

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call
@@ -23,9 +22,10 @@ from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 from ledgerframes.statistics.differences import LEAST_COUNT, PercentileDifference, difference_of_percentiles
 from ledgerframes.statistics.percentiles import percentile
+from ledgerframes.values import decimals
+from ledgerframes.values.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
 
 JUDGMENTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05

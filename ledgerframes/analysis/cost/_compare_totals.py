@@ -12,9 +12,9 @@ import numpy as np
 from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._groups import as_integers
 from ledgerframes.frames import Frames
-from ledgerframes.representation import describe_length
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import half_up
+from ledgerframes.texts.representation import describe_length
 
 MAX_COVERAGE_DIFFERENCE = 0.01
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)

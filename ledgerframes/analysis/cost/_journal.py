@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
-from ledgerframes.money import rounded
+from ledgerframes.values import decimals
+from ledgerframes.values.money import rounded
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")

@@ -15,9 +15,9 @@ from ledgerframes.engine import Query, run
 from ledgerframes.engine.largest import largest_requests
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.percentiles import least_count
+from ledgerframes.texts.representation import pluralize
 
 MAX_TOP = 10_000
 LEAST_OF_KIND = int(least_count(50))

@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length, ratio
 from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance, balance_of
-from ledgerframes.conditions import near_matches
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.conditions import near_matches
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics.runways import runway as runway_of
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
+from ledgerframes.values import extents
 
 HOUR = timedelta(hours=1)
 MIN_COVERAGE = 0.9

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import decimals, extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
@@ -23,7 +22,10 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import (
+from ledgerframes.statistics import printing
+from ledgerframes.statistics.rounding import largest_remainder
+from ledgerframes.values import decimals, extents
+from ledgerframes.values.money import (
     MarketRate,
     NetworkRate,
     TrafficPrice,
@@ -31,8 +33,6 @@ from ledgerframes.money import (
     require_price,
     require_traffic_prices,
 )
-from ledgerframes.statistics import printing
-from ledgerframes.statistics.rounding import largest_remainder
 
 SPLITS: dict[str, Callable[[Relation], Relation]] = {"equal": equal_parts, "first": first_parts, "whole": lambda parts: parts}
 NOUNS = {"party": "parties", "label": "labels"}  # that can share a request

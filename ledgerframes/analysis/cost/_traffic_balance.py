@@ -13,7 +13,7 @@ from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.runways import require_integer
-from ledgerframes.windows import Time, instant
+from ledgerframes.values.windows import Time, instant
 
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 STATUS_COLUMNS = ("observed_at", "domain_id", "member_id", "balance")

@@ -15,13 +15,13 @@ from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import MAX_PERIODS, as_integers, ratio, single_group
 from ledgerframes.analysis.economy._known_coins import KnownCoins, known_coins
-from ledgerframes.conditions import near_matches
 from ledgerframes.datasets.holdings.build import TOTALS
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.balances import OWNERS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import iso
+from ledgerframes.frames.conditions import near_matches
+from ledgerframes.values.windows import iso
 
 SUM_COLUMNS = ("party", "snapshot_time", *TOTALS)
 UNKNOWN = "Missing if unknown, or beyond a gap of the frames."

@@ -21,7 +21,7 @@ from ledgerframes.engine.balances import CHANGES, COIN_AT_SUMS
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal, units
 from ledgerframes.analysis._arguments import Snapshot
@@ -21,6 +20,7 @@ from ledgerframes.engine import Query
 from ledgerframes.engine.flows import PURCHASES as PURCHASES_OF_TRAFFIC
 from ledgerframes.engine.nodes import exercises_above
 from ledgerframes.frames import Frames
+from ledgerframes.values import decimals
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
 MEGABYTE = Decimal(10**6)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, amounts, from_scaled, scaled, sum_if_known
 from ledgerframes.analysis._arguments import Snapshot
@@ -21,8 +20,9 @@ from ledgerframes.analysis.economy._network import Network, Rounds, read_network
 from ledgerframes.analysis.economy._periods import period_of
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
-from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
+from ledgerframes.values import decimals
+from ledgerframes.values.extents import microseconds
 
 ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
 MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")

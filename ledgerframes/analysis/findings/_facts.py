@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis.cost._runway import runway_summary
 from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.values import extents
+from ledgerframes.values.windows import Window
 
 NOT_IN_STORE, NOT_FINAL, BALANCE = "not in the store", "not final yet", "balance"
 SOON = pd.Timedelta(7, "D")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import times_of
 from ledgerframes.analysis._requests import require_rejections
@@ -21,10 +20,11 @@ from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, re
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import TrafficPrice, require_price
 from ledgerframes.statistics.comparisons import holm_by_group
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
-from ledgerframes.windows import Window
+from ledgerframes.values import decimals
+from ledgerframes.values.money import TrafficPrice, require_price
+from ledgerframes.values.windows import Window
 
 LEVEL = 0.05
 WEEK = timedelta(days=7)

@@ -21,9 +21,9 @@ from ledgerframes.analysis.findings._looks import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.control_characters import escape_control
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
+from ledgerframes.texts.control_characters import escape_control
 
 CALLS = {
     REQUESTS: "lf.cost.spend(frames{by})",

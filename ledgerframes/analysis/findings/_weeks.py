@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes import extents
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import Flags, Integers
 from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
@@ -29,7 +28,8 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.distributions import Numbers
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS
-from ledgerframes.windows import Window
+from ledgerframes.values import extents
+from ledgerframes.values.windows import Window
 
 WEEK = 7 * DAY
 MIN_COVERAGE = 0.99  # of a window, a period or a week, whose counts would be too low with less

@@ -21,7 +21,7 @@ from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
-from ledgerframes.windows import Time, Window, instant, iso
+from ledgerframes.values.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
 REJECTED = declare.integer(

@@ -19,10 +19,10 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.frames import Frames
-from ledgerframes.frames_io import MANIFEST
+from ledgerframes.frames.files import MANIFEST
+from ledgerframes.installation import installed_version
 from ledgerframes.network import Network
 from ledgerframes.store.location import digest_of
-from ledgerframes.version import installed_version
 
 KIND = "grant.evidence"
 VERIFY = declare.Figure(

@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import extents
 from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.labels import require_labels
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
-from ledgerframes.conditions import near_matches
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.app_requests import CONFIRMED_BY_APP, UPDATES_OF_APP, app_requests, app_updates
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window
+from ledgerframes.frames.conditions import near_matches
+from ledgerframes.values import extents
+from ledgerframes.values.windows import Window
 
 App = dict[str, list[str]]
 MEMBERS = ("packages", "templates", "parties")

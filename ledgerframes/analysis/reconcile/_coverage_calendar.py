@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders, timed_segments
 from ledgerframes.analysis._groupings import periods_of
@@ -20,7 +19,8 @@ from ledgerframes.analysis.economy._periods import period_of
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, instant
+from ledgerframes.values import extents
+from ledgerframes.values.windows import Time, instant
 
 STATUSES = ("ok", "provisional", "degraded", "gap", "missing", "before history", "future")
 FEWER_COSTS, FEWER_UPDATES = "fewer known costs than before", "fewer visible updates than before"

@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Time, instant
+from ledgerframes.values.windows import Time, instant
 
 EMPTY_DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 SETTLED_AFTER = timedelta(hours=48)

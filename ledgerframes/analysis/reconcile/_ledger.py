@@ -7,7 +7,6 @@ from datetime import datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import extents
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._coverage import timed_segments
@@ -20,6 +19,7 @@ from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_
 from ledgerframes.engine.query import Source
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.values import extents
 
 OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
 FAILED = "failed command without an update id"

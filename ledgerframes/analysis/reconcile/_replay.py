@@ -24,7 +24,7 @@ from ledgerframes.engine.contracts import REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS
 from ledgerframes.engine.differences import differences
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, Window, instant
+from ledgerframes.values.windows import Time, Window, instant
 
 COMPARED = [column for column in ACTIVE_CONTRACTS.columns if column.name not in ("contract_id", "snapshot_time")]
 NAMES = ["package_name", "template_name"]

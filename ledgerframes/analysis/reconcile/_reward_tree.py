@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
-from ledgerframes.decimals import exact_number
 from ledgerframes.errors import UsageError
+from ledgerframes.values.decimals import exact_number
 
 __all__ = ["RewardProof", "RewardTree", "reward_tree"]
 

@@ -32,7 +32,7 @@ from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetime
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, instant
+from ledgerframes.values.windows import Time, instant
 
 __all__ = ["at", "config", "featured", "problems", "rounds", "super_validators", "tables"]
 

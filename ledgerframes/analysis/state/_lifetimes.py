@@ -19,7 +19,7 @@ from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import LIFETIMES
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Window, iso
+from ledgerframes.values.windows import Window, iso
 
 SNAPSHOT_COLUMNS = ["created_at", "contract_id", "signatories", "template_name", "package_name", "create_arguments"]
 UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"

@@ -13,7 +13,7 @@ import pandas as pd
 from ledgerframes.analysis._amounts import to_decimal
 from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 GOVERNANCE = "splice-dso-governance"
 # Templates, with the neutral word for the coin

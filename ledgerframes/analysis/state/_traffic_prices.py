@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ledgerframes import extents
 from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.state._lifetimes import template_and_payload
@@ -24,8 +23,9 @@ from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import ROUNDS_CREATED
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.money import TrafficPrice
-from ledgerframes.windows import iso
+from ledgerframes.values import extents
+from ledgerframes.values.money import TrafficPrice
+from ledgerframes.values.windows import iso
 
 CURRENCY = "USD"  # of the prices of rounds
 COLUMNS = ["template_name", "package_name", "create_arguments", "signatories"]

@@ -8,8 +8,8 @@ import pandas as pd
 
 from ledgerframes.analysis._groups import is_true, rows_of
 from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 MAX_NAMES = 5
 MICROSECONDS = 1_000_000

@@ -11,8 +11,16 @@ from typing import Any, ClassVar
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.extents import CatalogRange, Extent, KeySet, from_microseconds, microseconds, record_time_filter, time_label
-from ledgerframes.windows import Window, uncovered
+from ledgerframes.values.extents import (
+    CatalogRange,
+    Extent,
+    KeySet,
+    from_microseconds,
+    microseconds,
+    record_time_filter,
+    time_label,
+)
+from ledgerframes.values.windows import Window, uncovered
 
 ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
 

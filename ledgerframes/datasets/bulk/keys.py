@@ -12,7 +12,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.windows import instant
+from ledgerframes.values.windows import instant
 
 __all__ = ["ObjectKey"]
 

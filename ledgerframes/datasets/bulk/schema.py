@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.datasets._schema import CHOICE, INTEGER, SMALL, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
-from ledgerframes.windows import Window
+from ledgerframes.values.windows import Window
 
 ACS_LINE = "docs/facts.md#contracts-at-snapshot"
 OBJECT = "docs/facts.md#bulk-storage"

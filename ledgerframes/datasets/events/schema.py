@@ -19,23 +19,13 @@ from ledgerframes.datasets._schema import (
     Derivation,
     Table,
 )
+from ledgerframes.datasets.header import HEADER, UPDATE_ITEM
 
-UPDATE_ITEM = "docs/facts.md#update-items"
 REASSIGNMENT = "docs/facts.md#reassignment-item"
 VERDICT = "docs/facts.md#verdict-fields"
 VIEW = "docs/facts.md#view-fields"
 TRAFFIC_SUMMARY = "docs/facts.md#traffic-fields"
 ACTIVITY = "docs/facts.md#activity-fields"
-
-MIGRATION_ID = Column(
-    "migration_id",
-    INTEGER,
-    "Migration of the synchronizer, which rows are sorted by first: record times of two migrations overlap.",
-    "docs/facts.md#record-times-per-migration",
-)
-RECORD_TIME = Column("record_time", TIME, "Time at which the synchronizer sequenced the request.", UPDATE_ITEM)
-UPDATE_ID = Column("update_id", TEXT, "Id of the update, the same on every host.", UPDATE_ITEM)
-HEADER = (MIGRATION_ID, RECORD_TIME, UPDATE_ID)
 
 SYNCHRONIZER_ID = Column(
     "synchronizer_id",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.datasets._schema import AMOUNT, FLAG, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
+from ledgerframes.datasets.header import MIGRATION_ID
 from ledgerframes.datasets.ledger import schema as ledger
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
 
@@ -18,7 +19,7 @@ HOLDINGS_SUMMARY = Table(
     columns=(
         Column("snapshot_time", TIME, "Time of the snapshot."),
         Column("party", TEXT, "Owner of the coin."),
-        history.MIGRATION_ID,
+        MIGRATION_ID,
         Column("total_unlocked_coin", AMOUNT, "Coin that is not locked, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
         Column("total_locked_coin", AMOUNT, "Coin that is locked, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
         Column("total_coin_holdings", AMOUNT, "All its coin, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
+from ledgerframes.datasets.header import UPDATE_ID
 
 UPDATE = "docs/facts.md#update-variants"
 EVENT = "docs/facts.md#ledger-event-fields"
@@ -21,7 +22,7 @@ OFFSET = Column("offset", INTEGER, "Position of the update in this participant's
 RECORD_TIME = Column(
     "record_time", TIME, "Time at which the synchronizer sequenced the update. Not in order across synchronizers.", UPDATE
 )
-HEADER = (PARTICIPANT_ID, OFFSET, RECORD_TIME, history.UPDATE_ID)
+HEADER = (PARTICIPANT_ID, OFFSET, RECORD_TIME, UPDATE_ID)
 
 CREATED_COLUMNS = (
     *history.CREATED_COLUMNS[:-1],

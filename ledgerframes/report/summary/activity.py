@@ -6,15 +6,15 @@ from decimal import Decimal
 
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.analysis import activity
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values import decimals
 
 MAX_PARTIES = 3
 MAX_MOVERS = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledgerframes.report.summary.texts import signed
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 
 @dataclass(frozen=True)

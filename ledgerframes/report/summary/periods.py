@@ -11,8 +11,8 @@ from ledgerframes.analysis._coverage import period_share
 from ledgerframes.analysis._groups import rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
-from ledgerframes.representation import describe_length
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import describe_length
 
 MIN_FINAL_SHARE = 0.99  # a part of a period is compared with no whole one
 

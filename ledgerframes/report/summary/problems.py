@@ -14,8 +14,8 @@ from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 
 def describe_problems(periods: Periods) -> Statement:

@@ -15,9 +15,9 @@ from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
+from ledgerframes.texts.representation import pluralize
 
 MAX_NAMES = 5
 DAY = "%A %Y-%m-%d"

@@ -34,7 +34,7 @@ from .requests.admin import (
 from .service import LedgerEndpoints, check_size, malformed_body, page, query_number, read_token
 
 if TYPE_CHECKING:
-    from ..sandbox import Sandbox
+    from ..network import SimulatedNetwork
 
 DEFAULT_PARTIES, MAX_PARTIES = 1000, 10_000
 MAX_VETTED = 100
@@ -53,7 +53,7 @@ FEATURES: Json = {
 class Admin(LedgerEndpoints):
     """Endpoints of parties, packages, users and the version."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self._parties: dict[str, Json] = {}  # details of parties that were allocated or changed
         self._packages: dict[str, bytes] = {}  # contents of uploaded packages

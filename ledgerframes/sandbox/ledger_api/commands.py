@@ -38,7 +38,7 @@ from .requests.commands import (
 from .service import LedgerEndpoints, limited
 
 if TYPE_CHECKING:
-    from ..sandbox import Sandbox
+    from ..network import SimulatedNetwork
 
 BASE_COST, COST_PER_COMMAND = 900, 40
 ANY_PARTY = EventFormat(filters_for_any_party=Filters())
@@ -56,7 +56,7 @@ DEDUPLICATION_PERIOD = {"DeduplicationDuration": {"value": {"seconds": 86_400, "
 class Commands(LedgerEndpoints):
     """Endpoints of commands and completions."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self._submissions: dict[tuple[str, frozenset[str], str], JsCommands | ReassignmentCommands] = {}
 

@@ -21,7 +21,7 @@ from ..users import check_rights
 from ..versions import minor_of
 
 if TYPE_CHECKING:
-    from ..sandbox import Sandbox
+    from ..network import SimulatedNetwork
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ decode_token = msgspec.msgpack.Decoder(tuple[str, tuple[int, ...]]).decode
 class LedgerEndpoints(Api):
     """A family of ledger endpoints."""
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: SimulatedNetwork) -> None:
         super().__init__(box)
         self.ledger = box.ledger
         self.minor = minor_of(box.ledger_version)

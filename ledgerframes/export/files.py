@@ -21,24 +21,16 @@ from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.bulk.extent import missing_windows
 from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.errors import CoverageError, StoreError, UsageError
-from ledgerframes.extents import plan_missing
 from ledgerframes.frames import Frames
-from ledgerframes.journals import write_journal
 from ledgerframes.store import Store, StoreSnapshot
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
-from ledgerframes.windows import Time, Window, window
+from ledgerframes.values.extents import plan_missing
+from ledgerframes.values.windows import Time, Window, window
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ledgerframes.network import Network
-
-__all__ = ["from_store", "write_csv", "write_journal", "write_table"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
 
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000

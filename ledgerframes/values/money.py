@@ -15,9 +15,9 @@ from typing import ClassVar, TypeVar
 
 import pandas as pd
 
-from ledgerframes import decimals
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Time, instant
+from ledgerframes.values import decimals
+from ledgerframes.values.windows import Time, instant
 
 __all__ = ["MarketRate", "NetworkRate", "TrafficPrice"]
 

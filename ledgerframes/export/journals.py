@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, Literal
 
 import pandas as pd
 
-from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
+from ledgerframes.texts.control_characters import escape_control
 
 COLUMNS = ("entry_id", "date", "account", "debit", "credit", "currency_code", "memo", "source_ids_sha256")
 BEANCOUNT_ACCOUNT = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")

@@ -15,16 +15,14 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import TABLES, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
+from ledgerframes.datasets.population import Population
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
-from ledgerframes.extents import MigrationWindow
 from ledgerframes.frames import Frames, MemoryFrameSource
-from ledgerframes.population import Population
+from ledgerframes.installation import installed_version
 from ledgerframes.store.location import digest_of
 from ledgerframes.store.scan import damage_as_store_error
-from ledgerframes.version import installed_version
-from ledgerframes.windows import Window, instant, iso
-
-__all__ = ["open_frames", "save_frames"]
+from ledgerframes.values.extents import MigrationWindow
+from ledgerframes.values.windows import Window, instant, iso
 
 MANIFEST = "manifest.json"
 

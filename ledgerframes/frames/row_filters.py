@@ -19,13 +19,11 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, PROBLEMS, SECOND_VERDICT
-from ledgerframes.extents import record_time_filter
 from ledgerframes.store.positions import EVENT, NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.store.sources import FrameSource
-from ledgerframes.windows import Window
-
-__all__ = ["FrameSource", "RowFilter"]
+from ledgerframes.values.extents import record_time_filter
+from ledgerframes.values.windows import Window
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeGuard
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.windows import MICROSECOND, Window, iso, uncovered
+from ledgerframes.values.windows import MICROSECOND, Window, iso, uncovered
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")

@@ -14,24 +14,23 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.engine import DEFAULT_SETTINGS
 from ledgerframes.errors import UsageError
-from ledgerframes.population import Population, keeps_all_requests, narrow_population
-from ledgerframes.representation import as_html, as_text, frame_facts
-from ledgerframes.row_filters import RowFilter
+from ledgerframes.frames.conditions import Condition, Offsets, Predicate, require_list
+from ledgerframes.frames.facts import frame_facts
+from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, read_rows
-from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
-from ledgerframes.windows import Time, Window, instant
+from ledgerframes.store.sources import FrameSource, first_event_time
+from ledgerframes.texts.representation import as_html, as_text
+from ledgerframes.values.windows import Time, Window, instant
 
 if TYPE_CHECKING:
     # Jedi, which completes names in notebooks, offers none of an object if it reads the annotation of a property as Literal.
-    from ledgerframes.population import Population as StaticPopulation
-
-__all__ = ["FrameSource", "Frames", "MemoryFrameSource", "Population"]
+    from ledgerframes.datasets.population import Population as StaticPopulation
 
 CommittedIds = Callable[[pa.Array], Collection[str]]
 

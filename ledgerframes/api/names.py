@@ -1,0 +1,5 @@
+"""The names of the three APIs."""
+
+from typing import Literal
+
+Api = Literal["ledger", "wallet", "history"]

@@ -1,0 +1,6 @@
+"""Linked tables of one load: filtered together, described, saved and opened."""
+
+from ledgerframes.frames.frames import Frames
+from ledgerframes.store.sources import MemoryFrameSource
+
+__all__ = ["Frames", "MemoryFrameSource"]

@@ -1,0 +1,1 @@
+"""Exact values: decimals, money, windows of time, and extents of stored rows."""
