@@ -1,4 +1,4 @@
-"""What is installed: the version of this package, and the extra that installs each optional dependency."""
+"""The installed version, and the extra that installs each optional dependency."""
 
 from __future__ import annotations
 

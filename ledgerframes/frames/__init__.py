@@ -1,4 +1,4 @@
-"""Linked tables of one load: filtered together, described, saved and opened."""
+"""Linked tables of one load, which are filtered together, saved and opened."""
 
 from ledgerframes.frames.frames import Frames
 from ledgerframes.store.sources import MemoryFrameSource

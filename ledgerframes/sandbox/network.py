@@ -1,4 +1,4 @@
-"""What the APIs of the sandbox answer from."""
+"""The network behind the APIs of the sandbox."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every text needs before somebody reads it: no control characters, no tokens, one form of counts."""
+"""Counts and facts as text and HTML, without control characters or tokens."""

@@ -1,1 +1,1 @@
-"""Exact values: decimals, money, windows of time, and extents of stored rows."""
+"""Exact values, which are decimals, money, windows of time, and extents of rows."""
