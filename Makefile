@@ -73,7 +73,7 @@ screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to l
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
 
-pages: .venv/ready  ## Write the generated pages of docs/
+pages: .venv/ready  ## Write the pages of docs/ that are made from code
 	$(BIN)/python docs/generate.py
 
 sample: .venv/ready  ## Publish the reports that the site of the docs shows, in build/sample
@@ -81,7 +81,7 @@ sample: .venv/ready  ## Publish the reports that the site of the docs shows, in 
 	$(MAKE) reports REPORTS=build/sample/sample
 	rm -rf build/sample/sample/latest build/sample/sample/.*.lock
 
-docs: pages sample  ## Build the site of the docs with sample reports, in build/docs/index.html
+docs: sample  ## Build the site of the docs with sample reports, in build/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going docs build/docs
 
 data: .venv/ready  ## Write the sample in data/

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,7 +16,12 @@ author = PROJECT["authors"][0]["name"]
 version = release = PROJECT["version"]
 html_title = f"{project} {release}"
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+add_module_names = False
+autodoc_typehints = "none"  # docstrings have them in words
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # types in docstrings are words
 myst_heading_anchors = 6  # the anchors that hosts of repositories give to headings
 nitpicky = True
 html_theme = "furo"
@@ -27,7 +33,7 @@ SAMPLE = Path(__file__).parents[1] / "build" / "sample"  # reports of the sandbo
 html_extra_path = [str(SAMPLE)] if SAMPLE.is_dir() else []
 
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-PAGE = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
+PAGE = re.compile(r"^\| \[[^\]]+\]\(([\w/-]+)\.md\)", re.MULTILINE)
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)\)")
 TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 SAMPLE_LINK = (
@@ -37,7 +43,11 @@ ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
 def setup(app: Sphinx) -> None:
-    """Register the changes to pages."""
+    """Write the pages that are made from code, and register the changes to pages."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from generate import write
+
+    write()
     app.connect("source-read", change_page)
 
 

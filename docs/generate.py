@@ -1,31 +1,22 @@
-"""Write the pages that are made from code: tables, results, cli, api, operations, questions, notebooks, parts of configuration.
-
-``python docs/generate.py`` writes them; ``python docs/generate.py --check`` says which are stale and ends with 1.
-"""
+"""Write the pages that are made from code, which are not in the repository. The site is built from them, too."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import importlib
 import inspect
 import io
 import os
-import pkgutil
 import re
-import sys
 from collections.abc import Iterator
-from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
 from typing import Any, get_origin
 
 from questions import notebooks_page, questions_page
+from reference import reference_pages
 
 HERE = Path(__file__).parent
 PACKAGE = "ledgerframes"
 HELP_WIDTH = "100"
-MAX_KEYS = 6  # of a dictionary; the page is not a dump of objects
 GENERATED = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -33,13 +24,12 @@ def pages() -> dict[str, str]:
     """Every generated page: its file name and its text."""
     return {
         "tables.md": tables_page(),
-        "results.md": results_page(),
         "cli.md": cli_page(),
-        "api.md": api_page(),
         "operations.md": operations_page(),
         "questions.md": f"{GENERATED}\n\n{questions_page()}",
         "notebooks.md": f"{GENERATED}\n\n{notebooks_page()}",
-        "configuration.md": with_generated_parts((HERE / "configuration.md").read_text(encoding="utf-8")),
+        "settings.md": settings_page(),
+        **reference_pages(),
     }
 
 
@@ -105,44 +95,6 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-RESULTS_INTRODUCTION = """\
-# Results
-
-Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=`
-or `every=` exists only if the call has that argument. `coverage` is the share of the data with the fact that a row needs. A sum
-with a `coverage` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the rows
-and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
-"""
-
-
-def results_page() -> str:
-    """Return the page of all results."""
-    import ledgerframes as lf
-    from ledgerframes.analysis import FIGURES
-
-    parts = [GENERATED, RESULTS_INTRODUCTION.rstrip()]
-    for name, figure in FIGURES.items():
-        analysis, plot_name = attrgetter(name)(lf), name.replace(".", "_")
-        plot = f" Plot: `lf.plot.{plot_name}`." if hasattr(lf.plot, plot_name) else ""
-        head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
-        parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
-    return "\n\n".join(parts) + "\n"
-
-
-def _result_rows(figure: Any) -> list[tuple[str, ...]]:
-    """Return the columns of a result, each with the arguments that add it."""
-    conditions: dict[Any, list[str]] = {}
-    always = set(figure.result_columns())
-    for column in figure.result_columns(has_periods=figure.has_periods):
-        conditions[column] = [] if column in always else ["`every=`"]
-    for by in figure.by:
-        for column in figure.result_columns(by):
-            if column not in always:
-                conditions.setdefault(column, []).append(f'`by="{by}"`')
-    order = sorted(conditions, key=lambda column: column in always)
-    return [(f"`{each.name}`", ", ".join(conditions[each]), f"`{each.dtype}`", each.unit, each.description) for each in order]
-
-
 # -- command line -------------------------------------------------------------------------------------------------
 
 CLI_INTRODUCTION = """\
@@ -204,54 +156,7 @@ def help_text(command: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
 
 
-# -- API ----------------------------------------------------------------------------------------------------------
-
-API_INTRODUCTION = """\
-# Public names
-
-What a module lists in `__all__` is public. Names without a module stand in `ledgerframes` itself. `help(name)` shows the whole
-docstring, with parameters, units, errors and examples.
-"""
-
-
-def api_page() -> str:
-    """Every public name with its signature and its first sentence."""
-    parts = [GENERATED, API_INTRODUCTION]
-    for module in public_modules():
-        parts.append(f"## {module.__name__}\n\n{first_sentence(module)}")
-        parts += [entry(name, getattr(module, name)) for name in sorted(public_names(module))]
-    return "\n\n".join(parts) + "\n"
-
-
-def public_modules() -> Iterator[ModuleType]:
-    """The package and every module below it that has public names and no underscore in its path."""
-    package = importlib.import_module(PACKAGE)
-    yield package
-    found = sorted(info.name for info in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))
-    for name in found:
-        if "._" not in name:
-            module = importlib.import_module(name)
-            if hasattr(module, "__all__"):
-                yield module
-
-
-def public_names(module: ModuleType) -> list[str]:
-    """What a module lists as public."""
-    return list(getattr(module, "__all__", ()))
-
-
-def entry(name: str, value: Any) -> str:
-    """One public name as a paragraph, a class with its public methods."""
-    if inspect.ismodule(value):
-        return f"- **`{name}`**: module [`{value.__name__}`](#{value.__name__.replace('.', '')}). {first_sentence(value)}"
-    lines = [f"- **`{name}{signature(value)}`**: {first_sentence(value) or described(value)}"]
-    if inspect.isclass(value):
-        for member_name, member in vars(value).items():
-            function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
-            if not member_name.startswith("_") and inspect.isfunction(function) and first_sentence(function):
-                shown = "" if isinstance(member, property) or hasattr(member, "func") else signature(function, method=True)
-                lines.append(f"  - `{member_name}{shown}`: {first_sentence(function)}")
-    return "\n".join(lines)
+# -- signatures and sentences ----------------------------------------------------------------------------------------
 
 
 def signature(value: Any, *, method: bool = False) -> str:
@@ -280,18 +185,6 @@ def first_sentence(value: Any) -> str:
     # Roles such as :class:`Frames` are for tools; here the name alone is enough.
     paragraph = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", paragraph).replace("``", "`")
     return linked(re.split(r"(?<=[.])\s", paragraph)[0])
-
-
-def described(value: Any) -> str:
-    """What a public constant is."""
-    if isinstance(value, dict):
-        more = f" and {len(value) - MAX_KEYS} more" if len(value) > MAX_KEYS else ""
-        return f"Dictionary with {', '.join(f'`{key}`' for key in list(value)[:MAX_KEYS])}{more}."
-    if isinstance(value, tuple):
-        return f"Tuple of {len(value)}."
-    if dataclasses.is_dataclass(value):
-        return f"`{type(value).__name__}`."
-    return f"`{value!r}`." if isinstance(value, str | int | float) else f"`{str(value).replace('typing.', '')}`."
 
 
 # -- operations ---------------------------------------------------------------------------------------------------
@@ -339,19 +232,20 @@ def operations_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# -- configuration ------------------------------------------------------------------------------------------------
+# -- settings -----------------------------------------------------------------------------------------------------
+
+SETTINGS_INTRODUCTION = """\
+# Settings
+
+Each can be set as a keyword, in the environment or in a profile ([precedence](configuration.md#precedence)). Settings of the
+groups `limits` and `sandbox` may be written in the section itself, or in a section such as `[mainnet.limits]`. `seed`, `events`
+and `days` shape the sandbox and nothing else.
+"""
 
 
-def with_generated_parts(page: str) -> str:
-    """A hand-written page with the parts between its markers written anew."""
-    for name, text in {"settings": settings_grid(), "exit codes": exit_codes_grid()}.items():
-        begin, end = f"<!-- {name}: written by docs/generate.py -->", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"configuration.md has no part between {begin!r} and {end!r}.")
-        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
-    return page
+def settings_page() -> str:
+    """Return the page of settings."""
+    return f"{GENERATED}\n\n{SETTINGS_INTRODUCTION}\n{settings_grid()}\n"
 
 
 def settings_grid() -> str:
@@ -390,28 +284,20 @@ def attribute_meanings(model: type) -> dict[str, str]:
     return meanings
 
 
-def exit_codes_grid() -> str:
-    """The exit codes of the command line."""
-    from ledgerframes.cli.exit_codes import EXIT_CODES
-
-    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
-
-
-def main() -> int:
-    """Write the pages, or with --check say which are stale."""
-    stale = []
-    for name, text in pages().items():
-        path = HERE / name
+def write(folder: Path = HERE) -> None:
+    """Write the pages into a folder, and remove those of earlier names. Several processes may do so at once."""
+    written = pages()
+    for path in (folder / "reference").glob("*.md"):
+        if f"reference/{path.name}" not in written:
+            path.unlink(missing_ok=True)
+    for name, text in written.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            stale.append(name)
-            if "--check" not in sys.argv:
-                path.write_text(text, encoding="utf-8")
-    if stale and "--check" in sys.argv:
-        print(f"Stale: {', '.join(stale)}. Run: python docs/generate.py", file=sys.stderr)
-        return 1
-    print(f"Written: {', '.join(stale)}." if stale else "All pages are current.")
-    return 0
+            new = path.with_name(f"{path.name}.{os.getpid()}")
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    write()

@@ -10,7 +10,7 @@ An operation is declared once::
             \"\"\"Return the offset of the ledger's end, or 0 on an empty ledger.\"\"\"
 
 ``net.ledger.ledger_end()`` then sends the request and returns the offset. The same declaration is a row of
-``lf.operations()`` and of docs/operations.md.
+``lf.operations()`` and of the page of operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One test per operation, on a whole network; docs/operations.md names the tests."""
+"""One test per operation, on a whole network; the page of operations names the tests."""
 
 from __future__ import annotations
 

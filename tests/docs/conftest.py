@@ -18,10 +18,10 @@ def generate() -> ModuleType:
         return importlib.import_module("generate")
 
 
-@pytest.fixture(scope="session")
-def generated_pages(generate: ModuleType) -> dict[str, str]:
-    pages: dict[str, str] = generate.pages()
-    return pages
+@pytest.fixture(scope="session", autouse=True)
+def written_pages(generate: ModuleType) -> None:
+    """The pages that are not in the repository."""
+    generate.write()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,9 @@ def test_the_layers_are_those_that_are_checked() -> None:
 
 def test_each_module_of_the_root_has_a_line() -> None:
     table = PAGE[PAGE.index("## Packages and modules") : PAGE.index("## Imports")]
-    names = [name.rstrip("/") for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)]
+    names = [
+        name.rstrip("/") for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)
+    ]
     package = ROOT / "ledgerframes"
     modules = {path.name for path in package.glob("*.py")} - {"__init__.py"}
     packages = {path.parent.name for path in package.glob("*/__init__.py")}

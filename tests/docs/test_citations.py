@@ -15,7 +15,7 @@ BAD = "docs/" + "facts.md"  # not a citation of this file
 def test_files_are_found() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in FILES}
     assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".ci/run", "ledgerframes/__init__.py"} <= names
-    assert {"docs/facts.md", "docs/tables.md", "notebooks/01_first_frames.ipynb", "tests/conftest.py"} <= names
+    assert {"docs/facts.md", "docs/store.md", "notebooks/01_first_frames.ipynb", "tests/conftest.py"} <= names
 
 
 def test_every_citation_resolves() -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -51,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path) for path in site.glob("*.html")}
+    return {path: Page(path) for path in site.rglob("*.html")}
 
 
 def test_warnings_are_errors() -> None:
@@ -91,8 +93,21 @@ def test_the_sidebar_names_every_page(site: Path) -> None:
     sidebar = (
         (site / "index.html").read_text(encoding="utf-8").partition('<div class="sidebar-tree">')[2].partition("</aside>")[0]
     )
-    named = set(re.findall(r'href="([\w-]+)\.html"', sidebar))
-    assert named == {page.stem for page in DOCS.glob("*.md")} - {"index"}
+    named = set(re.findall(r'href="([\w/-]+)\.html"', sidebar))
+    assert named == {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")} - {"index"}
+
+
+def test_every_public_name_is_on_the_page_of_its_module(site: Path, pages: dict[Path, Page], generate: ModuleType) -> None:
+    reference = import_module("reference")
+    for title, module in reference.public_modules().items():
+        ids = pages[site / "reference" / f"{reference.page_of(title)}.html"].ids
+        assert {f"{module.__name__}.{name}" for name in reference.public_names(module)} <= ids, title
+
+
+def test_a_name_has_its_parameters(site: Path) -> None:
+    page = (site / "reference" / "lf-cost.html").read_text(encoding="utf-8")
+    spend = page.partition('id="ledgerframes.analysis.cost.spend"')[2].partition("</dd></dl>")[0]
+    assert all(f"<strong>{name}</strong>" in spend for name in ("frames", "by", "every", "completions"))
 
 
 def test_the_search_index_knows_the_pages(site: Path) -> None:

@@ -1,0 +1,74 @@
+"""The pages of Python names: one per public module, whose docstrings Sphinx reads."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from types import ModuleType
+
+import ledgerframes as lf
+
+# Modules with names of their own beyond `lf`, and the clients of the three APIs.
+MODULES = ("errors", "export", "json_logs", "report", "sandbox", "testing", "api.history", "api.ledger", "api.wallet")
+INTRODUCTION = """\
+# Python names
+
+What these modules list in `__all__` is public. `help(name)` shows the same texts. `lf` is `import ledgerframes as lf`.
+
+| module | content |
+| --- | --- |
+{rows}
+
+```{{toctree}}
+:hidden:
+
+{pages}
+```
+"""
+PAGE = """\
+# {title}
+
+```{{eval-rst}}
+.. automodule:: {module}
+   :members:
+   :inherited-members: object, Exception
+   :exclude-members: {excluded}
+```
+"""
+
+
+def public_modules() -> dict[str, ModuleType]:
+    """Return the public modules by the name that users write."""
+    figures = {f"lf.{name}": getattr(lf, name) for name in lf.__all__ if inspect.ismodule(getattr(lf, name))}
+    return {"lf": lf, **figures, **{f"ledgerframes.{name}": importlib.import_module(f"ledgerframes.{name}") for name in MODULES}}
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return the names of a module that no other page has."""
+    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    return [name for name in names if module is not lf or name not in lf.errors.__all__]
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the page of each public module, and their index, by file name."""
+    modules = public_modules()
+    pages = {f"reference/{page_of(title)}.md": page(title, module) for title, module in modules.items()}
+    rows = "\n".join(f"| [`{title}`]({page_of(title)}.md) | {summary_of(module)} |" for title, module in modules.items())
+    pages["reference/index.md"] = INTRODUCTION.format(rows=rows, pages="\n".join(map(page_of, modules)))
+    return pages
+
+
+def page(title: str, module: ModuleType) -> str:
+    """Return the page of one module."""
+    excluded = sorted(set(module.__all__) - set(public_names(module)))
+    return PAGE.format(title=title, module=module.__name__, excluded=", ".join(excluded))
+
+
+def page_of(title: str) -> str:
+    """Return the name of a page."""
+    return title.replace(".", "-")
+
+
+def summary_of(module: ModuleType) -> str:
+    """Return the first sentence of a module."""
+    return " ".join((inspect.getdoc(module) or "").split("\n\n")[0].split()).replace("``", "`")
