@@ -45,6 +45,7 @@ _IMPORTED_AT_FIRST_USE = {
     "load_packages": "ledgerframes.loaders.state:load_packages",
     "load_parties": "ledgerframes.loaders.state:load_parties",
     "load_price_votes": "ledgerframes.loaders.reference:load_price_votes",
+    "load_reward_accounting": "ledgerframes.loaders.reward_accounting:load_reward_accounting",
     "load_scans": "ledgerframes.loaders.network_reference:load_scans",
     "load_synchronizer_status": "ledgerframes.loaders.network_status:load_synchronizer_status",
     "load_synchronizers": "ledgerframes.loaders.state:load_synchronizers",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from ledgerframes.loaders.offers import load_transfer_offers
     from ledgerframes.loaders.operations import operations
     from ledgerframes.loaders.reference import load_name_rules, load_price_votes
+    from ledgerframes.loaders.reward_accounting import load_reward_accounting
     from ledgerframes.loaders.state import (
         load_active_contracts,
         load_completions,
@@ -185,6 +187,7 @@ __all__ = [
     "load_packages",
     "load_parties",
     "load_price_votes",
+    "load_reward_accounting",
     "load_scans",
     "load_synchronizer_status",
     "load_synchronizers",

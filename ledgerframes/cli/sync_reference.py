@@ -27,6 +27,7 @@ OBSERVATIONS: dict[str, tuple[Loader, str]] = {
     "validator-faucets": (lambda net: lf.load_validator_faucets(net), "the activity of validators"),
     "traffic-status": (lambda net: lf.load_traffic_status(net), "the traffic balance of the participant"),
     "synchronizer-status": (lambda net: lf.load_synchronizer_status(net), "serial and next upgrade"),
+    "reward-accounting": (lambda net: lf.load_reward_accounting(net), "the rewards of rounds as the node computes them"),
 }
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "NAME_RULES",
     "NETWORK_RULES",
     "PRICE_VOTES",
+    "REWARD_ACCOUNTING",
     "SCANS",
     "STORED_TABLES",
     "SYNCHRONIZER",
@@ -52,9 +53,18 @@ EVENTS_BY_ID = replace(EVENTS, name="events_by_id", extent_type=IdSet, populatio
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
-MINING_ROUNDS, FEATURED_APPS, NAME_ENTRIES, NETWORK_RULES, SCANS, LICENSES, FAUCETS, TRAFFIC, SYNCHRONIZER = (
-    Dataset(table.name, (table,), Observation) for table in network.NETWORK_TABLES
-)
+(
+    MINING_ROUNDS,
+    FEATURED_APPS,
+    NAME_ENTRIES,
+    NETWORK_RULES,
+    SCANS,
+    LICENSES,
+    FAUCETS,
+    TRAFFIC,
+    SYNCHRONIZER,
+    REWARD_ACCOUNTING,
+) = (Dataset(table.name, (table,), Observation) for table in network.NETWORK_TABLES)
 BULK = Dataset(
     "bulk",
     (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS),
@@ -92,6 +102,7 @@ DATASETS: dict[str, Dataset] = {
         FAUCETS,
         TRAFFIC,
         SYNCHRONIZER,
+        REWARD_ACCOUNTING,
     )
 }
 STORED_TABLES = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}

@@ -11,7 +11,7 @@ PUBLISHED_WEIGHTS = Relation(
     "published_weights",
     "One row per round and party with records.",
     """
-    SELECT round_number, party, sum(weight) AS weight
+    SELECT round_number, party, sum(weight) AS weight, count(*) AS records
     FROM activity_records
     WHERE weight >= 0
     GROUP BY ALL

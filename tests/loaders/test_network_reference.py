@@ -35,6 +35,7 @@ FAUCET = {
 TRAFFIC = {"actual": {"total_consumed": 30, "total_limit": 100}, "target": {"total_purchased": 150}}
 UPGRADE = {"topologyFreezeTime": TIME, "upgradeTime": "2026-11-09T00:00:00Z", "successorPhysicalSynchronizerId": "d::35-1"}
 ENTRY = {"user": "u", "name": "n", "url": "", "description": ""}
+REWARDS = "/v0/internal/reward-accounting-process/rounds"
 Answers = dict[str, Any]
 EMPTY: Answers = {
     "/v0/open-and-issuing-mining-rounds": {
@@ -51,6 +52,8 @@ EMPTY: Answers = {
     "/v0/active-synchronizer-serial": {"serial": 35},
     "/v0/lsu": {},
     "/v0/backfilling/status": {"complete": False},
+    f"{REWARDS}/7/activity-totals": {"status": "Undetermined"},
+    f"{REWARDS}/7/root-hash": {"status": "Undetermined"},
 }  # fmt: skip
 
 
@@ -177,8 +180,29 @@ GOOD: dict[str, tuple[Answers, dict[str, Any]]] = {
         {"/v0/lsu": {"lsu": UPGRADE}},
         {"serial": 35, "is_backfilled": False, "successor_physical_synchronizer_id": "d::35-1"},
     ),
+    "reward_accounting": (
+        {
+            f"{REWARDS}/7/activity-totals": {
+                "status": "Ok",
+                "round_number": 7,
+                "total_app_activity_weight": 5,
+                "total_app_reward_minting_allowance": "2.5",
+            }
+        },
+        {
+            "round_number": 7,
+            "totals_status": "Ok",
+            "total_app_reward_minting_allowance": Decimal("2.5"),
+            "root_status": "Undetermined",
+        },
+    ),
 }
-OPTIONS = {"traffic_status": {"members": ["p::1220"]}, "validator_faucets": {"validators": ["v"]}}
+NEVER_EMPTY = ("network_rules", "traffic_status", "synchronizer_status", "reward_accounting")  # of those that are asked for
+OPTIONS: dict[str, dict[str, Any]] = {
+    "traffic_status": {"members": ["p::1220"]},
+    "validator_faucets": {"validators": ["v"]},
+    "reward_accounting": {"rounds": [7]},
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -189,7 +213,8 @@ def test_good_answers(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in NAMES if name not in ("network_rules", "traffic_status", "synchronizer_status")]
+    "name",
+    [name for name in NAMES if name not in ("network_rules", "traffic_status", "synchronizer_status", "reward_accounting")],
 )
 def test_empty_answers_give_an_empty_frame(tmp_path: Path, name: str) -> None:
     pd.testing.assert_frame_equal(load(name, answering(tmp_path, {}), **OPTIONS.get(name, {})), TABLES[name].empty())

@@ -79,6 +79,7 @@ STATE = {
         "load_mining_rounds",
         "load_name_entries",
         "load_network_rules",
+        "load_reward_accounting",
         "load_scans",
         "load_synchronizer_status",
         "load_traffic_status",

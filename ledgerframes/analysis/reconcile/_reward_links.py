@@ -26,7 +26,8 @@ from ledgerframes.analysis.reconcile._reward_tree import (
 from ledgerframes.errors import UsageError
 
 EQUAL, DIFFERS, MISSING, UNKNOWN = STATUSES = ("equal", "differs", "missing", "unknown")
-LINKS = ("weights", "amounts", "leaves", "root", "confirmations", "coupons")
+SERVICE = "service"
+LINKS = ("weights", "amounts", "leaves", "root", "confirmations", "coupons", SERVICE)
 NO_START = "the start of the round is not in the frames"
 NO_TRAFFIC = "the round does not reward traffic"
 NOT_PUBLIC = "how amounts of validators come about is not public"
@@ -65,12 +66,17 @@ class Proof:
     coupons: list[Coupon] = field(default_factory=list)
 
     @cached_property
-    def own(self) -> list[Amounts]:
-        """Amounts that follow from the weights, none if they are not known."""
+    def totals(self) -> list[RoundTotals]:
+        """Totals that follow from the weights, none if they are not known."""
         rules = rules_of(self.round.rules)
         if self.round.kind != APP or rules is None:
             return []
-        return [_amounts(round_totals(rules, sum(weights.values())), weights) for weights in self.weights]
+        return [round_totals(rules, sum(weights.values())) for weights in self.weights]
+
+    @cached_property
+    def own(self) -> list[Amounts]:
+        """Amounts that follow from the weights, as far as the totals do."""
+        return [_amounts(totals, weights) for totals, weights in zip(self.totals, self.weights, strict=False)]
 
     @cached_property
     def own_amounts(self) -> Amounts | None:
@@ -122,14 +128,21 @@ class Proof:
         """Return whether a hash follows from a batch as it stands, or from the weights."""
         return digest == own or digest in self.own_batches
 
-    def links(self, weights: Link) -> dict[str, Link]:
-        """Return each link, given that of the weights."""
+    def links(self, weights: Link, service: Callable[[Proof], Link] | None = None) -> dict[str, Link]:
+        """Return each link, given that of the weights and the check of a service, if any."""
+        checks: dict[str, Callable[[], Link]] = {
+            "weights": lambda: weights,
+            "amounts": self._amounts,
+            "leaves": self._leaves,
+            "root": self._root,
+            "confirmations": self._confirmations,
+            "coupons": self._coupons,
+        }
+        if service:
+            checks[SERVICE] = lambda: service(self)
         if reason := self._reason_for_all:
-            return dict.fromkeys(LINKS, Link(UNKNOWN, reason))
-        checks: tuple[Callable[[], Link], ...] = (
-            lambda: weights, self._amounts, self._leaves, self._root, self._confirmations, self._coupons,
-        )  # fmt: skip
-        return {name: self._with_gap(check()) for name, check in zip(LINKS, checks, strict=True)}
+            return dict.fromkeys(checks, Link(UNKNOWN, reason))
+        return {name: self._with_gap(check()) for name, check in checks.items()}
 
     @property
     def _reason_for_all(self) -> str | None:

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, MISSING, UNKNOWN, Link, Proof, hash_as_it_stands
+from ledgerframes.analysis.reconcile._reward_links import (
+    DIFFERS,
+    EQUAL,
+    MISSING,
+    SERVICE,
+    UNKNOWN,
+    Link,
+    Proof,
+    hash_as_it_stands,
+)
 from ledgerframes.analysis.reconcile._reward_rounds import Batch, RewardRound
 from ledgerframes.analysis.reconcile._reward_tree import RewardProof, allowance_texts
 
@@ -50,8 +59,13 @@ def _leaves(batch: Batch, path: Hashes, above: tuple[str, ...]) -> Iterator[tupl
         yield from _leaves(child, (batch.hashes, *path), hashes)
 
 
-def party_proofs(proof: Proof, links: dict[str, Link], faulty_parties: list[str]) -> Iterator[PartyProof]:
-    """Yield the proof of each rewarded party, in the order of the ledger, then the others."""
+def party_proofs(
+    proof: Proof, links: dict[str, Link], faulty_parties: list[str], served: dict[str, Decimal] | None = None
+) -> Iterator[PartyProof]:
+    """Yield the proof of each rewarded party, in the order of the ledger, then the others.
+
+    `served` are the allowances that a service has, None if they are not known.
+    """
     own = proof.own_amounts
     coupons: defaultdict[str, Decimal] = defaultdict(Decimal)
     for coupon in proof.coupons:
@@ -61,6 +75,8 @@ def party_proofs(proof: Proof, links: dict[str, Link], faulty_parties: list[str]
         seen.add(path.party)
         created = None if proof.round.is_dry_run else coupons.get(path.party)
         link, check = _first_fault(proof, path, links, own, created, path.party in faulty_parties)
+        if link is None and served is not None and links[SERVICE].status != EQUAL:
+            link, check = _fault_of_service(path, links[SERVICE], served.get(path.party))
         yield PartyProof(path.party, link, check, path, hashes)
     for party in sorted((own or {}).keys() - seen):
         check = links["amounts"] if links["amounts"].status == UNKNOWN else _absent(own[party] if own else None)
@@ -92,6 +108,15 @@ def _first_fault(
         difference = abs(path.amount - (created or 0))
         return "coupons", Link(status, None, amount, None if created is None else str(created), difference, path.party)
     return None, Link(EQUAL, None, amount, amount)
+
+
+def _fault_of_service(path: RewardProof, link: Link, served: Decimal | None) -> tuple[str | None, Link]:
+    """Return whether a service that differs somewhere has another amount for this party."""
+    if served == path.amount:
+        return None, Link(EQUAL, None, str(path.amount), str(path.amount))
+    on_service = None if served is None else str(served)
+    difference = abs(path.amount - (served or 0))
+    return SERVICE, Link(link.status, link.reason, str(path.amount), on_service, difference, path.party)
 
 
 def _absent(amount: Decimal | None) -> Link:

@@ -89,6 +89,7 @@ class RewardRound:
     has_other_flag: bool = False  # whether the ledger says the opposite of the reward configuration about a dry run
     rules: Values = field(default_factory=dict)  # prices and rules of the round, none if they are not in the frames
     weights: dict[str, int] | None = None  # published, None if records can be missing
+    record_count: int | None = None  # as `weights`
     calculate_id: str | None = None  # contract whose create the frames have
     start: Step | None = None
     root: Batch | None = None
@@ -241,7 +242,9 @@ def _add_spans(network: Network, rounds: list[RewardRound], weights: _SortedRows
     (end,) = microseconds(pd.Series([window.until], dtype="datetime64[us, UTC]"))
     for each, partial in zip(rounds, is_partial, strict=True):
         if not (pd.isna(partial) or partial):
-            each.weights = {row["party"]: int(row["weight"]) for row in weights.of(each.number)}
+            rows = weights.of(each.number)
+            each.weights = {row["party"]: int(row["weight"]) for row in rows}
+            each.record_count = sum(row["records"] for row in rows)
         begin = network.rounds.span(each.number)[0]
         last = each.start.time if each.start else int(end)
         if begin is not None and begin < last:

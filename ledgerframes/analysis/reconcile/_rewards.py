@@ -13,6 +13,7 @@ from ledgerframes.analysis.economy._network import Network, read_network, requir
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_proofs import party_proofs, path_of
 from ledgerframes.analysis.reconcile._reward_rounds import APP, VALIDATOR, Coupons, RewardRound, read_reward_rounds
+from ledgerframes.analysis.reconcile._reward_service import Service
 from ledgerframes.analysis.reconcile._reward_tree import RewardProof
 from ledgerframes.analysis.reconcile._reward_weights import WeightCheck, check_weights
 from ledgerframes.errors import CoverageError, UsageError
@@ -61,6 +62,7 @@ def rewards(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    service: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Check the rewards of each round, from its records to the last hash and coupon.
 
@@ -68,6 +70,8 @@ def rewards(
     ----------
     frames : Frames
         With all updates and records of the rounds, so loaded by time and without a filter.
+    service : DataFrame, optional
+        From :func:`ledgerframes.load_reward_accounting`, for the link ``service`` (default: without this link).
 
     Raises
     ------
@@ -77,8 +81,9 @@ def rewards(
     Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and super
     validators: pass them as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the network. `amounts`
     compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their hashes,
-    `confirmations` the roots that super validators confirmed, and `coupons` what was created. What the frames cannot tell is
-    unknown, with the reason.
+    `confirmations` the roots that super validators confirmed, and `coupons` what was created. `service` compares the totals,
+    root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown, with the
+    reason.
 
     >>> links = lf.reconcile.rewards(frames)
     >>> bool(links["status"].isin(["equal", "unknown"]).all())
@@ -88,11 +93,12 @@ def rewards(
     require_all_updates(frames, REWARDS.name)
     network = read_network(frames)
     weights = check_weights(frames, featured, sv_participants, rounds)
+    answers = None if service is None else Service(service)
     proofs = _proofs(network, weights)
     if by is None:
-        rows = [row for proof in proofs for row in _rows(proof, weights)]
+        rows = [row for proof in proofs for row in _rows(proof, weights, answers)]
     else:
-        rows = [row for proof in proofs for row in _rows_by_party(proof, weights)]
+        rows = [row for proof in proofs for row in _rows_by_party(proof, weights, answers)]
     return _build(frames, rows, by)
 
 
@@ -165,15 +171,20 @@ def _proofs(network: Network, weights: WeightCheck) -> Iterator[Proof]:
         yield Proof(each, own, [coupon for batch in batches for coupon in coupons.of(batch)])
 
 
-def _rows(proof: Proof, weights: WeightCheck) -> Iterator[dict[str, Any]]:
-    for name, link in proof.links(weights.link(proof.round)).items():
+def _links(proof: Proof, weights: WeightCheck, answers: Service | None) -> dict[str, Link]:
+    return proof.links(weights.link(proof.round), answers.link if answers else None)
+
+
+def _rows(proof: Proof, weights: WeightCheck, answers: Service | None) -> Iterator[dict[str, Any]]:
+    for name, link in _links(proof, weights, answers).items():
         yield _row(proof.round, name, link)
 
 
-def _rows_by_party(proof: Proof, weights: WeightCheck) -> Iterator[dict[str, Any]]:
-    links = proof.links(weights.link(proof.round))
+def _rows_by_party(proof: Proof, weights: WeightCheck, answers: Service | None) -> Iterator[dict[str, Any]]:
+    links = _links(proof, weights, answers)
     published = proof.round.weights or {}
-    for each in party_proofs(proof, links, weights.faulty_parties(proof.round)):
+    served = answers.allowances(proof) if answers else None
+    for each in party_proofs(proof, links, weights.faulty_parties(proof.round), served):
         row = _row(proof.round, each.link, each.check)
         row |= {"party": each.party, "weight": published.get(each.party)}
         row |= {"amount": None, "position": None, "leaf": None, "path": None}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
@@ -21,6 +22,9 @@ from ledgerframes.datasets.reference.wire import (
     MiningRounds,
     NameEntry,
     NetworkRules,
+    RewardAccounting,
+    RewardBatch,
+    RewardTotals,
     Scan,
     StateContract,
     TrafficStatus,
@@ -28,6 +32,8 @@ from ledgerframes.datasets.reference.wire import (
     ValidatorFaucets,
 )
 from ledgerframes.errors import DecodeError
+
+OK = "Ok"  # status of a response about rewards that has its content
 
 
 @decode_boundary()
@@ -146,6 +152,60 @@ def synchronizer_status_table(serial: int, is_backfilled: bool, upgrade: Upgrade
     if upgrade:
         return upgrades.to_table(schema.SYNCHRONIZER_STATUS, values)
     return schema.SYNCHRONIZER_STATUS.from_arrays(values)
+
+
+@decode_boundary()
+def reward_accounting_table(rounds: Sequence[RewardAccounting], observed_at: datetime) -> pa.Table:
+    """Build the table of one observation of rewards as a node computes them.
+
+    Raises
+    ------
+    DecodeError
+        If a response is ``Ok`` without its content, or is about another round.
+    """
+    for each in rounds:
+        _check_rewards(each)
+    totals, roots = [each.totals for each in rounds], [each.root for each in rounds]
+    return _table(
+        schema.REWARD_ACCOUNTING,
+        RewardTotals,
+        totals,
+        observed_at=observed_at,
+        round_number=[each.round_number for each in rounds],
+        root_status=[root.status for root in roots],
+        root_hash=[root.root_hash for root in roots],
+        batches=[_batches_text(each) if each.root.root_hash else None for each in rounds],
+        extra=encode_extras(totals, root=roots),
+    )
+
+
+def _check_rewards(each: RewardAccounting) -> None:
+    for response, members in (
+        (each.totals, ("total_app_activity_weight", "total_app_reward_minting_allowance")),
+        (each.root, ("root_hash",)),
+    ):
+        if response.round_number not in (None, each.round_number):
+            reason = f"A response for round {each.round_number} is about round {response.round_number}."
+            raise DecodeError(reason, json_path="$.round_number")
+        absent = [name for name in members if getattr(response, name) is None]
+        if response.status == OK and absent:
+            reason = f"A response for round {each.round_number} has the status Ok, and no {absent[0]}."
+            raise DecodeError(reason, json_path=f"$.{absent[0]}")
+
+
+def _batches_text(each: RewardAccounting) -> str:
+    """Return batches by hash as JSON, with the members that the service sends."""
+    contents = {digest: None if batch is None else _batch_content(batch) for digest, batch in each.batches.items()}
+    return msgspec.json.encode(contents).decode()
+
+
+def _batch_content(batch: RewardBatch) -> dict[str, Any]:
+    if batch.minting_allowances is None:
+        return {"batch_type": batch.batch_type, "child_hashes": batch.child_hashes or []}
+    allowances = batch.minting_allowances
+    parse_amounts([allowance.amount for allowance in allowances], "amount")  # raises for a text that is none
+    pairs = [{"provider": allowance.provider, "amount": allowance.amount} for allowance in allowances]
+    return {"batch_type": batch.batch_type, "minting_allowances": pairs}
 
 
 # -- rows of contracts and of other structs -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, TEXT, TIME, Column, Table
+from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.reference.schema import CONTENT_COLUMNS, IDENTITY_COLUMNS, OBSERVED_AT
 
@@ -184,6 +184,38 @@ SYNCHRONIZER_STATUS = Table(
     ),
 )
 
+IF_NOT_OK = "if the status of the totals is not Ok"
+REWARD_ACCOUNTING = Table(
+    name="reward_accounting",
+    row_description="mining round whose rewards a node was asked for, at an observation",
+    reference="docs/facts.md#reward-accounting",
+    family=FAMILY,
+    key=("round_number", "observed_at"),
+    sort=("observed_at", "round_number"),
+    columns=(
+        OBSERVED_AT,
+        Column("round_number", INTEGER, "Mining round."),
+        Column("totals_status", TEXT, "Whether the node tells the totals: `Ok`, or why not.", from_field="status"),
+        Column("total_app_activity_weight", INTEGER, "Weight of all providers.", missing=IF_NOT_OK, unit="bytes times factor"),
+        Column("active_parties_count", INTEGER, "Providers with a record.", missing=IF_NOT_OK, unit="parties"),
+        Column("activity_records_count", INTEGER, "Activity records.", missing=IF_NOT_OK, unit="records"),
+        Column("total_app_reward_minting_allowance", AMOUNT, "Sum of all allowances.", missing=IF_NOT_OK, unit="coin"),
+        Column("total_app_reward_thresholded", AMOUNT, "Sum of what is below the threshold.", missing=IF_NOT_OK, unit="coin"),
+        Column("total_app_reward_unclaimed", AMOUNT, "What is beyond the cap.", missing=IF_NOT_OK, unit="coin"),
+        Column("rewarded_app_provider_parties_count", INTEGER, "Providers with a reward.", missing=IF_NOT_OK, unit="parties"),
+        Column("root_status", TEXT, "Whether the node tells the root: `Ok`, or why not."),
+        Column("root_hash", TEXT, "Hash that the node computes for all rewards.", missing="if its status is not Ok"),
+        Column(
+            "batches",
+            JSON,
+            "Batches of allowances or of hashes, by hash. null is a hash for which the node has no batch.",
+            missing="if there is no root",
+            unit="JSON",
+        ),
+        history.unknown_members("round"),
+    ),
+)
+
 NETWORK_TABLES = (
     MINING_ROUNDS,
     FEATURED_APPS,
@@ -194,4 +226,5 @@ NETWORK_TABLES = (
     VALIDATOR_FAUCETS,
     TRAFFIC_STATUS,
     SYNCHRONIZER_STATUS,
+    REWARD_ACCOUNTING,
 )

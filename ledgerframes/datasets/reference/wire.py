@@ -5,6 +5,9 @@ Payloads stay JSON bytes. A contract that is replaced gets a new ``contract_id``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import msgspec
 
 from ledgerframes.datasets._structs import Wire
@@ -180,3 +183,13 @@ class RewardBatch(Wire):
     batch_type: str
     child_hashes: list[str] | None = None
     minting_allowances: list[MintingAllowance] | None = None
+
+
+@dataclass(frozen=True)
+class RewardAccounting:
+    """Responses of a node about one round."""
+
+    round_number: int
+    totals: RewardTotals
+    root: RewardRoot
+    batches: Mapping[str, RewardBatch | None]  # by hash, None if the node has no such batch

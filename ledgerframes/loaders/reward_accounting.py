@@ -1,0 +1,125 @@
+"""Load of the rewards of rounds as a node computes them, which stores an observation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.api.history_reference import REWARDS
+from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.reference import network_build as build
+from ledgerframes.datasets.reference.wire import RewardAccounting, RewardBatch
+from ledgerframes.datasets.registry import REWARD_ACCOUNTING
+from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.reference import load_observations
+from ledgerframes.network import Network
+
+__all__ = ["load_reward_accounting"]
+
+BATCH_ROUTE = f"GET {REWARDS}/{{round_number}}/batches/{{batch_hash}}"
+MAX_BATCHES = 100_000  # of a round, against responses that lead to ever new hashes
+
+
+@check_arguments()
+def load_reward_accounting(
+    net: Network,
+    *,
+    rounds: Iterable[int] | None = None,
+    refresh: bool = True,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the rewards of rounds as a node computes them, and store the current ones.
+
+    Pass the result as ``service=`` to :func:`ledgerframes.reconcile.rewards`. The operations are internal and may go.
+    Nothing else needs them.
+
+    Parameters
+    ----------
+    net : Network
+    rounds : iterable of int, optional
+        Mining rounds (default: those that are issuing, or closed and still in process).
+    refresh : bool
+        Store an observation of reward accounting, unless the network is offline.
+
+    Returns
+    -------
+    DataFrame
+        One row per round in an observation, sorted by (observed_at, round_number).
+
+    Raises
+    ------
+    NotFoundError
+        If the service does not have these operations.
+
+    Notes
+    -----
+    Source: docs/facts.md#reward-accounting.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> rounds = lf.activity.rounds(lf.load_events(net, since="0001-01-01"))["round_number"]
+    >>> accounting = lf.load_reward_accounting(net, rounds=rounds.tail(5))
+    >>> len(accounting), bool((accounting["root_status"] == "Ok").any())
+    (5, True)
+    """
+    observe = partial(_observe, None if rounds is None else _numbers(rounds))
+    return load_observations(net, REWARD_ACCOUNTING, "reward accounting", observe, refresh, plan, progress)
+
+
+def _numbers(rounds: Iterable[int]) -> list[int]:
+    """Return different round numbers in order, of any type of integers."""
+    try:
+        return sorted({operator.index(number) for number in rounds})
+    except TypeError:
+        raise UsageError(f"rounds= must be a list of mining rounds, got {rounds!r}.") from None
+
+
+def _observe(rounds: list[int] | None, net: Network, now: datetime) -> pa.Table:
+    numbers = _ended_rounds(net, now) if rounds is None else rounds
+    return build.reward_accounting_table([_accounting(net, number) for number in numbers], now)
+
+
+def _ended_rounds(net: Network, now: datetime) -> list[int]:
+    """Return the rounds that are issuing or closed, whose activity is over."""
+    rounds = build.mining_round_table(net.history.open_and_issuing_rounds(), net.history.closed_rounds(), now).to_pylist()
+    ended = {row["round_number"] for row in rounds if row["round_state"] != "open"}
+    return sorted(number for number in ended if number is not None)
+
+
+def _accounting(net: Network, number: int) -> RewardAccounting:
+    totals, root = net.history.reward_totals(number), net.history.reward_root(number)
+    return RewardAccounting(number, totals, root, _batches(net, number, root.root_hash) if root.root_hash else {})
+
+
+def _batches(net: Network, number: int, root: str) -> dict[str, RewardBatch | None]:
+    """Return the root batch and all below it, each hash once."""
+    batches: dict[str, RewardBatch | None] = {}
+    waiting = [root]
+    while waiting:
+        digest = waiting.pop()
+        if digest in batches:
+            continue
+        if len(batches) == MAX_BATCHES:
+            reason = f"Round {number} has more than {MAX_BATCHES:,} batches of rewards. Check that the URL is the API's own."
+            raise DecodeError(reason, endpoint=BATCH_ROUTE)
+        batches[digest] = batch = _batch(net, number, digest)
+        waiting += (batch.child_hashes or []) if batch else []
+    return batches
+
+
+def _batch(net: Network, number: int, digest: str) -> RewardBatch | None:
+    try:
+        batch = net.history.reward_batch(number, digest)
+    except NotFoundError:
+        return None
+    net.history.note_around(BATCH_ROUTE, unknown_members(batch))
+    return batch

@@ -1,0 +1,243 @@
+"""The link to what a service says of a round: each planted difference there and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from reward_world import RATE, THRESHOLD, Node, RewardWorld, amounts_of, leaf_hash, tree_of
+from test_rewards import LINKS, PLANTED, THREE, TWO, WRONG, changed
+
+import ledgerframes as lf
+from ledgerframes.errors import UsageError
+
+STEP = Decimal("1E-10")
+WEIGHTS = {**THREE, "small": 4_166}  # one below the threshold
+TOTALS = [name for name in lf.TABLES["reward_accounting"].column_names if name.startswith("total_app") or name.endswith("_count")]
+NOT_CHECKED = "not checked: the service "
+
+
+def batches_of(node: Node) -> dict[str, Any]:
+    """Batches by hash as a service returns them."""
+    if not node.children:
+        pairs = [{"provider": party, "amount": amount} for party, amount in node.allowances]
+        return {node.digest: {"batch_type": "BatchOfMintingAllowances", "minting_allowances": pairs}}
+    below = {digest: batch for child in node.children for digest, batch in batches_of(child).items()}
+    return {node.digest: {"batch_type": "BatchOfBatches", "child_hashes": [child.digest for child in node.children]}} | below
+
+
+@cache
+def unclaimed(weights: tuple[tuple[str, int], ...]) -> Decimal:
+    """What is beyond the cap, which another test compares with the sandbox's own formula."""
+    rounds = lf.activity.rounds(RewardWorld(dict(weights)).frames())
+    value: Decimal = rounds.set_index("round_number")["unclaimed"][1]
+    return value
+
+
+def answer(weights: dict[str, int], size: int = 2, *, number: int = 1, other: dict[str, Any] | None = None) -> pd.DataFrame:
+    """What a service says of a round, with other values as a test wants them."""
+    tree = tree_of(amounts_of(weights), size)
+    below = [Decimal(weight) * RATE / 10**6 for weight in weights.values() if Decimal(weight) * RATE / 10**6 < THRESHOLD]
+    row = {
+        "observed_at": pd.Timestamp("2026-11-09T00:00:00Z"),
+        "round_number": number,
+        "totals_status": "Ok",
+        "total_app_activity_weight": sum(weights.values()),
+        "active_parties_count": len(weights),
+        "activity_records_count": len(weights),
+        "total_app_reward_minting_allowance": sum((Decimal(amount) for _, amount in amounts_of(weights)), Decimal(0)),
+        "total_app_reward_thresholded": sum(below, Decimal(0)),
+        "total_app_reward_unclaimed": unclaimed(tuple(weights.items())),
+        "rewarded_app_provider_parties_count": len(amounts_of(weights)),
+        "root_status": "Ok",
+        "root_hash": tree.digest,
+        "batches": json.dumps(batches_of(tree)),
+        "extra": None,
+    }
+    assert set(row) == set(lf.TABLES["reward_accounting"].column_names)
+    return pd.DataFrame([{**row, **(other or {})}])
+
+
+def links(world: RewardWorld, service: pd.DataFrame | None, number: int = 1) -> pd.DataFrame:
+    rows = lf.reconcile.rewards(world.frames(), service=service)
+    return rows[rows["round_number"] == number].set_index("link")
+
+
+@pytest.mark.parametrize("is_dry_run", [False, True])
+@pytest.mark.parametrize(("weights", "size"), [({}, 2), ({"app-0": 9_000}, 2), (TWO, 2), (WEIGHTS, 2), (WEIGHTS, 100)])
+def test_a_service_that_computes_the_same_agrees(weights: dict[str, int], size: int, is_dry_run: bool) -> None:
+    rows = links(RewardWorld(weights, size, is_dry_run), answer(weights, size))
+    assert rows.index.tolist() == [*LINKS, "service"]
+    assert set(rows["status"]) == {"equal"}
+    assert rows["found"]["service"] == rows["found"]["root"]
+
+
+def test_without_answers_there_is_no_such_link() -> None:
+    world = RewardWorld(WEIGHTS)
+    with_answers, without = links(world, answer(WEIGHTS)), links(world, None)
+    assert without.index.tolist() == LINKS
+    pd.testing.assert_frame_equal(with_answers.loc[LINKS].drop(columns="coverage"), without.drop(columns="coverage"))
+
+
+def total(name: str, difference: Decimal | int) -> dict[str, Any]:
+    return {name: answer(WEIGHTS).iloc[0][name] + difference}
+
+
+PAIRS = amounts_of(WEIGHTS)
+TREE = tree_of(PAIRS, 2)
+OTHER_AMOUNT = tree_of(changed(WEIGHTS, STEP), 2)
+LEFT_OUT = tree_of([pair for pair in PAIRS if pair[0] != "app-2"], 2)
+SWAPPED = tree_of([PAIRS[1], PAIRS[0], *PAIRS[2:]], 2)
+FIRST_LEAF = leaf_hash(PAIRS[:2])
+
+
+def with_batch(digest: str, batch: object) -> dict[str, Any]:
+    return {"batches": json.dumps({**batches_of(TREE), digest: batch})}
+
+
+def with_tree(node: Node) -> dict[str, Any]:
+    return {"root_hash": node.digest, "batches": json.dumps(batches_of(node))}
+
+
+DIFFERENCES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a weight": (total("total_app_activity_weight", 1), "differs", "it differs in: weight"),
+    "a party": (total("active_parties_count", 1), "differs", "it differs in: parties"),
+    "a record": (total("activity_records_count", -1), "differs", "it differs in: records"),
+    "an amount": (total("total_app_reward_minting_allowance", STEP), "differs", "it differs in: amount"),
+    "what is below": (total("total_app_reward_thresholded", Decimal("0.001")), "differs", "it differs in: below the threshold"),
+    "what is beyond": (total("total_app_reward_unclaimed", STEP), "differs", "it differs in: unclaimed"),
+    "rewarded parties": (total("rewarded_app_provider_parties_count", 1), "differs", "it differs in: rewarded parties"),
+    "a root": ({"root_hash": WRONG}, "differs", "it differs in: root"),
+    "an amount in the tree": (with_tree(OTHER_AMOUNT), "differs", "it differs in: root"),
+    "a party left out of the tree": (with_tree(LEFT_OUT), "differs", "it differs in: root"),
+    "an order in the tree": (with_tree(SWAPPED), "differs", "it differs in: root"),
+    "a batch that is absent": (with_batch(FIRST_LEAF, None), "missing", "the service has no such batch"),
+    "an amount in a batch": (
+        with_batch(FIRST_LEAF, batches_of(OTHER_AMOUNT)[leaf_hash(changed(WEIGHTS, STEP)[:2])]),
+        "differs",
+        "a batch has another hash",
+    ),
+    "a hash in a batch": (
+        with_batch(TREE.digest, {"batch_type": "BatchOfBatches", "child_hashes": [WRONG, TREE.children[1].digest]}),
+        "differs",
+        "a batch has another hash",
+    ),
+}
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES)
+def test_a_difference_of_the_service_is_found_at_its_link_and_nowhere_else(difference: str) -> None:
+    other, status, reason = DIFFERENCES[difference]
+    rows = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=other))
+    assert rows["status"].to_dict() == {**dict.fromkeys(LINKS, "equal"), "service": status}
+    assert rows["reason"]["service"] == reason
+
+
+@pytest.mark.parametrize("error", PLANTED)
+def test_an_error_of_the_ledger_is_none_of_the_service(error: str) -> None:
+    options, expected = PLANTED[error]
+    rows = links(RewardWorld(THREE, **options), answer(THREE))
+    faults = rows["status"][~rows["status"].isin(["equal", "unknown"])]
+    assert faults.to_dict() == expected
+    assert rows["status"]["service"] == "equal"
+
+
+def test_a_difference_has_its_amount_and_its_party() -> None:
+    row = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=with_tree(OTHER_AMOUNT))).loc["service"]
+    assert (row["expected"], row["found"]) == (TREE.digest, OTHER_AMOUNT.digest)
+    assert (row["difference"], row["example"]) == (STEP, "app-1")
+    left_out = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=with_tree(LEFT_OUT))).loc["service"]
+    assert (left_out["difference"], left_out["example"]) == (Decimal(dict(PAIRS)["app-2"]), "app-2")
+    weight = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=total("total_app_activity_weight", 1))).loc["service"]
+    assert (weight["expected"], weight["found"]) == (str(sum(WEIGHTS.values())), str(sum(WEIGHTS.values()) + 1))
+    assert weight[["difference", "example"]].isna().all()
+
+
+def test_a_service_can_have_what_is_published_or_what_is_computed() -> None:
+    world = RewardWorld(THREE, published={"app-1": 10_002})
+    for weights in (THREE, {**THREE, "app-1": 10_002}):
+        assert links(world, answer(weights))["status"]["service"] == "equal"
+
+
+@pytest.mark.parametrize("status", ["Undetermined", "CannotProvide", "Later"])
+def test_an_absent_answer_says_not_checked_and_why(status: str) -> None:
+    silent = {**dict.fromkeys([*TOTALS, "root_hash", "batches"]), "totals_status": status, "root_status": status}
+    rows = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=silent))
+    assert (rows["status"]["service"], rows["reason"]["service"]) == ("unknown", f"{NOT_CHECKED}answers {status}")
+    assert set(rows["status"][LINKS]) == {"equal"}
+    # The latest answer with a root counts.
+    later = answer(WEIGHTS, other={**silent, "observed_at": pd.Timestamp("2026-11-10T00:00:00Z")})
+    both = pd.concat([answer(WEIGHTS).astype("object"), later.astype("object")])
+    assert links(RewardWorld(WEIGHTS), both)["status"]["service"] == "equal"
+
+
+def test_what_is_not_asked_or_not_known_is_not_checked() -> None:
+    rows = links(RewardWorld(WEIGHTS), answer(WEIGHTS, number=9))
+    assert (rows["status"]["service"], rows["reason"]["service"]) == ("unknown", f"{NOT_CHECKED}was not asked for the round")
+    validators = RewardWorld(WEIGHTS, kind="RewardKind_Validator")
+    rows = lf.reconcile.rewards(validators.frames(), service=answer(WEIGHTS))
+    rows = rows[(rows["kind"] == "validator") & (rows["link"] == "service") & (rows["round_number"] == 1)]
+    assert rows["reason"].tolist() == [f"{NOT_CHECKED}has the rewards of apps only"]
+    frames = RewardWorld(WEIGHTS, is_followed=False, is_started=False).frames()
+    assert frames.window is not None
+    rows = lf.reconcile.rewards(frames.between("2026-11-08T00:06:00Z", frames.window.until), service=answer(WEIGHTS))
+    rows = rows[(rows["link"] == "service") & (rows["round_number"] == 1)]
+    assert set(rows["status"]) <= {"unknown"}
+
+
+def test_a_part_of_an_answer_is_compared_as_far_as_it_goes() -> None:
+    rootless = {"root_status": "Undetermined", "root_hash": None, "batches": None}
+    row = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=rootless)).loc["service"]
+    assert (row["status"], row["reason"]) == ("equal", "without the root")
+    totals = {**dict.fromkeys(TOTALS), "totals_status": "Undetermined"}
+    row = links(RewardWorld(WEIGHTS), answer(WEIGHTS, other=totals)).loc["service"]
+    assert (row["status"], row["reason"]) == ("equal", "without the totals")
+
+
+def test_a_party_learns_that_the_service_differs() -> None:
+    frames = RewardWorld(WEIGHTS).frames()
+    rows = lf.reconcile.rewards(frames, by="party", service=answer(WEIGHTS, other=with_tree(OTHER_AMOUNT))).set_index("party")
+    assert rows["link"].dropna().to_dict() == {"app-1": "service"}
+    assert (rows["status"]["app-1"], rows["difference"]["app-1"]) == ("differs", STEP)
+    assert set(rows["status"].drop("app-1")) == {"equal"}
+    assert set(lf.reconcile.rewards(frames, by="party", service=answer(WEIGHTS))["status"]) == {"equal"}
+
+
+@pytest.mark.parametrize("bad", [5, "text", pd.DataFrame({"round_number": [1]})])
+def test_what_is_no_table_of_answers_is_refused(bad: Any) -> None:
+    with pytest.raises(UsageError, match=r"service= must be a table of lf\.load_reward_accounting"):
+        lf.reconcile.rewards(RewardWorld({}).frames(), service=bad)
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", '{"ab": 5}', '{"ab": {"batch_type": "BatchOfBatches"}}', "[" * 100_000])
+def test_batches_of_another_shape_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"service= must have batches as lf\.load_reward_accounting returns them"):
+        lf.reconcile.rewards(RewardWorld({}).frames(), service=answer({}, other={"batches": text}))
+
+
+def test_batches_in_a_circle_end() -> None:
+    circle = {"batch_type": "BatchOfBatches", "child_hashes": [WRONG, WRONG]}
+    service = answer(WEIGHTS, other={"root_hash": WRONG, "batches": json.dumps({WRONG: circle})})
+    assert links(RewardWorld(WEIGHTS), service)["status"]["service"] == "differs"
+
+
+def test_answers_without_rows_leave_all_rounds_unchecked() -> None:
+    rows = lf.reconcile.rewards(RewardWorld(WEIGHTS).frames(), service=lf.TABLES["reward_accounting"].empty())
+    assert set(rows["status"][rows["link"] == "service"]) == {"unknown"}
+
+
+def test_the_sandbox_and_its_service_agree(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=2000, days=1, store=tmp_path)
+    history = lf.load_events(net, since="0001-01-01")
+    numbers = lf.activity.rounds(history)["round_number"]
+    service = lf.load_reward_accounting(net, rounds=numbers)
+    rows = lf.reconcile.rewards(history, service=service)
+    rows = rows[rows["link"] == "service"]
+    assert set(rows["status"]) == {"equal", "unknown"}
+    assert (rows["status"] == "equal").mean() > 0.6
+    assert rows["found"][rows["status"] == "equal"].notna().all()
