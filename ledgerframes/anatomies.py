@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ledgerframes.analysis import activity, cost, state
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._requests import REJECTED
 from ledgerframes.analysis.cost._anatomy import read_rows
 from ledgerframes.errors import CoverageError
@@ -49,10 +50,10 @@ class Anatomy:
     True
     """
 
-    def __init__(self, frames: Frames, update_id: str) -> None:
+    def __init__(self, frames: Frames, update_id: str, base: Snapshot | None = None) -> None:
         self.update_id = update_id
         self.table = cost.anatomy(frames, update_id)
-        self._frames = frames
+        self._frames, self._base = frames, base
 
     def __repr__(self) -> str:
         counts = ", ".join(pluralize(len(self.part(part)), f"{part} row") for part in TITLES)
@@ -126,11 +127,7 @@ class Anatomy:
     def _computed_weights(self) -> pd.DataFrame | None:
         """Return the computed weights of this update, None without the network's state."""
         try:
-            states = {
-                "featured": state.featured(self._frames),
-                "sv_participants": state.super_validators(self._frames),
-                "rounds": state.rounds(self._frames),
-            }
+            states = state.tables(self._frames, base=self._base)
         except CoverageError:
             return None
         return activity.recompute(self._frames.where("verdicts", update_id=self.update_id), **states)
@@ -138,7 +135,7 @@ class Anatomy:
     def _rates(self) -> pd.Series:
         """Return the rate per MB of each round, empty if it cannot be computed."""
         try:
-            return activity.rounds(self._frames).set_index("round_number")["rate_per_mb"]
+            return activity.rounds(self._frames, base=self._base).set_index("round_number")["rate_per_mb"]
         except CoverageError:
             return pd.Series(dtype="object")
 
@@ -184,15 +181,18 @@ class Anatomy:
         return "\n".join(lines)
 
 
-def anatomy(frames: Frames, update_id: str) -> Anatomy:
+def anatomy(frames: Frames, update_id: str, *, base: Snapshot | None = None) -> Anatomy:
     """Return one transaction, or rejected request, as an object.
 
     Parameters
     ----------
     frames : Frames
-        With the tables of :func:`ledgerframes.load_events`. The factor of a weight needs the history from the network's start.
+        With the tables of :func:`ledgerframes.load_events`. The factor of a weight needs the history from the network's start,
+        or `base`.
     update_id : str
         Id of the transaction, or of the rejected request.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_contracts`.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def anatomy(frames: Frames, update_id: str) -> Anatomy:
     >>> set(transaction.table["part"]) >= {"view", "envelope"}
     True
     """
-    return Anatomy(frames, update_id)
+    return Anatomy(frames, update_id, base)
 
 
 def _cells(rows: pd.DataFrame) -> list[list[str]]:

@@ -133,7 +133,7 @@ def test_a_window_alone_does_not_hold_the_state() -> None:
     world = World().right("A").round(1, 0, 1)
     with pytest.raises(CoverageError, match="before 2026-11-08T00:00:00Z is unknown") as caught:
         lf.state.featured(world.frames())
-    assert 'Pass base=lf.load_contracts(net, at="2026-11-08T00:00:00Z") to lf.state' in str(caught.value)
+    assert 'Pass base=lf.load_contracts(net, at="2026-11-08T00:00:00Z")' in str(caught.value)
     assert str(caught.value).endswith('or load since="0001-01-01".')
     assert caught.value.missing == ("history before 2026-11-08T00:00:00Z",)
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
 from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
@@ -50,7 +51,7 @@ HEAD = (
 def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataFrame | None = None, **others: Any) -> list[Query]:
     if of == "amount":
         return queries_of_rounds(frames)
-    state = {name: others[name] for name in ("featured", "sv_participants")}
+    state = {name: others[name] for name in ("featured", "sv_participants", "base")}
     return queries_of_weights(frames, by="party", every=every, labels=None, rounds=rounds, **state)
 
 
@@ -93,6 +94,7 @@ def concentration(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return how unequal activity is distributed over the parties that have any.
 
@@ -121,7 +123,7 @@ def concentration(
     """
     sizes = _sizes(top)
     CONCENTRATION.check(frames)
-    rows = _by_party(_values(frames, of, every, featured, sv_participants, rounds), labels)
+    rows = _by_party(_values(frames, of, every, featured, sv_participants, rounds, base), labels)
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
@@ -143,6 +145,7 @@ def lorenz(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the share of activity that the smallest parties have together.
 
@@ -152,7 +155,7 @@ def lorenz(
     1.0
     """
     LORENZ.check(frames)
-    rows = _by_party(_values(frames, of, None, featured, sv_participants, rounds), labels)
+    rows = _by_party(_values(frames, of, None, featured, sv_participants, rounds, base), labels)
     (known_share,) = ratio([rows["known_count"].sum()], [rows["value_count"].sum()])
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
@@ -182,6 +185,7 @@ def _values(
     featured: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
+    base: Snapshot | None,
 ) -> pd.DataFrame:
     """Return the values of each party in units of 10^-10, None if unknown.
 
@@ -190,12 +194,12 @@ def _values(
     if of not in OF:
         raise UsageError(f"Unknown of={of!r}. Choose from {', '.join(map(repr, OF))}.")
     if of != "amount":
-        rows = weights(frames, every=every, featured=featured, sv_participants=sv_participants, rounds=rounds)
+        rows = weights(frames, every=every, featured=featured, sv_participants=sv_participants, rounds=rounds, base=base)
         numbers = [None if pd.isna(value) else int(value) * SCALE for value in rows[of]]
         return rows.assign(value=pd.Series(numbers, rows.index, "object"), has_record=rows["requests"] > 0)
     if every not in (None, "round"):
         raise UsageError(f"every= must be 'round' or None for of='amount', got {every!r}.")
-    rows = reward_rounds(frames, by="party", rounds=rounds)
+    rows = reward_rounds(frames, by="party", rounds=rounds, base=base)
     rows["value"] = pd.Series(scaled(rows["amount"]), rows.index, "object")
     return (rows if every else rows[["party", "value"]]).assign(has_record=True)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._groups import sort_largest_first
 from ledgerframes.analysis.activity._state_tables import FACTOR, state_tables
@@ -55,11 +57,11 @@ GROUP BY ALL
 """
 
 
-def _queries(frames: Frames, computed: pd.DataFrame | None, **state: pd.DataFrame | None) -> list[Query]:
+def _queries(frames: Frames, computed: pd.DataFrame | None, **state: Any) -> list[Query]:
     return [_query(frames, network_state(frames, **state), computed, ROWS)]
 
 
-def _queries_of_summary(frames: Frames, computed: pd.DataFrame | None, **state: pd.DataFrame | None) -> list[Query]:
+def _queries_of_summary(frames: Frames, computed: pd.DataFrame | None, **state: Any) -> list[Query]:
     return [_query(frames, network_state(frames, **state), computed, COUNTS)]
 
 
@@ -112,6 +114,7 @@ def reconcile(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return each published weight next to the computed one, with a reason for each mismatch.
 
@@ -134,7 +137,7 @@ def reconcile(
     'equal'
     """
     RECONCILE.check(frames)
-    state = network_state(frames, featured, sv_participants, rounds)
+    state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
     rows = run(frames, _query(frames, state, computed, ROWS))
@@ -151,6 +154,7 @@ def reconcile_summary(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return how many weights are equal, and how many differ for each reason.
 
@@ -160,7 +164,7 @@ def reconcile_summary(
     True
     """
     SUMMARY.check(frames)
-    state = network_state(frames, featured, sv_participants, rounds)
+    state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
     rows = run(frames, _query(frames, state, computed, COUNTS))

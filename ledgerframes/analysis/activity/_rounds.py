@@ -10,6 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
@@ -94,6 +95,7 @@ def rounds(
     by: Literal["party"] | None = None,
     party: str | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the rewards that follow from the weights of each mining round.
 
@@ -104,7 +106,7 @@ def rounds(
     party : str, optional
         Only this app provider, which implies ``by="party"``.
     rounds : DataFrame, optional
-        Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from the frames' own history).
+        Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from `base` and the frames' own history).
 
     Raises
     ------
@@ -123,7 +125,7 @@ def rounds(
     by = "party" if party is not None else by
     ROUNDS.check(frames, by)
     _require_all_requests(frames)
-    table = _round_table(frames, rounds)
+    table = _round_table(frames, rounds, base)
     require_sum_of_weights(frames)
     by_party = run(frames, SUMS)
     totals = by_party.groupby("round_number")["weight"].sum()
@@ -146,11 +148,11 @@ def _require_all_requests(frames: Frames) -> None:
         )
 
 
-def _round_table(frames: Frames, rounds: pd.DataFrame | None) -> pd.DataFrame:
+def _round_table(frames: Frames, rounds: pd.DataFrame | None, base: Snapshot | None) -> pd.DataFrame:
     """Return the rounds with their rules, and whether records can be missing."""
     nobody = pd.DataFrame({"party": [], "participant": [], "weight": [], "from": [], "until": []})
     others = None if rounds is None else nobody  # rights and super validators do not matter here
-    table = network_state(frames, others, others, rounds).rounds
+    table = network_state(frames, others, others, rounds, base).rounds
     table = table[table["round_number"].notna() & table["opens_at"].notna()].drop_duplicates("round_number", keep="last")
     table = table.sort_values("round_number", ignore_index=True)
     for name in (*NEEDED, "tick_duration", "development_share", "minting_version"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import to_amounts
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis._measures import Count, Expression, Total
@@ -22,12 +23,12 @@ from ledgerframes.frames import Frames
 
 
 def queries_of_weights(
-    frames: Frames, by: str | None, every: str | None, labels: pd.DataFrame | None, **state: pd.DataFrame | None
+    frames: Frames, by: str | None, every: str | None, labels: pd.DataFrame | None, **state: Any
 ) -> list[Query]:
     return [_call(frames, by, every, labels, _state_or_none(frames, **state)).query]
 
 
-def _queries_of_recompute(frames: Frames, **state: pd.DataFrame | None) -> list[Query]:
+def _queries_of_recompute(frames: Frames, **state: Any) -> list[Query]:
     return [_weights_query(network_state(frames, **state))]
 
 
@@ -92,6 +93,7 @@ def weights(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the published activity weights, per app provider and round or period.
 
@@ -101,7 +103,7 @@ def weights(
         If the state of the network contradicts itself.
 
     Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
-    request without a record is not a weight of 0. Without the tables of the network's state, and without the history from the
+    request without a record is not a weight of 0. Without the tables of the network's state, `base`, and the history from the
     network's start, factors and bytes before them are missing.
 
     >>> weights = lf.activity.weights(frames, every=None)
@@ -109,7 +111,7 @@ def weights(
     True
     """
     WEIGHTS.check(frames, by)
-    state = _state_or_none(frames, featured, sv_participants, rounds)
+    state = _state_or_none(frames, featured, sv_participants, rounds, base)
     require_sum_of_weights(frames)
     grouped = measure(_call(frames, by, every, labels, state))
     values = {
@@ -132,13 +134,14 @@ def recompute(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the activity weights that follow from verdicts, traffic and network state.
 
     Parameters
     ----------
     frames : Frames
-        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
+        With verdicts, traffic and, unless `base` or all three tables below replace it, the history from the start of the network.
 
     Raises
     ------
@@ -157,7 +160,7 @@ def recompute(
     True
     """
     RECOMPUTE.check(frames)
-    state = network_state(frames, featured, sv_participants, rounds)
+    state = network_state(frames, featured, sv_participants, rounds, base)
     rows = run(frames, _weights_query(state))
     rows["activity_weight"] = to_amounts(rows["activity_weight"])
     return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(frames, state)})
@@ -191,9 +194,10 @@ def _state_or_none(
     featured: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
+    base: Snapshot | None,
 ) -> NetworkState | None:
     try:
-        return network_state(frames, featured, sv_participants, rounds)
+        return network_state(frames, featured, sv_participants, rounds, base)
     except CoverageError:
         return None
 

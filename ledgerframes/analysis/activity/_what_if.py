@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._state_tables import state_tables
@@ -48,8 +49,9 @@ def _queries(
     rights: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
+    base: Snapshot | None,
 ) -> list[Query]:
-    before, after = _states(frames, featured, factors, rights, sv_participants, rounds)
+    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
     return [_query(before, after, merge_views, confirmers, every)]
 
 
@@ -85,6 +87,7 @@ def what_if(
     rights: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return the activity weights as they are, and as they would be after a change.
 
@@ -125,7 +128,7 @@ def what_if(
         raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS_BY_NAME))}.")
     if featured is None and factors is None and merge_views is None and confirmers == "quorums":
         raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
-    before, after = _states(frames, featured, factors, rights, sv_participants, rounds)
+    before, after = _states(frames, featured, factors, rights, sv_participants, rounds, base)
     if merge_views is not None and not isinstance(merge_views, str):
         merge_views = list(merge_views)
         _require_root(frames, merge_views)
@@ -142,9 +145,10 @@ def _states(
     rights: pd.DataFrame | None,
     sv_participants: pd.DataFrame | None,
     rounds: pd.DataFrame | None,
+    base: Snapshot | None,
 ) -> tuple[NetworkState, NetworkState]:
     """Return the state before and after the change."""
-    before = network_state(frames, rights, sv_participants, rounds)
+    before = network_state(frames, rights, sv_participants, rounds, base)
     changed = before if featured is None else replace(before, rights=checked("featured", featured))
     return before, _with_factors(changed, factors)
 

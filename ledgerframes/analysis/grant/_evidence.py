@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._arguments import Snapshot, snapshot_table
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import as_integers, exact_sum, ratio
@@ -86,13 +87,14 @@ def _queries(
     until: Time,
     by_confirmer: bool,
     labels: pd.DataFrame | None,
+    base: Snapshot | None,
     **_: object,
 ) -> list[Query]:
     members = members_of(app)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
     window = Window(instant(since, "since"), instant(until, "until"))
-    return [app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer)]
+    return [app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)]
 
 
 EVIDENCE = declare.Figure(
@@ -142,6 +144,7 @@ def evidence(
     by_confirmer: bool = False,
     labels: pd.DataFrame | None = None,
     min_coverage: float = MIN_COVERAGE,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return how outside parties used an app each day, and write what an auditor can verify.
 
@@ -149,7 +152,7 @@ def evidence(
     ----------
     frames : Frames
         From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
-        the start of the network.
+        the start of the network, or `base`.
     app : dict
         Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
     exclude : sequence of str
@@ -164,6 +167,9 @@ def evidence(
         From :func:`ledgerframes.labels.read`.
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_contracts`, instead of the history
+        before them.
 
     Raises
     ------
@@ -185,10 +191,12 @@ def evidence(
     True
     """
     EVIDENCE.check(frames)
-    use = _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+    use = _use_of(
+        frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
+    )
     result = _days(use)
     if folder is not None:
-        parameters = {
+        parameters: dict[str, Any] = {
             "app": {name: list(names) for name, names in app.items()},
             "exclude": sorted(use.excluded),
             "since": iso(use.window.since),
@@ -196,6 +204,8 @@ def evidence(
             "by_confirmer": by_confirmer,
             "min_coverage": min_coverage,
         }
+        if base is not None and (time := snapshot_table(base, "base").time):
+            parameters["base"] = iso(time)
         tables = {"requests": _outside_rows(use), "days": result, "totals": _totals(use)}
         write_folder(Path(folder), use.frames, parameters, tables)
     return result
@@ -212,6 +222,7 @@ def evidence_totals(
     by_confirmer: bool = False,
     labels: pd.DataFrame | None = None,
     min_coverage: float = MIN_COVERAGE,
+    base: Snapshot | None = None,
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
 
@@ -226,7 +237,9 @@ def evidence_totals(
     """
     TOTALS.check(frames)
     return _totals(
-        _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+        _use_of(
+            frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
+        )
     )
 
 
@@ -235,7 +248,8 @@ class Use:
     """Requests of an app in a window."""
 
     frames: Frames  # of the window
-    history: Frames  # from which the state of the network follows
+    history: Frames  # from which the state of the network follows, after the snapshot if there is one
+    base: Snapshot | None
     window: Window
     app: App
     excluded: set[str]
@@ -255,6 +269,7 @@ def _use_of(
     by_confirmer: bool,
     labels: pd.DataFrame | None,
     min_coverage: float,
+    base: Snapshot | None,
 ) -> Use:
     members = members_of(app)
     excluded = excluded_parties(frames, exclude, labels)
@@ -264,7 +279,7 @@ def _use_of(
     part = frames.between(overlap.since, overlap.until)
     share = 0.0 if frames.window is None or part.window != window else window_share(part)
     _require_coverage("of the window is final", share, min_coverage)
-    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer)
+    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)
     days = run(part, query)
     accepted_count = int(days["accepted"].sum())
     coverage = float(ratio([int(days["known"].sum())], [accepted_count])[0])
@@ -272,7 +287,7 @@ def _use_of(
         "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
     )
     has_rejected = by_confirmer and bool(members["parties"]) and part.population != "committed"
-    return Use(part, frames, window, members, excluded, by_confirmer, days, coverage, has_rejected)
+    return Use(part, frames, base, window, members, excluded, by_confirmer, days, coverage, has_rejected)
 
 
 def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
@@ -326,6 +341,6 @@ def _totals(use: Use) -> pd.DataFrame:
 
 def _outside_rows(use: Use) -> pd.DataFrame:
     """Return the accepted and rejected requests of outside parties, as the directory has them."""
-    query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer)
+    query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer, base=use.base)
     rows = run(use.frames, query)
     return rows.astype({"update_id": "str", "outside_parties": "str"})

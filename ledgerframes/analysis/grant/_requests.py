@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.labels import require_labels
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
@@ -47,12 +48,19 @@ def members_of(app: object) -> App:
 
 
 def app_query(
-    frames: Frames, app: App, excluded: Collection[str], window: Window, select: str, *relations: Relation, by_confirmer: bool
+    frames: Frames,
+    app: App,
+    excluded: Collection[str],
+    window: Window,
+    select: str,
+    *relations: Relation,
+    by_confirmer: bool,
+    base: Snapshot | None,
 ) -> Query:
     """Return a query over the requests of an app."""
     sources = [UPDATES_OF_APP] if app["packages"] or app["templates"] else []
     updates = app_updates(*sources, *([CONFIRMED_BY_APP] if by_confirmer else []))
-    state = _state_or_none(frames) if app["parties"] else None
+    state = _state_or_none(frames, base) if app["parties"] else None
     names = {"packages": "package_name", "templates": "template_name", "parties": "party"}
     tables = {f"app_{member}": pa.table({name: pa.array(app[member], pa.string())}) for member, name in names.items()}
     tables["excluded"] = pa.table({"party": pa.array(sorted(excluded), pa.string())})
@@ -63,9 +71,9 @@ def app_query(
     return Query(select.strip(), (app_requests(updates, has_state=state is not None), *relations), tables)
 
 
-def _state_or_none(frames: Frames) -> NetworkState | None:
+def _state_or_none(frames: Frames, base: Snapshot | None) -> NetworkState | None:
     try:
-        return network_state(frames)
+        return network_state(frames, base=base)
     except CoverageError:
         return None
 

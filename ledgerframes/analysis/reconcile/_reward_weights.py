@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis.activity._reconcile import reconcile
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, NOT_PUBLIC, PARTIAL, UNKNOWN, Link
 from ledgerframes.analysis.reconcile._reward_rounds import APP, RewardRound
@@ -57,11 +58,15 @@ class WeightCheck:
 
 
 def check_weights(
-    frames: Frames, featured: pd.DataFrame | None, sv_participants: pd.DataFrame | None, rounds: pd.DataFrame | None
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+    base: Snapshot | None,
 ) -> WeightCheck:
     """Return the rounds whose published weights do not follow from requests."""
     try:
-        rows = reconcile(frames, featured=featured, sv_participants=sv_participants, rounds=rounds)
+        rows = reconcile(frames, featured=featured, sv_participants=sv_participants, rounds=rounds, base=base)
     except CoverageError:
         return WeightCheck(is_known=False)
     is_fault = (rows["outcome"] != "equal") & ~rows["reason"].isin(EXCUSES)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_proofs import party_proofs, path_of
@@ -62,6 +63,7 @@ def rewards(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
     service: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Check the rewards of each round, from its records to the last hash and coupon.
@@ -79,11 +81,11 @@ def rewards(
         If the frames cover no time, or only a part of the updates.
 
     Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and super
-    validators: pass them as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the network. `amounts`
-    compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their hashes,
-    `confirmations` the roots that super validators confirmed, and `coupons` what was created. `service` compares the totals,
-    root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown, with the
-    reason.
+    validators: pass them, or `base`, as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the
+    network. `amounts` compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their
+    hashes, `confirmations` the roots that super validators confirmed, and `coupons` what was created. `service` compares the
+    totals, root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown,
+    with the reason.
 
     >>> links = lf.reconcile.rewards(frames)
     >>> bool(links["status"].isin(["equal", "unknown"]).all())
@@ -92,7 +94,7 @@ def rewards(
     REWARDS.check(frames, by)
     require_all_updates(frames, REWARDS.name)
     network = read_network(frames)
-    weights = check_weights(frames, featured, sv_participants, rounds)
+    weights = check_weights(frames, featured, sv_participants, rounds, base)
     answers = None if service is None else Service(service)
     proofs = _proofs(network, weights)
     if by is None:

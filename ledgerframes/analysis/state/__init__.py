@@ -328,9 +328,7 @@ def _build(figure: declare.Figure, frames: Snapshot, base: Snapshot | None) -> p
         return _of_snapshot(frames, figure, base)
     figure.check(frames)
     assert isinstance(frames, Frames)
-    if base is None or isinstance(base, Frames):
-        return table_of(frames, figure, base)
-    return _table_of(frames, figure, read_lifetimes(frames, base))  # the caller may change a DataFrame
+    return table_of(frames, figure, base)
 
 
 def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | None) -> pd.DataFrame:
@@ -344,13 +342,24 @@ def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | No
     return _table_of(snapshot if isinstance(snapshot, Frames) else None, figure, lifetimes)
 
 
-def table_of(frames: Frames, figure: declare.Figure, base: Frames | None = None) -> pd.DataFrame:
+def table_of(frames: Frames, figure: declare.Figure, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the declared table of one kind of contracts."""
-    return _tables_of(frames, base)[figure.name].copy(deep=False)
+    return tables_of(frames, base)[figure.name].copy(deep=False)
+
+
+def tables_of(frames: Frames, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
+    """Return the declared tables of all kinds of contracts, which callers do not change."""
+    if base is None or isinstance(base, Frames):
+        return _tables_once(frames, base)
+    return _read_tables(frames, base)  # the caller may change a DataFrame
 
 
 @once_per_frames
-def _tables_of(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
+def _tables_once(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
+    return _read_tables(frames, base)
+
+
+def _read_tables(frames: Frames, base: Snapshot | None) -> dict[str, pd.DataFrame]:
     lifetimes = read_lifetimes(frames, base)
     return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
 

@@ -120,7 +120,7 @@ def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetim
     if missing:
         raise CoverageError(
             f"The state of the network needs history that these frames do not cover: {', '.join(missing)}. "
-            "Load it, or pass base=lf.load_contracts(net, at=…) from a later time to lf.state.",
+            "Load it, or pass base=lf.load_contracts(net, at=…) from a later time.",
             missing=tuple(missing),
         )
 
@@ -129,8 +129,7 @@ def _start_error(frames: Frames) -> CoverageError:
     earliest, time = (iso(frames.window.since),) * 2 if frames.window else ("the first update", "…")
     return CoverageError(
         f"The state of the network before {earliest} is unknown, because rights live for years. "
-        f'Pass base=lf.load_contracts(net, at="{time}") to lf.state, whose lf.state.tables lf.activity takes, or load '
-        'since="0001-01-01".',
+        f'Pass base=lf.load_contracts(net, at="{time}"), or load since="0001-01-01".',
         missing=(f"history before {earliest}",),
     )
 

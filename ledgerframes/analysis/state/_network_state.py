@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.analysis import state
 from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import IntegrityError, UsageError
@@ -58,11 +58,15 @@ def network_state(
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
+    base: Snapshot | None = None,
 ) -> NetworkState:
-    """Return the state from the frames' own history, or from the tables that replace it."""
+    """Return the state from a snapshot and the frames' own history, or from the tables that replace it."""
     arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
     tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
-    return NetworkState(*(tables[name] if name in tables else state.table_of(frames, DERIVED[name]) for name in arguments))
+    if len(tables) < len(arguments):
+        derived = state.tables_of(frames, base)
+        tables = {name: derived[figure.name].copy(deep=False) for name, figure in DERIVED.items()} | tables
+    return NetworkState(*(tables[name] for name in arguments))
 
 
 def checked(argument: str, table: pd.DataFrame) -> pd.DataFrame:
