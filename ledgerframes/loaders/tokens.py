@@ -11,8 +11,10 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets.holdings.schema import CONTRACT, TOKEN_ALLOCATIONS, TOKEN_HOLDINGS, TOKEN_TRANSFERS
 from ledgerframes.datasets.holdings.tokens import interface_of, token_table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
+from ledgerframes.errors import DecodeError
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.arguments import check_arguments
-from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.state import load_active_contracts
 from ledgerframes.network import Network
 
@@ -180,4 +182,24 @@ def _load(
     if plan:
         return contracts
     rows = pa.Table.from_pandas(contracts[SCHEMA.names], SCHEMA, preserve_index=False)
-    return table.to_pandas(token_table(table, rows))
+    return table.to_pandas(_token_rows(net, table, rows, on_bad_item))
+
+
+def _token_rows(net: Network, table: Table, contracts: pa.Table, on_bad_item: OnBadItem) -> pa.Table:
+    """Return a table of tokens, without the contracts whose views are kept in quarantine."""
+    try:
+        return token_table(table, contracts)
+    except DecodeError:
+        if on_bad_item == "raise":
+            raise
+    positions = range(contracts.num_rows)
+    errors = find_errors(positions, lambda part: token_table(table, contracts.take([*part])))
+    settle(net, [_bad_view(contracts, position, error) for position, error in errors.items()], on_bad_item, Additions())
+    return token_table(table, contracts.take([position for position in positions if position not in errors]))
+
+
+def _bad_view(contracts: pa.Table, position: int, error: DecodeError) -> BadItem:
+    """Return the views of a contract with an error that names it."""
+    contract_id, text = (contracts[name][position].as_py() for name in ("contract_id", "interface_views"))
+    reason = f"The views of contract {contract_id} cannot be decoded: {error}"
+    return BadItem((text or "").encode(), DecodeError(reason, json_path=error.json_path))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.windows import iso
@@ -74,7 +75,7 @@ def test_a_figure_from_a_snapshot_is_that_from_the_whole_history(network: tuple[
 
 def test_a_snapshot_as_frames_counts_as_well(network: tuple[lf.Network, Frames]) -> None:
     contracts, part = snapshot_and_later(network[0], 6)
-    as_frames = lf.testing.frames_of(active_contracts=contracts)
+    as_frames = testing.frames_of(active_contracts=contracts)
     expected = lf.activity.recompute(part, base=contracts)
     pd.testing.assert_frame_equal(lf.activity.recompute(part, base=as_frames), expected)
     assert "read_parquet" in lf.query(lf.activity.recompute, part, base=contracts)

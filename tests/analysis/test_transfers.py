@@ -118,3 +118,18 @@ def test_the_sandbox_by_a_plain_loop(sandbox_history: Frames) -> None:
     ]
     assert sorted(found, key=str) == sorted(expected, key=str)
     assert {row[1] for row in expected} == {"TransferFactory_Transfer", "Allocation_ExecuteTransfer"}
+
+
+def test_a_settlement_without_its_start_has_no_amount() -> None:
+    """The choices below it are the registry's own, whose members are unknown."""
+    below = {"receiverHoldingCids": ["h1"], "senderHoldingCids": [], "meta": {}}
+    rows = lf.economy.transfers(
+        frames_of(
+            ("AllocationV1:Allocation", "Allocation_ExecuteTransfer", "a1", {}, below),
+            ("", "Registry_Transfer", "rules", {"sender": "ann", "receiver": "bob", "amount": "7.5"}, {}),
+        )
+    )
+    assert rows["choice"].tolist() == ["Allocation_ExecuteTransfer"]
+    assert rows[["sender", "receiver", "instrument_id", "amount"]].isna().all(axis=None)
+    description = {column.name: column.description for column in lf.analysis.FIGURES["economy.transfers"].columns}["amount"]
+    assert "a settlement names no amount" in description

@@ -17,6 +17,7 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.holdings.schema import TOKEN_TABLES
 from ledgerframes.datasets.holdings.tokens import INTERFACES, token_table
 from ledgerframes.errors import DecodeError
+from ledgerframes.loaders import tokens
 from ledgerframes.loaders.tokens import SCHEMA
 
 INSTRUMENT = {"admin": "bank::1220", "id": "EUR"}
@@ -121,6 +122,31 @@ def test_malformed_views_are_refused(name: str, path: str, bad: Any) -> None:
 def test_contracts_without_the_view_are_refused(text: str) -> None:
     with pytest.raises(DecodeError):
         build("token_holdings", {}, text=text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_malformed_views_are_kept_in_quarantine(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    interface = INTERFACES[name][0]
+    views = [VIEWS[name], {**VIEWS[name], **dict.fromkeys(("owner", "transfer", "allocation"), 5)}, VIEWS[name]]
+    head = {"interfaceId": f"aa:{interface}", "viewStatus": {"code": 0, "message": ""}}
+    texts = [*(json.dumps([{**head, "viewValue": view}]) for view in views), "[]"]
+    rows = [
+        {"participant_id": "p", "active_at_offset": 5, "contract_id": f"c{number}", "interface_views": text}
+        | {"template_id": "x:M:E", "package_id": "x", "template_name": "M:E", "package_name": None}
+        for number, text in enumerate(texts)
+    ]
+    contracts = pa.Table.from_pylist(rows, SCHEMA).to_pandas()
+    monkeypatch.setattr(tokens, "load_active_contracts", lambda *_, **__: contracts)
+    net = lf.connect("sandbox", events=300, days=1, store=tmp_path)
+    load = getattr(lf, f"load_{name}")
+    with pytest.raises(DecodeError):
+        load(net)
+    assert load(net, on_bad_item="quarantine")["contract_id"].tolist() == ["c0", "c2"]
+    kept = {path.read_text() for path in (net.local_dir / "quarantine").iterdir()}
+    assert kept == {texts[1], texts[3]}
+    assert "views of contract c1 cannot be decoded" in caplog.text and "views of contract c3" in caplog.text
 
 
 def test_tokens_of_the_sandbox_are_those_of_its_contracts(tmp_path: Path) -> None:

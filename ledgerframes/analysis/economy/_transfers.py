@@ -11,6 +11,10 @@ from ledgerframes.engine.tokens import TOKEN_TRANSFERS
 from ledgerframes.frames import Frames
 
 UNKNOWN = "Missing if the trees do not name it."
+WITHOUT_START = (
+    "Missing if the trees do not name it: an acceptance, a rejection or a settlement names no amount, so the frames must have its "
+    "start."
+)
 QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
 TRANSFERS = declare.Figure(
     "economy.transfers",
@@ -26,7 +30,7 @@ TRANSFERS = declare.Figure(
         declare.text("receiver", f"Party that receives. {UNKNOWN}"),
         declare.text("instrument_admin", f"Party that administers the instrument. {UNKNOWN}"),
         declare.text("instrument_id", f"Name of the instrument at its administrator. {UNKNOWN}"),
-        declare.amount("amount", f"Amount of the instrument. {UNKNOWN}", "of the instrument"),
+        declare.amount("amount", f"Amount of the instrument. {WITHOUT_START}", "of the instrument"),
         declare.text("output", "Whether the transfer is complete or waits, as the registry says. Missing if it does not."),
         declare.text("started_in_update_id", "Update that made a contract that waits. Missing for others."),
     ),
@@ -42,7 +46,8 @@ def transfers(frames: Frames) -> pd.DataFrame:
 
     Source: docs/facts.md#token-standard. The trees name the choices of the standard's interfaces. A transfer that starts names
     its parties and its amount. One that is accepted, rejected or settled has those of its start, if the frames have that.
-    Choices of a registry itself have no rows here.
+    Below a settlement are choices of its registry only, which differ from one to another, so its own tree does not tell the
+    amount: load from an earlier time. Choices of a registry itself have no rows here.
 
     >>> moved = lf.economy.transfers(frames)
     >>> "TransferFactory_Transfer" in set(moved["choice"])

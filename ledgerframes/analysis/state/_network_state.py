@@ -60,7 +60,7 @@ def network_state(
     rounds: pd.DataFrame | None = None,
     base: Snapshot | None = None,
 ) -> NetworkState:
-    """Return the state from a snapshot and the frames' own history, or from the tables that replace it."""
+    """Return the state from a snapshot and the frames, or from tables that replace it."""
     arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
     tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
     if len(tables) < len(arguments):
