@@ -158,6 +158,23 @@ def estimates(rows):
     return result("cost.estimate", "request")(rows).assign(outcome="matched")
 
 
+def transfers(rows):
+    kinds = [
+        ("TransferFactory_Transfer", "TransferInstructionResult_Completed"),
+        ("TransferFactory_Transfer", "TransferInstructionResult_Pending"),
+        ("Allocation_ExecuteTransfer", None),
+        ("TransferInstruction_Reject", "TransferInstructionResult_Failed"),
+    ]
+    columns = {
+        "choice": [kinds[number % 4][0] for number in range(rows)],
+        "output": [kinds[number % 4][1] for number in range(rows)],
+        "instrument_id": [None if number % 5 == 4 else f"EUR-{number % 3}" for number in range(rows)],
+        "instrument_admin": ["bank::1220abcd"] * rows,
+    }
+    texts = {name: pd.Series(values, range(rows), dtype="str") for name, values in columns.items()}
+    return result("economy.transfers")(rows).assign(**texts)
+
+
 def limited(make, most):
     return lambda rows: make(min(rows, most))
 
@@ -244,6 +261,7 @@ PICTURES = {
     "reward split": (plot.economy_reward_split, result("economy.reward_split"), "Reward (coin)", ""),
     "purchases": (plot.economy_purchases, result("economy.purchases"), "For whom", "Buyer"),
     "purchases over time": (plot.economy_purchases, result("economy.purchases", over_time=True), TIME, "Traffic bought ("),
+    "transfers": (plot.economy_transfers, transfers, "Exercises", ""),
     "names": (plot.economy_names, result("economy.names"), TIME, "Names"),
     "names over time": (plot.economy_names, result("economy.names", over_time=True), TIME, "Names"),
     "calendar": (plot.reconcile_coverage, result("reconcile.coverage", over_time=True), TIME, ""),
@@ -812,3 +830,22 @@ def test_every_plot_of_a_figure_is_documented_alike():
         assert draw.__module__.startswith("ledgerframes.plot._")
         assert f":func:`ledgerframes.{figure}`" in draw.__doc__, name
         assert ">>> ax = lf.plot." in draw.__doc__, name
+
+
+def test_transfers_are_counted_by_instrument_and_outcome():
+    ax = plot.economy_transfers(transfers(40))
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert [label.split("  ")[-1] for label in labels][-1] == "unknown instrument" or "unknown instrument" in " ".join(labels)
+    assert all(" of bank" in label or "unknown" in label for label in labels)
+    _, names = ax.get_legend_handles_labels()
+    assert set(names) == {"moved", "reserved or waits", "ended without a transfer"}
+    widths = [bar.get_width() for container in ax.containers for bar in container]
+    assert sum(widths) == 40
+
+
+def test_amounts_of_two_instruments_are_never_added():
+    frame = transfers(8).assign(choice="Allocation_ExecuteTransfer").astype({"choice": "str"})
+    labels = [label.get_text() for label in plot.economy_transfers(frame).get_yticklabels()]
+    amounts = {label.split("  ")[0] for label in labels}
+    sums = frame.assign(amount=frame["amount"].astype(float)).groupby("instrument_id", dropna=False)["amount"].sum()
+    assert amounts == {f"{value:,.2f}" for value in sums}

@@ -8,7 +8,7 @@ is drawn. The style applies only to these plots.
 
 from __future__ import annotations
 
-from ledgerframes.plot import _activity, _cost, _economy, _grant, _reconcile, _rewards, _state, _verdict, _votes
+from ledgerframes.plot import _activity, _cost, _economy, _grant, _reconcile, _rewards, _state, _transfers, _verdict, _votes
 from ledgerframes.plot._activity import *  # noqa: F403
 from ledgerframes.plot._cost import *  # noqa: F403
 from ledgerframes.plot._economy import *  # noqa: F403
@@ -16,6 +16,7 @@ from ledgerframes.plot._grant import *  # noqa: F403
 from ledgerframes.plot._reconcile import *  # noqa: F403
 from ledgerframes.plot._rewards import *  # noqa: F403
 from ledgerframes.plot._state import *  # noqa: F403
+from ledgerframes.plot._transfers import *  # noqa: F403
 from ledgerframes.plot._verdict import *  # noqa: F403
 from ledgerframes.plot._votes import *  # noqa: F403
 
@@ -27,6 +28,7 @@ __all__ += _grant.__all__
 __all__ += _reconcile.__all__
 __all__ += _rewards.__all__
 __all__ += _state.__all__
+__all__ += _transfers.__all__
 __all__ += _verdict.__all__
 __all__ += _votes.__all__
 

@@ -67,10 +67,16 @@ def _rows(ax: Axes) -> list[str]:
 
 
 def _bar_texts(ax: Axes) -> list[str]:
-    """Return the texts at the ends of horizontal bars, or else their lengths."""
-    bars = [bar for each in bar_containers(ax) if each.orientation == "horizontal" for bar in each]
+    """Return the texts at the ends of horizontal bars, or else their lengths, of all bars of a row together."""
+    series = [each for each in bar_containers(ax) if each.orientation == "horizontal"]
+    bars = [bar for each in series for bar in each]
     labels = [text.get_text() for text in ax.texts if not _is_note(text)]
-    return labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
+    texts = labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
+    if len(series) < 2 or {len(each) for each in series} != {len(ax.get_yticks())}:
+        return texts
+    count = len(series[0])
+    parts = [[f"{each.get_label()} {text}" for text in texts[n * count :][:count]] for n, each in enumerate(series)]
+    return [", ".join(of_row) for of_row in zip(*parts, strict=True)]
 
 
 def _point_texts(ax: Axes) -> list[str]:

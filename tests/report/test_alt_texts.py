@@ -77,3 +77,13 @@ def test_an_empty_plot_has_its_message() -> None:
     ax.set_yticks([])
     ax.text(0.5, 0.5, "No request in this window.", transform=ax.transAxes)
     assert describe_figure(ax.figure) == "Nothing. No request in this window."
+
+
+def test_a_row_with_several_bars_names_each_of_them() -> None:
+    _, ax = plt.subplots()
+    for number, (name, widths) in enumerate({"moved": [3, 1], "waits": [0, 2]}.items()):
+        bars = ax.barh([0.4 * number, 1 + 0.4 * number], widths, height=0.4, label=name)
+        ax.bar_label(bars, [str(width) for width in widths])
+    ax.set_yticks([0, 1], ["EUR", "USD"])
+    ax.set_xlabel("Exercises")
+    assert describe_figure(ax.figure) == "Exercises: EUR moved 3, waits 0; USD moved 1, waits 2."

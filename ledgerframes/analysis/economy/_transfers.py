@@ -12,8 +12,8 @@ from ledgerframes.frames import Frames
 
 UNKNOWN = "Missing if the trees do not name it."
 WITHOUT_START = (
-    "Missing if the trees do not name it: an acceptance, a rejection or a settlement names no amount, so the frames must have its "
-    "start."
+    "Missing if the trees do not name it: an acceptance, a rejection or a settlement names no amount, so the frames must have "
+    "its start."
 )
 QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
 TRANSFERS = declare.Figure(
