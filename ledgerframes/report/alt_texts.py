@@ -67,7 +67,7 @@ def _rows(ax: Axes) -> list[str]:
 
 
 def _bar_texts(ax: Axes) -> list[str]:
-    """Return the texts at the ends of horizontal bars, or else their lengths, of all bars of a row together."""
+    """Return the texts at the ends of the bars of each row, or else their lengths."""
     series = [each for each in bar_containers(ax) if each.orientation == "horizontal"]
     bars = [bar for each in series for bar in each]
     labels = [text.get_text() for text in ax.texts if not _is_note(text)]

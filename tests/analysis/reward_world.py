@@ -185,9 +185,10 @@ class RewardWorld:
             value: Any = [{"value": self.elements.get(child.name, child.digest)} for child in node.children]
             made = [self._contract(number, child, self.committed.get(child.name, child.digest)) for child in node.children]
         else:
-            allowances = self.arguments.get(node.name, node.allowances)
+            allowances = node.allowances if is_later else self.arguments.get(node.name, node.allowances)
             value = [{"provider": party, "amount": amount} for party, amount in allowances]
-            made = [] if self._payload["dryRun"] else [self._coupon(*pair) for pair in self.coupons(node.allowances)]
+            rewarded = node.allowances if is_later else self.coupons(node.allowances)
+            made = [] if self._payload["dryRun"] else [self._coupon(*pair) for pair in rewarded]
         tag = "BatchOfBatches" if node.children else "BatchOfMintingAllowances"
         argument = {"batch": {"tag": tag, "value": value}, "providersWithWrongVettingState": []}
         contract, choice = f"{node.name}-{number}", "ProcessRewardsV2_ProcessBatch"

@@ -104,6 +104,43 @@ def test_each_error_is_found_at_its_link_and_nowhere_else(error: str) -> None:
     assert faults(RewardWorld(THREE, **options)) == expected
 
 
+OF_A_BATCH = {"arguments", "committed", "elements", "unprocessed"}  # options that name a batch
+OF_TWO_LEVELS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    **{error: planted for error, planted in PLANTED.items() if not OF_A_BATCH & {*planted[0]}},
+    "an amount, not hashed": ({"arguments": {"p0": changed(THREE, STEP)[:4]}}, {"amounts": "differs"}),
+    "an order, not hashed": ({"arguments": {"p0": [*SWAPPED[:4]]}}, {"leaves": "differs"}),
+    "a hash of a leaf": ({"committed": {"p1": WRONG}}, {"leaves": "differs"}),
+    "a hash in the root": ({"elements": {"p1": WRONG}}, {"root": "differs"}),
+    "a root of the contract": ({"committed": {"p": WRONG}}, {"root": "differs"}),
+    "a leaf never processed": ({"unprocessed": ["p1"]}, {"leaves": "missing"}),
+}
+
+
+@pytest.mark.parametrize("error", OF_TWO_LEVELS)
+def test_errors_in_a_tree_of_two_levels(error: str) -> None:
+    options, expected = OF_TWO_LEVELS[error]
+    assert faults(RewardWorld(THREE, 4, **options)) == expected
+
+
+WITHOUT_REWARD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "a party more": ({"allowances": [("app-9", "5.0000000000")]}, {"amounts": "differs"}),
+    "a party more, not hashed": ({"arguments": {"p": [("app-9", "5.0000000000")]}}, {"amounts": "differs"}),
+    "a root": ({"root": WRONG}, {"root": "differs"}),
+    "a root of the contract": ({"committed": {"p": WRONG}}, {"root": "differs"}),
+    "a confirmer that differs": ({"confirmed": {"sv-3": WRONG}}, {"confirmations": "differs"}),
+    "a coupon too many": ({"coupons": lambda _: [("app-9", "5.0000000000")]}, {"coupons": "differs"}),
+    "a dry run": ({"flag": True}, {"coupons": "differs"}),
+    "a root never processed": ({"unprocessed": ["p"]}, {"leaves": "missing"}),
+    "a round never started": ({"is_started": False}, {"root": "missing"}),
+}
+
+
+@pytest.mark.parametrize("error", WITHOUT_REWARD)
+def test_errors_in_a_round_with_no_rewarded_party(error: str) -> None:
+    options, expected = WITHOUT_REWARD[error]
+    assert faults(RewardWorld({}, **options)) == expected
+
+
 @pytest.mark.parametrize("error", ["an amount, hashed", "a root", "a published weight", "a dry run", "a confirmer that differs"])
 def test_errors_in_a_tree_of_one_batch(error: str) -> None:
     options, expected = PLANTED[error]
