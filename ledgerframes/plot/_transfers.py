@@ -8,7 +8,7 @@ import pandas as pd
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 __all__ = ["economy_transfers"]
 

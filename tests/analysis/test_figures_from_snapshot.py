@@ -13,7 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.windows import iso
+from ledgerframes.values.windows import iso
 
 Figure = Callable[..., pd.DataFrame]
 

@@ -11,10 +11,7 @@ from ledgerframes.engine.tokens import TOKEN_TRANSFERS
 from ledgerframes.frames import Frames
 
 UNKNOWN = "Missing if the trees do not name it."
-WITHOUT_START = (
-    "Missing if the trees do not name it: an acceptance, a rejection or a settlement names no amount, so the frames must have "
-    "its start."
-)
+WITHOUT_START = "Missing if no tree names it, as of a settlement whose start is not in the frames."
 QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
 TRANSFERS = declare.Figure(
     "economy.transfers",

@@ -16,8 +16,8 @@ from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, MISSIN
 from ledgerframes.analysis.reconcile._reward_rounds import APP
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, allowance_texts, leaf_hash, node_hash
 from ledgerframes.datasets.reference.network_schema import REWARD_ACCOUNTING
-from ledgerframes.decimals import STEP
 from ledgerframes.errors import UsageError
+from ledgerframes.values.decimals import STEP
 
 OK = "Ok"
 NOT_ASKED = "not checked: the service was not asked for the round"
