@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,16 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import as_integers, exact_sum, ratio
+from ledgerframes.analysis._groups import as_integers, exact_sum
 from ledgerframes.analysis.grant._folder import write_folder
-from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
-from ledgerframes.engine import Query, run
+from ledgerframes.analysis.grant._requests import app_query, excluded_parties, members_of, require_known_names
+from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_rows, use_of
+from ledgerframes.engine import Query
 from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
-from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import printing
-from ledgerframes.values.windows import Time, Window, instant, iso
+from ledgerframes.windows import Time, Window, instant, iso
 
-MIN_COVERAGE = 0.99
 REJECTED = declare.integer(
     "rejected",
     "Rejected requests of outside parties. Missing without by_confirmer=True and parties of the app, or of committed updates.",
@@ -36,46 +32,6 @@ COUNTS = (
     REJECTED,
 )
 CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"
-DAYS = """
-SELECT *
-FROM (
-    SELECT
-        date_trunc('day', record_time) AS day,
-        count(*) FILTER (is_outside AND is_accepted) AS requests,
-        sum(total_traffic_cost) FILTER (is_outside AND is_accepted) AS bytes,
-        sum(app_bytes) FILTER (is_outside AND is_accepted) AS app_bytes,
-        count(*) FILTER (is_outside AND is_rejected) AS rejected,
-        min(record_time) FILTER (is_outside AND (is_accepted OR is_rejected)) AS first_time,
-        count(*) FILTER (is_accepted) AS accepted,
-        count(*) FILTER (is_accepted AND is_known) AS known,
-        count(*) FILTER (is_accepted AND is_known AND NOT is_outside) AS excluded_requests
-    FROM app_requests
-    GROUP BY day
-)
-LEFT JOIN (
-    SELECT day, count(*) AS new_parties
-    FROM (SELECT party, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY party)
-    GROUP BY day
-) USING (day)
-LEFT JOIN (
-    SELECT day, count(*) AS new_namespaces
-    FROM (SELECT namespace, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY namespace)
-    GROUP BY day
-) USING (day)
-ORDER BY day
-"""
-ROWS = """
-SELECT
-    update_id,
-    record_time,
-    is_accepted,
-    array_to_string(outside_parties, ' ') AS outside_parties,
-    total_traffic_cost,
-    app_bytes
-FROM app_requests
-WHERE is_outside AND (is_accepted OR is_rejected)
-ORDER BY record_time, update_id
-"""
 
 
 def _queries(
@@ -185,7 +141,7 @@ def evidence(
     True
     """
     EVIDENCE.check(frames)
-    use = _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+    use = use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
     result = _days(use)
     if folder is not None:
         parameters = {
@@ -196,7 +152,7 @@ def evidence(
             "by_confirmer": by_confirmer,
             "min_coverage": min_coverage,
         }
-        tables = {"requests": _outside_rows(use), "days": result, "totals": _totals(use)}
+        tables = {"requests": outside_rows(use), "days": result, "totals": _totals(use)}
         write_folder(Path(folder), use.frames, parameters, tables)
     return result
 
@@ -226,65 +182,8 @@ def evidence_totals(
     """
     TOTALS.check(frames)
     return _totals(
-        _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+        use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
     )
-
-
-@dataclass(frozen=True)
-class Use:
-    """Requests of an app in a window."""
-
-    frames: Frames  # of the window
-    history: Frames  # from which the state of the network follows
-    window: Window
-    app: App
-    excluded: set[str]
-    by_confirmer: bool
-    days: pd.DataFrame  # sums of each day with requests of the app
-    coverage: float  # share of the accepted requests whose submitting parties and cost are known
-    has_rejected: bool  # whether rejected requests can be among the rows: they have no node, so only confirmers show them
-
-
-def _use_of(
-    frames: Frames,
-    app: object,
-    exclude: Sequence[str],
-    since: Time,
-    until: Time,
-    *,
-    by_confirmer: bool,
-    labels: pd.DataFrame | None,
-    min_coverage: float,
-) -> Use:
-    members = members_of(app)
-    excluded = excluded_parties(frames, exclude, labels)
-    require_known_names(frames, members)
-    window = Window(instant(since, "since"), instant(until, "until"))
-    overlap = (frames.window and window.intersect(frames.window)) or window
-    part = frames.between(overlap.since, overlap.until)
-    share = 0.0 if frames.window is None or part.window != window else window_share(part)
-    _require_coverage("of the window is final", share, min_coverage)
-    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer)
-    days = run(part, query)
-    accepted_count = int(days["accepted"].sum())
-    coverage = float(ratio([int(days["known"].sum())], [accepted_count])[0])
-    _require_coverage(
-        "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
-    )
-    has_rejected = by_confirmer and bool(members["parties"]) and part.population != "committed"
-    return Use(part, frames, window, members, excluded, by_confirmer, days, coverage, has_rejected)
-
-
-def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
-    if share < min_coverage:
-        raise CoverageError(
-            f"lf.grant.evidence needs at least {printing.share(min_coverage, 2)}, but {printing.share(share, 2)} {fact}. "
-            "Load the whole window, or another.",
-            missing=(fact,),
-        )
-
-
-# -- rows ---------------------------------------------------------------------------------------------------------------
 
 
 def _days(use: Use) -> pd.DataFrame:
@@ -322,10 +221,3 @@ def _totals(use: Use) -> pd.DataFrame:
         "coverage": use.coverage,
     }
     return TOTALS.build(use.frames, values)
-
-
-def _outside_rows(use: Use) -> pd.DataFrame:
-    """Return the accepted and rejected requests of outside parties, as the directory has them."""
-    query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer)
-    rows = run(use.frames, query)
-    return rows.astype({"update_id": "str", "outside_parties": "str"})
