@@ -95,6 +95,50 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+RESULTS_INTRODUCTION = """\
+# Results
+
+Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=`
+or `every=` exists only if the call has that argument. `coverage` is the share of the data with the fact that a row needs. A sum
+with a `coverage` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the rows
+and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
+
+## Columns of every result
+
+`coverage` is described with each result, because its rows are others each time. These are the same everywhere, at the end:
+"""
+
+
+def results_page() -> str:
+    """Return the page of all results."""
+    import ledgerframes as lf
+    from ledgerframes.analysis import FIGURES
+    from ledgerframes.analysis._figures import TAIL
+
+    shared = [(f"`{each.name}`", f"`{each.dtype}`", each.unit, each.description) for each in TAIL]
+    parts = [GENERATED, RESULTS_INTRODUCTION.rstrip(), grid(("column", "dtype", "unit", "description"), shared)]
+    for name, figure in FIGURES.items():
+        analysis, plot_name = attrgetter(name)(lf), name.replace(".", "_")
+        plot = f" Plot: `lf.plot.{plot_name}`." if hasattr(lf.plot, plot_name) else ""
+        head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
+        parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _result_rows(figure: Any) -> list[tuple[str, ...]]:
+    """Return the columns of a result, each with the arguments that add it."""
+    conditions: dict[Any, list[str]] = {}
+    always = set(figure.result_columns())
+    for column in figure.result_columns(has_periods=figure.has_periods):
+        conditions[column] = [] if column in always else ["`every=`"]
+    for by in figure.by:
+        for column in figure.result_columns(by):
+            if column not in always:
+                conditions.setdefault(column, []).append(f'`by="{by}"`')
+    order = sorted(conditions, key=lambda column: column in always)
+    return [(f"`{each.name}`", ", ".join(conditions[each]), f"`{each.dtype}`", each.unit, each.description) for each in order]
+
+
 # -- command line -------------------------------------------------------------------------------------------------
 
 CLI_INTRODUCTION = """\

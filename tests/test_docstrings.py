@@ -1,11 +1,14 @@
-"""Every example in a docstring runs, on the embedded sandbox."""
+"""Docstrings are current, and every example in them runs on the embedded sandbox."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
@@ -13,6 +16,7 @@ from matplotlib import pyplot
 
 import ledgerframes as lf
 
+ROOT = Path(__file__).parents[1]
 mpl.use("Agg")
 MODULES = sorted(
     found.name for found in pkgutil.walk_packages(lf.__path__, "ledgerframes.") if not found.name.endswith("__main__")
@@ -43,3 +47,10 @@ def test_example(case: doctest.DocTest) -> None:
 
 def test_there_are_examples() -> None:
     assert len(CASES) > 20
+
+
+def test_docstrings_are_current() -> None:
+    """What declarations and signatures tell stands in the source, where editors read it."""
+    command = [sys.executable, str(ROOT / "tools" / "docstrings.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

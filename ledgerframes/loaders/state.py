@@ -73,7 +73,7 @@ def _load_state(
     return table.to_pandas(rows)
 
 
-@check_arguments(bad_item="a contract")
+@check_arguments()
 def load_active_contracts(
     net: Network,
     *,
@@ -102,6 +102,13 @@ def load_active_contracts(
         Include created-event blobs, several kB per row.
     include_incomplete : bool
         Include contracts in transit, of which the participant has seen only one half of a reassignment.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -146,7 +153,7 @@ def load_active_contracts(
         return load()
 
 
-@check_arguments(bad_item="a completion")
+@check_arguments()
 def load_completions(
     net: Network,
     *,
@@ -168,6 +175,13 @@ def load_completions(
         Only completions after this offset.
     limit : int, optional
         Maximum number of completions; all by default.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -222,7 +236,7 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
         reached = content.offset
 
 
-@check_arguments(bad_item="a party")
+@check_arguments()
 def load_parties(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -231,6 +245,13 @@ def load_parties(
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -251,7 +272,7 @@ def load_parties(
     return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
-@check_arguments(bad_item="a package or its vetting")
+@check_arguments()
 def load_packages(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -262,6 +283,13 @@ def load_packages(
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -293,7 +321,7 @@ def load_packages(
     return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
-@check_arguments(bad_item="a synchronizer")
+@check_arguments()
 def load_synchronizers(
     net: Network,
     *,
@@ -309,6 +337,13 @@ def load_synchronizers(
     net : Network
     party : str, optional
         Also return this party's permission.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

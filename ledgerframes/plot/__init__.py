@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ledgerframes.plot import (
     _activity,
+    _activity_reconcile,
     _cost,
     _cost_kinds,
     _coverage,
@@ -24,6 +25,7 @@ from ledgerframes.plot import (
     _votes,
 )
 from ledgerframes.plot._activity import *  # noqa: F403
+from ledgerframes.plot._activity_reconcile import *  # noqa: F403
 from ledgerframes.plot._cost import *  # noqa: F403
 from ledgerframes.plot._cost_kinds import *  # noqa: F403
 from ledgerframes.plot._coverage import *  # noqa: F403
@@ -39,6 +41,7 @@ from ledgerframes.plot._votes import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _activity.__all__
+__all__ += _activity_reconcile.__all__
 __all__ += _cost.__all__
 __all__ += _cost_kinds.__all__
 __all__ += _coverage.__all__

@@ -15,7 +15,7 @@ from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.plot._chart import Chart, draw_result
 from ledgerframes.plot._verdict import NO_VERDICT
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics.percentiles import ecdf
@@ -31,15 +31,40 @@ LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
 
-@draws("verdict.latency", empty="Too few accepted requests for a percentile.", column="p50")
-def verdict_latency(chart: Chart) -> None:
+def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the median, 95th and 99th percentile of the latency.
 
-    Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests, or a
-    line per percentile over record time [UTC]. Groups over time: the medians of the largest.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.latency`, with any ``by=`` and ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests,
+        or a line per percentile over record time [UTC]. Groups over time: the medians of the largest.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.latency``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
     """
+    return draw_result(
+        "verdict.latency", frame, ax, _draw_latency, empty="Too few accepted requests for a percentile.", column="p50"
+    )
+
+
+def _draw_latency(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
@@ -128,15 +153,38 @@ def _timeout_line(ax: Axes) -> dict[str, Any]:
     return {"color": c.text_color(ax), "linestyle": ":", "linewidth": 1.2, "label": "timeout (30 s)"}
 
 
-@draws("verdict.waited_for")
-def verdict_waited_for(chart: Chart) -> None:
+def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how often requests that need a party's confirmation are slow.
 
-    Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most
-    requests need.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.waited_for`, with any ``by=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most
+        requests need.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.waited_for``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_waited_for(lf.verdict.waited_for(day))
     """
+    return draw_result("verdict.waited_for", frame, ax, _draw_waited_for)
+
+
+def _draw_waited_for(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
@@ -162,17 +210,40 @@ def verdict_waited_for(chart: Chart) -> None:
     return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
 
 
-@draws("verdict.head_of_line", empty="No request timed out in this window.")
-def verdict_head_of_line(chart: Chart) -> None:
+def verdict_head_of_line(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the requests that timed out over time, with the time that others waited for them.
 
     An interval of 30 s is too short to be seen in a window of hours, so a circle stands for each request.
 
-    Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
-    added time, and a cross has no victims.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.head_of_line`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
+        added time, and a cross has no victims.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.head_of_line``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
     """
+    return draw_result("verdict.head_of_line", frame, ax, _draw_head_of_line, empty="No request timed out in this window.")
+
+
+def _draw_head_of_line(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if frame["victims"].isna().any():
         return chart.show_message(IN_DOUBT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,10 @@ from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.plot._chart import Chart, draw_result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "verdict_outcomes",
@@ -25,15 +28,38 @@ HOURS = range(24)
 NO_VERDICT = "No verdict in this window."
 
 
-@draws("verdict.outcomes", empty=NO_VERDICT, column="rejection_rate")
-def verdict_outcomes(chart: Chart) -> None:
+def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw rejection rates with their 95 % intervals.
 
-    Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
-    the 25 with the most requests.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.outcomes`, with any ``by=`` and ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
+        the 25 with the most requests.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.outcomes``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_outcomes(lf.verdict.outcomes(day, by="participant"))
     """
+    return draw_result("verdict.outcomes", frame, ax, _draw_outcomes, empty=NO_VERDICT, column="rejection_rate")
+
+
+def _draw_outcomes(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     is_vertical = chart.has_periods or chart.by in ("hour", "day")
     known = frame[frame["rejection_rate"].notna()]
@@ -70,17 +96,40 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         chart.show_times(days[0] - 0.7, days[-1] + 0.7)
 
 
-@draws("verdict.rejections", empty="No rejected request in this window.")
-def verdict_rejections(chart: Chart) -> None:
+def verdict_rejections(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the number of rejected requests per hour of the day, by kind.
 
     A number says nothing about a participant, because those with more requests have more rejections. For rates, see
     :func:`ledgerframes.plot.verdict_rejection_rates`.
 
-    Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.rejections`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.rejections``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
     """
+    return draw_result("verdict.rejections", frame, ax, _draw_rejections, empty="No rejected request in this window.")
+
+
+def _draw_rejections(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     kinds = frame["reject_kind_heuristic"].astype("str").fillna("unknown")
     counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
@@ -95,17 +144,40 @@ def verdict_rejections(chart: Chart) -> None:
     return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
 
 
-@draws("verdict.outcomes")
-def verdict_rejection_rates(chart: Chart) -> None:
+def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the rejection rate of each group per hour of the day, as a heat map.
 
     The result needs ``every="1h"`` and a group, such as ``by="participant"``. Any other one raises the error, too.
 
-    Rejection rate [%] by hour of the day [UTC], one row for each of the 25 groups with the most requests; cells of fewer than
-    20 decided requests are hatched, because their rate is mostly chance.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.outcomes`, with any ``by=`` and ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Rejection rate [%] by hour of the day [UTC], one row for each of the 25 groups with the most requests; cells of fewer than
+        20 decided requests are hatched, because their rate is mostly chance.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.outcomes``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h"))
     """
+    return draw_result("verdict.outcomes", frame, ax, _draw_rejection_rates, plot="verdict_rejection_rates")
+
+
+def _draw_rejection_rates(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if not (chart.has_periods and chart.keys) or (frame["period_end"] - frame["period_start"]).max() > pd.Timedelta(hours=1):
         raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1h"), or of another group.')
@@ -136,14 +208,37 @@ def verdict_rejection_rates(chart: Chart) -> None:
     return chart.show_titles("Rejection rate (%)", *notes, suffix=f"{group} and hour of the day")
 
 
-@draws("verdict.quorums")
-def verdict_quorums(chart: Chart) -> None:
+def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the parties that confirm together most often.
 
-    One bar per quorum, the 15 most frequent. Over time: a line for each of the most frequent.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.quorums`, with any ``by=`` and ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        One bar per quorum, the 15 most frequent. Over time: a line for each of the most frequent.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.quorums``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
     """
+    return draw_result("verdict.quorums", frame, ax, _draw_quorums)
+
+
+def _draw_quorums(chart: Chart) -> None:
     ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
     if counts.sum() == 0:
         return chart.show_message("No quorum in this window.")

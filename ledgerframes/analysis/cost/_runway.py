@@ -45,7 +45,6 @@ RUNWAY = declare.Figure(
 SUMMARY = declare.Figure(
     "cost.runway_summary",
     rows="One row.",
-    like="cost.runway",
     columns=(
         declare.text("participant", "Participant that pays."),
         declare.time("balance_at", "Time of the balance."),
@@ -93,8 +92,24 @@ def runway(
     horizon : str, optional
         Length of the forecast, at most 366 days (default: 30d).
 
+    Returns
+    -------
+    DataFrame
+        One row per hour; sorted by time.
+
+        Columns:
+
+        - ``hour`` (datetime64[us, UTC]): End of the hour.
+        - ``balance_low`` (Int64, bytes): Balance if burn is high. Missing if a week of the history has no burn.
+        - ``balance_middle`` (Int64, bytes): Balance if burn is the mean of the weeks before.
+        - ``balance_high`` (Int64, bytes): Balance if burn is low. Missing if a week of the history has no burn.
+        - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     UsageError
         If the participant is unknown, or an argument is not valid.
     CoverageError
@@ -108,6 +123,8 @@ def runway(
     as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
     before purchases.
 
+    Examples
+    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
@@ -144,12 +161,59 @@ def runway_summary(
 ) -> pd.DataFrame:
     """Return the times when the traffic balance of a participant is used up.
 
+    Parameters
+    ----------
+    frames : Frames
+        All requests of at least the 4 whole weeks before the balance.
+    participant : str
+        Participant that submits and pays.
+    balance : TrafficBalance or DataFrame
+        Balance to start from, or observed ones from :func:`ledgerframes.load_traffic_status`, of which the last one of the
+        participant within the window counts, or else the last of all. The hour of this time counts in full.
+    topup : lf.TopUp, optional
+        Rule for purchases, applied at the end of each hour.
+    base_rate : BaseRate, optional
+        Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+        Columns:
+
+        - ``participant`` (str): Participant that pays.
+        - ``balance_at`` (datetime64[us, UTC]): Time of the balance.
+        - ``balance`` (Int64, bytes): Balance at that time.
+        - ``runs_dry_first`` (datetime64[us, UTC]): Earliest end of the band: of 10 ends, 9 are later. Missing if not within a
+          year, or without a band.
+        - ``runs_dry_middle`` (datetime64[us, UTC]): End at mean burn. Missing if not within a year.
+        - ``runs_dry_last`` (datetime64[us, UTC]): Latest end of the band: of 10 ends, 9 are earlier. Missing if not within a
+          year, or without a band.
+        - ``safe_interval`` (Int64, hours): Longest interval during which one purchase suffices. Missing without topup=.
+        - ``silent_minutes`` (Int64, minutes): Minutes of the history below 0 with this balance and rule.
+        - ``weeks_of_history`` (int64, weeks): Whole weeks that the paths rest on.
+        - ``factor`` (float64): Factor between mean and high burn. Missing without a band.
+        - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    UsageError
+        If the participant is unknown, or an argument is not valid.
+    CoverageError
+        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
+
     Notes
     -----
     A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
     are between the first and the last (docs/facts.md#free-base-rate). Unknown costs count as no burn, so with a `coverage`
     below 1 the ends are too late.
 
+    Examples
+    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")

@@ -71,7 +71,6 @@ EVIDENCE = declare.Figure(
 TOTALS = declare.Figure(
     "grant.evidence_totals",
     rows="One row.",
-    like="grant.evidence",
     columns=(
         declare.time("since", "Start of the window."),
         declare.time("until", "End of the window, exclusive."),
@@ -121,8 +120,32 @@ def evidence(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
 
+    Returns
+    -------
+    DataFrame
+        One row per day of the window; sorted by day.
+
+        Columns:
+
+        - ``day`` (datetime64[us, UTC]): Start of the day, all days of the window.
+        - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
+        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
+        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
+          state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
+          the app, or of committed updates.
+        - ``new_parties`` (int64, parties): Outside parties that submit for the first time in the window.
+        - ``parties_cumulative`` (int64, parties): Outside parties until the end of the day.
+        - ``new_namespaces`` (int64, namespaces): Keys of outside parties that occur for the first time.
+        - ``namespaces_cumulative`` (int64, namespaces): Keys of outside parties until the end of the day.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     UsageError
         If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
     CoverageError
@@ -133,6 +156,9 @@ def evidence(
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
     one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> app = {"packages": ["meadow-token"]}
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
@@ -171,8 +197,62 @@ def evidence_totals(
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
 
+    Parameters
+    ----------
+    frames : Frames
+        From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
+        the start of the network.
+    app : dict
+        Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
+    exclude : sequence of str
+        Own and affiliated parties, or groups of `labels`.
+    since, until : str, date or datetime
+        Half-open window of record times, UTC.
+    by_confirmer : bool, default False
+        Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`.
+    min_coverage : float, default 0.99
+        Least share of the window that is final, and of the requests with a known submitting party and cost.
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+        Columns:
+
+        - ``since`` (datetime64[us, UTC]): Start of the window.
+        - ``until`` (datetime64[us, UTC]): End of the window, exclusive.
+        - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
+        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
+        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
+          state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
+          the app, or of committed updates.
+        - ``parties`` (int64, parties): Outside parties.
+        - ``namespaces`` (int64, namespaces): Keys of outside parties. Several ids can have one key.
+        - ``excluded_requests`` (int64, requests): Accepted requests of the app that excluded parties alone submitted.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    UsageError
+        If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
+    CoverageError
+        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
+
+    Notes
+    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
     >>> app = {"packages": ["meadow-token"]}

@@ -36,6 +36,24 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     ledger : Frames
         From :func:`ledgerframes.load_updates`.
 
+    Returns
+    -------
+    DataFrame
+        One row per stored range; sorted by offset.
+
+        Columns:
+
+        - ``after`` (int64, offset): Offset before the range.
+        - ``through`` (int64, offset): Last offset of the range.
+        - ``is_pruned`` (boolean): Whether the range was pruned before it could be fetched.
+        - ``gap_before`` (int64, offsets): Offsets between the ranges before and this one that no range covers.
+        - ``overlap_before`` (int64, offsets): Offsets of this range that ranges before cover as well.
+        - ``status`` (category): final, provisional or gap.
+        - ``participant_id`` (str): Participant whose ledger it is. Missing without an update.
+        - ``coverage`` (float64, share of 1): Share of the offsets of this row with a known update page. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+
     Raises
     ------
     UsageError
@@ -45,6 +63,10 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     -----
     Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
     0
     """

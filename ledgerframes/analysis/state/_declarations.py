@@ -62,7 +62,6 @@ ROUNDS = declare.Figure(
 FEATURED = declare.Figure(
     "state.featured",
     rows="One row per contract; sorted by start and contract.",
-    like="state.rounds",
     columns=(
         declare.text("party", "App provider. Missing if the payload cannot be read."),
         declare.amount("weight", "Factor of the right, 1 by default. Missing if it cannot be read."),
@@ -75,7 +74,6 @@ FEATURED = declare.Figure(
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
     rows="One row per contract and super validator; sorted by start, contract and party.",
-    like="state.rounds",
     columns=(
         declare.text("party", "Party of the super validator."),
         declare.text("name", "Name of the super validator. Missing if it is not sent."),
@@ -91,7 +89,6 @@ SUPER_VALIDATORS = declare.Figure(
 CONFIG = declare.Figure(
     "state.config",
     rows="One row per contract; sorted by start and contract.",
-    like="state.rounds",
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
         declare.integer("min_topup", "Smallest purchase. Missing if it is not in the contract.", "bytes"),
@@ -108,7 +105,6 @@ CONFIG = declare.Figure(
 PROBLEMS = declare.Figure(
     "state.problems",
     rows="One row per contract; sorted by start and contract.",
-    like="state.rounds",
     columns=(
         declare.text("contract_id", "The contract."),
         declare.text("template_name", "Module and entity of its template."),
