@@ -200,7 +200,54 @@ def help_text(command: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
 
 
-# -- signatures and sentences ----------------------------------------------------------------------------------------
+# -- API ----------------------------------------------------------------------------------------------------------
+
+API_INTRODUCTION = """\
+# Public names
+
+What `dir()` of a module lists is public. Names without a module stand in `ledgerframes` itself. `help(name)` shows the whole
+docstring, with parameters, units, errors and examples.
+"""
+
+
+def api_page() -> str:
+    """Every public name with its signature and its first sentence."""
+    parts = [GENERATED, API_INTRODUCTION]
+    for module in public_modules():
+        parts.append(f"## {module.__name__}\n\n{first_sentence(module)}")
+        parts += [entry(name, getattr(module, name)) for name in sorted(public_names(module))]
+    return "\n\n".join(parts) + "\n"
+
+
+def public_modules() -> Iterator[ModuleType]:
+    """The package and every module below it that has public names and no underscore in its path."""
+    package = importlib.import_module(PACKAGE)
+    yield package
+    found = sorted(info.name for info in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))
+    for name in found:
+        if "._" not in name:
+            module = importlib.import_module(name)
+            if hasattr(module, "__all__"):
+                yield module
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module lists as public."""
+    return list(getattr(module, "__all__", ())) or [name for name in dir(module) if name != "__version__"]
+
+
+def entry(name: str, value: Any) -> str:
+    """One public name as a paragraph, a class with its public methods."""
+    if inspect.ismodule(value):
+        return f"- **`{name}`**: module [`{value.__name__}`](#{value.__name__.replace('.', '')}). {first_sentence(value)}"
+    lines = [f"- **`{name}{signature(value)}`**: {first_sentence(value) or described(value)}"]
+    if inspect.isclass(value):
+        for member_name, member in vars(value).items():
+            function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
+            if not member_name.startswith("_") and inspect.isfunction(function) and first_sentence(function):
+                shown = "" if isinstance(member, property) or hasattr(member, "func") else signature(function, method=True)
+                lines.append(f"  - `{member_name}{shown}`: {first_sentence(function)}")
+    return "\n".join(lines)
 
 
 def signature(value: Any, *, method: bool = False) -> str:
