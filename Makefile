@@ -8,7 +8,7 @@ REPORTS := reports
 PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs sample data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -74,8 +74,10 @@ screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to l
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
 
-pages: .venv/ready  ## Write the shared parts of docstrings, and the generated pages of docs/
+docstrings: .venv/ready  ## Write what docstrings share into the source
 	$(BIN)/python tools/docstrings.py
+
+pages: .venv/ready  ## Write the pages of docs/ that are made from code
 	$(BIN)/python docs/generate.py
 
 sample: .venv/ready  ## Publish the reports that the site of the docs shows, in build/sample

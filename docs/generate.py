@@ -95,50 +95,6 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-RESULTS_INTRODUCTION = """\
-# Results
-
-Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=`
-or `every=` exists only if the call has that argument. `coverage` is the share of the data with the fact that a row needs. A sum
-with a `coverage` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the rows
-and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
-
-## Columns of every result
-
-`coverage` is described with each result, because its rows are others each time. These are the same everywhere, at the end:
-"""
-
-
-def results_page() -> str:
-    """Return the page of all results."""
-    import ledgerframes as lf
-    from ledgerframes.analysis import FIGURES
-    from ledgerframes.analysis._figures import TAIL
-
-    shared = [(f"`{each.name}`", f"`{each.dtype}`", each.unit, each.description) for each in TAIL]
-    parts = [GENERATED, RESULTS_INTRODUCTION.rstrip(), grid(("column", "dtype", "unit", "description"), shared)]
-    for name, figure in FIGURES.items():
-        analysis, plot_name = attrgetter(name)(lf), name.replace(".", "_")
-        plot = f" Plot: `lf.plot.{plot_name}`." if hasattr(lf.plot, plot_name) else ""
-        head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
-        parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
-    return "\n\n".join(parts) + "\n"
-
-
-def _result_rows(figure: Any) -> list[tuple[str, ...]]:
-    """Return the columns of a result, each with the arguments that add it."""
-    conditions: dict[Any, list[str]] = {}
-    always = set(figure.result_columns())
-    for column in figure.result_columns(has_periods=figure.has_periods):
-        conditions[column] = [] if column in always else ["`every=`"]
-    for by in figure.by:
-        for column in figure.result_columns(by):
-            if column not in always:
-                conditions.setdefault(column, []).append(f'`by="{by}"`')
-    order = sorted(conditions, key=lambda column: column in always)
-    return [(f"`{each.name}`", ", ".join(conditions[each]), f"`{each.dtype}`", each.unit, each.description) for each in order]
-
-
 # -- command line -------------------------------------------------------------------------------------------------
 
 CLI_INTRODUCTION = """\
@@ -200,54 +156,7 @@ def help_text(command: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
 
 
-# -- API ----------------------------------------------------------------------------------------------------------
-
-API_INTRODUCTION = """\
-# Public names
-
-What `dir()` of a module lists is public. Names without a module stand in `ledgerframes` itself. `help(name)` shows the whole
-docstring, with parameters, units, errors and examples.
-"""
-
-
-def api_page() -> str:
-    """Every public name with its signature and its first sentence."""
-    parts = [GENERATED, API_INTRODUCTION]
-    for module in public_modules():
-        parts.append(f"## {module.__name__}\n\n{first_sentence(module)}")
-        parts += [entry(name, getattr(module, name)) for name in sorted(public_names(module))]
-    return "\n\n".join(parts) + "\n"
-
-
-def public_modules() -> Iterator[ModuleType]:
-    """The package and every module below it that has public names and no underscore in its path."""
-    package = importlib.import_module(PACKAGE)
-    yield package
-    found = sorted(info.name for info in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))
-    for name in found:
-        if "._" not in name:
-            module = importlib.import_module(name)
-            if hasattr(module, "__all__"):
-                yield module
-
-
-def public_names(module: ModuleType) -> list[str]:
-    """What a module lists as public."""
-    return list(getattr(module, "__all__", ())) or [name for name in dir(module) if name != "__version__"]
-
-
-def entry(name: str, value: Any) -> str:
-    """One public name as a paragraph, a class with its public methods."""
-    if inspect.ismodule(value):
-        return f"- **`{name}`**: module [`{value.__name__}`](#{value.__name__.replace('.', '')}). {first_sentence(value)}"
-    lines = [f"- **`{name}{signature(value)}`**: {first_sentence(value) or described(value)}"]
-    if inspect.isclass(value):
-        for member_name, member in vars(value).items():
-            function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
-            if not member_name.startswith("_") and inspect.isfunction(function) and first_sentence(function):
-                shown = "" if isinstance(member, property) or hasattr(member, "func") else signature(function, method=True)
-                lines.append(f"  - `{member_name}{shown}`: {first_sentence(function)}")
-    return "\n".join(lines)
+# -- signatures and sentences ----------------------------------------------------------------------------------------
 
 
 def signature(value: Any, *, method: bool = False) -> str:

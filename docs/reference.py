@@ -13,7 +13,7 @@ MODULES = ("errors", "export", "json_logs", "report", "sandbox", "testing", "api
 INTRODUCTION = """\
 # Python names
 
-What these modules list in `__all__` is public. `help(name)` shows the same texts. `lf` is `import ledgerframes as lf`.
+What `dir()` lists of these modules is public. `help(name)` shows the same texts. `lf` is `import ledgerframes as lf`.
 
 | module | content |
 | --- | --- |
@@ -30,23 +30,22 @@ PAGE = """\
 
 ```{{eval-rst}}
 .. automodule:: {module}
-   :members:
+   :members: {names}
    :inherited-members: object, Exception
-   :exclude-members: {excluded}
 ```
 """
 
 
 def public_modules() -> dict[str, ModuleType]:
     """Return the public modules by the name that users write."""
-    figures = {f"lf.{name}": getattr(lf, name) for name in lf.__all__ if inspect.ismodule(getattr(lf, name))}
+    figures = {f"lf.{name}": getattr(lf, name) for name in dir(lf) if name != "errors" and inspect.ismodule(getattr(lf, name))}
     return {"lf": lf, **figures, **{f"ledgerframes.{name}": importlib.import_module(f"ledgerframes.{name}") for name in MODULES}}
 
 
 def public_names(module: ModuleType) -> list[str]:
     """Return the names of a module that no other page has."""
-    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
-    return [name for name in names if module is not lf or name not in lf.errors.__all__]
+    names = module.__all__ if module is not lf else [name for name in dir(lf) if name != "__version__"]
+    return [name for name in names if not inspect.ismodule(getattr(module, name))]
 
 
 def reference_pages() -> dict[str, str]:
@@ -60,8 +59,7 @@ def reference_pages() -> dict[str, str]:
 
 def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
-    excluded = sorted(set(module.__all__) - set(public_names(module)))
-    return PAGE.format(title=title, module=module.__name__, excluded=", ".join(excluded))
+    return PAGE.format(title=title, module=module.__name__, names=", ".join(public_names(module)))
 
 
 def page_of(title: str) -> str:

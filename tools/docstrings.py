@@ -240,7 +240,7 @@ def listing(figure: Figure) -> str:
         condition = f", with {' or '.join(names)}" if names[0] else ""
         lines.append(indented(f"- ``{name}`` ({kind}{condition}): {text}", "  "))
     names = ", ".join(f"``{column.name}``" for column in TAIL)
-    return "\n".join([*lines, indented(f"- {names}: docs/results.md#columns-of-every-result", "  ")])
+    return "\n".join([*lines, indented(f"- {names}: docs/times-and-costs.md#columns-of-every-result", "  ")])
 
 
 def columns_of(figure: Figure) -> Iterator[tuple[ResultColumn, str]]:

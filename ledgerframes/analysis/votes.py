@@ -128,7 +128,7 @@ def price(
         - ``round_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the lowest open round. Missing without frames=,
           or outside of them.
         - ``coverage`` (float64, share of 1): Share of the voters of this row with a known price. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -219,7 +219,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         - ``median_without`` (decimal128(38, 10)[pyarrow], USD per coin): Median of all other votes. Missing without any.
         - ``coverage`` (float64, share of 1): Share of the voters of this observation with a known price. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -12,7 +12,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
-from ledgerframes.representation import pluralize
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
 from ledgerframes.plot._verdict import NO_VERDICT
-from ledgerframes.representation import pluralize
 from ledgerframes.statistics.percentiles import ecdf
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

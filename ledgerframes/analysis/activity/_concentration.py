@@ -143,7 +143,7 @@ def concentration(
         - ``top_10`` (float64, share of 1): Share of the 10 largest, ties included. Missing without any.
         - ``top_10_parties`` (int64, parties): Parties in it, more than 10 with ties.
         - ``coverage`` (float64, share of 1): Share of the values of this row that are known. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -224,7 +224,7 @@ def lorenz(
         - ``cumulative_parties`` (float64, share of 1): Rank over the number of parties.
         - ``cumulative_share`` (float64, share of 1): Share of the party and all smaller ones.
         - ``coverage`` (float64, share of 1): Share of the values of this result that are known. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -148,7 +148,7 @@ def reconcile(
         - ``reason`` (category): First reason that explains the mismatch. Missing if equal.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
           state. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -228,7 +228,7 @@ def reconcile_summary(
         - ``weight`` (Int64, weighted bytes): Sum of published weights, of computed ones if only computed.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
           state. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -140,7 +140,7 @@ def rounds(
         - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of it that small weights do not get. Missing for partial
           rounds and without rules for traffic.
         - ``coverage`` (float64, share of 1): Share of the rounds of this result with a known reward. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -138,7 +138,7 @@ def weights(
         - ``share`` (float64, share of 1): Share of the weight of the period, the round, or all. Missing without weight.
         - ``coverage`` (float64, share of 1): Share of the records of this row with a known number of bytes before the factor.
           Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -219,7 +219,7 @@ def recompute(
         - ``weight`` (Int64, weighted bytes): Activity weight, rounded down.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of this result with known envelopes, round and
           state. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -125,7 +125,7 @@ def what_if(
         - ``requests_changed`` (int64, requests): Requests with another weight of the party.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
           state. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

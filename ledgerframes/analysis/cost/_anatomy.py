@@ -82,7 +82,7 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
         - ``traffic_cost`` (Int64, bytes): Cost of the envelope, or in no envelope. Missing for other parts.
         - ``weight`` (Int64, weighted bytes): Weight of the activity record. Missing for other parts.
         - ``coverage`` (float64, share of 1): Share of the transaction with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -89,7 +89,7 @@ def budget(
         - ``is_within`` (boolean): Whether the value is at most the budget. Missing with the value.
         - ``worst_update_id`` (str): Request with the highest cost, the first of several. Missing without any.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

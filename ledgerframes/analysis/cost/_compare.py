@@ -183,7 +183,7 @@ def compare(
         - ``not_comparable`` (str): Why the totals of the two sides do not compare: length or coverage. Missing if they do.
         - ``era`` (str): Eras that begin between the start of the first and the end of the second side. Missing without.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -102,7 +102,7 @@ def concentration(
         - ``top_3_members`` (int64, members): Members in top_3, ties included.
         - ``top_10_members`` (int64, members): Members in top_10, ties included.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -103,7 +103,7 @@ def control(frames: Frames) -> pd.DataFrame:
         - ``difference`` (Int64, bytes): Total less the sum of the parts.
         - ``reason`` (str): Reason for a difference. Missing without one.
         - ``coverage`` (float64, share of 1): Share of the requests with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

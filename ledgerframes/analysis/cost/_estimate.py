@@ -123,7 +123,7 @@ def estimate(
         - ``over_10_percent`` (int64, requests): Requests whose actual cost exceeds the estimate by more than 10 %.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known estimate and a known cost. Missing
           if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -94,7 +94,7 @@ def journal(
         - ``memo`` (str): Description of the entry.
         - ``source_ids_sha256`` (str): Digest of the ids that the entry rests on.
         - ``coverage`` (float64, share of 1): Share of the requests of this entry with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -139,7 +139,7 @@ def overhead(
           min_requests=.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost and with envelopes. Missing if
           there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -66,7 +66,7 @@ def problems(frames: Frames) -> pd.DataFrame:
         - ``first_update_id`` (str): Update of the first of them. Missing without any.
         - ``coverage`` (float64, share of 1): Share of the rows of the table with a value that figures can use. Missing if there
           are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -92,7 +92,7 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
         - ``largest_envelope`` (Int64, bytes): Cost of the largest of them. Missing without any.
         - ``why`` (str): The numbers that explain the cost, in words.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -16,9 +16,9 @@ from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.frames.conditions import near_matches
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics.runways import runway as runway_of
+from ledgerframes.values import extents
 
 HOUR = timedelta(hours=1)
 MAX_HORIZON = 366 * 24
@@ -104,7 +104,7 @@ def runway(
         - ``balance_middle`` (Int64, bytes): Balance if burn is the mean of the weeks before.
         - ``balance_high`` (Int64, bytes): Balance if burn is low. Missing if a week of the history has no burn.
         - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -195,7 +195,7 @@ def runway_summary(
         - ``weeks_of_history`` (int64, weeks): Whole weeks that the paths rest on.
         - ``factor`` (float64): Factor between mean and high burn. Missing without a band.
         - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes import extents
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, ratio
 from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
-from ledgerframes.conditions import near_matches
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.conditions import near_matches
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
+from ledgerframes.values import extents
 
 MIN_COVERAGE = 0.9
 WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR

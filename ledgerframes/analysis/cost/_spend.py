@@ -255,7 +255,7 @@ def spend(
         - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
           min_requests=.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

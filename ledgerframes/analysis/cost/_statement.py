@@ -178,7 +178,7 @@ def statement(
         - ``rate_source`` (str): Source of the rate. Missing if unknown.
         - ``source_ids_sha256`` (str): SHA-256 of the sorted update ids of the line, each with a line feed.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

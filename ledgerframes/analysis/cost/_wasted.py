@@ -140,7 +140,7 @@ def wasted(
         - ``is_above`` (boolean): Whether the share is above its usual range. Missing without one.
         - ``reason`` (str): Reason why there is no usual range. Missing if there is one.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

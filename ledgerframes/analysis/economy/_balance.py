@@ -113,7 +113,7 @@ def balance(
           sum. Missing without a sum.
         - ``coverage`` (float64, share of 1): Share of the coins of this row with a known owner and amount. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

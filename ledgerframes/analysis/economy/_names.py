@@ -101,7 +101,7 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
         - ``expired`` (int64, names): Names expired.
         - ``active_at_end`` (Int64): Names in use afterwards. Missing unless the frames start with the history or base=.
         - ``coverage`` (float64, share of 1): Share of the events of this row with a known contract. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -96,7 +96,7 @@ def purchases(
         - ``price_differs`` (int64, purchases): Purchases at another price than that of their round.
         - ``coverage`` (float64, share of 1): Share of the purchases of this row with a known price of the round. Missing if
           there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

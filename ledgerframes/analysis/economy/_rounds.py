@@ -152,7 +152,7 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
         - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the round. Missing by period.
         - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -225,7 +225,7 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
           known. Missing if unknown, or in uncovered time.
         - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -95,7 +95,7 @@ def leaderboard(
         - ``change`` (Int64): Ranks gained since then. Missing as `rank_before`.
         - ``coverage`` (float64, share of 1): Share of the coupons, transfers or purchases of this row with a known amount.
           Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

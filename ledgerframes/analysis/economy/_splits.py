@@ -110,7 +110,7 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
         - ``outcome`` (category): Whether the part is as configured, or why not. Missing as `coupon_amount`.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known coupon amount. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -67,7 +67,7 @@ def transfers(frames: Frames) -> pd.DataFrame:
         - ``output`` (str): Whether the transfer is complete or waits, as the registry says. Missing if it does not.
         - ``started_in_update_id`` (str): Update that made a contract that waits. Missing for others.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known amount. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

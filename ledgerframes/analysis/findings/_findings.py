@@ -129,7 +129,7 @@ def findings(
         - ``figure`` (str): Call that shows it, with the names `frames`, `history` and `balance`.
         - ``sentence`` (str): The finding in words.
         - ``coverage`` (float64, share of 1): Share of the requests of the window with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -18,7 +18,7 @@ from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_ro
 from ledgerframes.engine import Query
 from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.frames import Frames
-from ledgerframes.windows import Time, Window, instant, iso
+from ledgerframes.values.windows import Time, Window, instant, iso
 
 REJECTED = declare.integer(
     "rejected",
@@ -140,7 +140,7 @@ def evidence(
         - ``namespaces_cumulative`` (int64, namespaces): Keys of outside parties until the end of the day.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
           Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -235,7 +235,7 @@ def evidence_totals(
         - ``excluded_requests`` (int64, requests): Accepted requests of the app that excluded parties alone submitted.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
           Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

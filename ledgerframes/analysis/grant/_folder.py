@@ -106,7 +106,7 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
         - ``expected`` (str): Digest in the manifest, or sum of the requests.
         - ``value`` (str): Digest of the file, or sum of the days.
         - ``coverage`` (float64, share of 1): Share of the checks that passed. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

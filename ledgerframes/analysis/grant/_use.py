@@ -15,7 +15,7 @@ from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
-from ledgerframes.windows import Time, Window, instant
+from ledgerframes.values.windows import Time, Window, instant
 
 MIN_COVERAGE = 0.99
 DAYS = """

@@ -52,7 +52,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         - ``participant_id`` (str): Participant whose ledger it is. Missing without an update.
         - ``coverage`` (float64, share of 1): Share of the offsets of this row with a known update page. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

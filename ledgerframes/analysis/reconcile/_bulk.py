@@ -91,7 +91,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
         - ``first_path`` (str): Column, and place in its payload, of the first difference. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the rows of either source that both sources have. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -164,7 +164,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
         - ``only_bulk`` (int64, updates): Updates that only the bulk objects have.
         - ``coverage`` (float64, share of 1): Share of the updates of either source that both sources have. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -98,7 +98,7 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
         - ``duplicates_dropped`` (int64, verdicts): Second verdicts, which do not count.
         - ``last_fetched`` (datetime64[us, UTC]): Latest time at which rows of the row were fetched. Missing if nothing is held.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

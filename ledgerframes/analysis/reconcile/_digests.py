@@ -66,7 +66,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
         - ``dissenters`` (str): Nodes with another digest. Missing if there are none.
         - ``missing_at`` (str): Nodes without the object. Missing if there are none.
         - ``coverage`` (float64, share of 1): Share of the nodes of this row with a known digest. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -133,7 +133,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
         - ``why`` (category): Reason for the outcome. Missing if there is none, or both costs are known.
         - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
           both sources. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -195,7 +195,7 @@ def paid_traffic_totals(
         - ``difference`` (Int64, bytes): Paid minus total cost. Missing if one of them is missing.
         - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
           both sources. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

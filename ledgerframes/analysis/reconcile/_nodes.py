@@ -105,7 +105,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
         - ``latency_high`` (timedelta64[us], microseconds): High end of its 95 % interval. Missing below 30 requests.
         - ``coverage`` (float64, share of 1): Share of the updates of either node with a known fact at both nodes. Missing if
           there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

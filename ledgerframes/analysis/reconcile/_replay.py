@@ -106,7 +106,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
         - ``first_contract_id`` (str): First contract by id that is not equal. Missing if there is none.
         - ``first_path`` (str): Column, and place in its payload, where it differs. Missing if it does not.
         - ``coverage`` (float64, share of 1): Share of the contracts of this row that are in both. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -243,7 +243,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
           if an amount is unknown.
         - ``coverage`` (float64, share of 1): Share of the flows of coin between start and end with a known amount. Missing if
           there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -104,7 +104,7 @@ def rewards(
         - ``difference`` (decimal128(38, 10)[pyarrow], coin): Sum of the differences of all parties. Missing if there is none.
         - ``example`` (str): Party, contract or update to look at. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known status. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

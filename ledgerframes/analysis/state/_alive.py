@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.windows import Time, instant
+from ledgerframes.values.windows import Time, instant
 
 
 def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:

@@ -56,7 +56,7 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``source`` (category): history, snapshot, or given.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -115,7 +115,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``source`` (category): history, snapshot, or given.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -176,7 +176,7 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
         - ``source`` (category): history, snapshot, or given.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -239,7 +239,7 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``source`` (category): history, snapshot, or given.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -293,7 +293,7 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``source`` (category): history or snapshot.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

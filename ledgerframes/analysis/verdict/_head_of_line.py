@@ -138,7 +138,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
         - ``reason`` (str): Reason why nobody is named a victim. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
@@ -201,7 +201,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
         - ``added`` (timedelta64[us], microseconds): Latency above the baseline, while the other request was open.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -223,7 +223,7 @@ def latency(
           min_requests=.
         - ``reason`` (str): Reasons of missing percentiles. Missing if all are there.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -159,7 +159,7 @@ def outcomes(
         - ``dispersion`` (float64): Factor by which clusters of one participant in one hour widen the variance of the rate.
           Missing if unknown.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -102,7 +102,7 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
         - ``share`` (float64, share of 1): Share of all quorums.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

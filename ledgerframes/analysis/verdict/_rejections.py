@@ -119,7 +119,7 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
         - ``traffic_cost`` (Int64, bytes): Cost of the request. Missing without a traffic summary.
         - ``view_count`` (int64, views): Views of the request.
         - ``coverage`` (float64, share of 1): Share of the rejected requests with a known cost. Missing if there are none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------

@@ -143,7 +143,7 @@ def waited_for(
         - ``reason`` (str): Reason why a row is not judged. Missing if it is.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
-        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/results.md#columns-of-every-result
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
