@@ -95,7 +95,7 @@ EXAMPLE = {
 
 
 class UndescribedError(Exception):
-    """A parameter without an entry, which somebody has to write."""
+    """A part of a docstring that somebody has to write."""
 
 
 # -- docstrings ---------------------------------------------------------------------------------------------------------
@@ -156,10 +156,14 @@ def of_loader(name: str, loader: Callable[..., Any]) -> str:
 
 def sections_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the sections of a docstring by heading, that of the summary is empty."""
+    if not function.__doc__:
+        raise UndescribedError("a summary")
     sections, name = dict.fromkeys(SECTIONS, ""), ""
-    for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
+    for paragraph in inspect.cleandoc(function.__doc__).split("\n\n"):
         heading, _, rest = paragraph.partition("\n")
         if rest.startswith("---"):
+            if heading not in SECTIONS:
+                raise UndescribedError(f"one of the sections {', '.join(SECTIONS[1:])} instead of {heading}")
             name, paragraph = heading, rest.partition("\n")[2]
         elif paragraph.startswith(("Source:", ">>>")):
             name = "Notes" if paragraph.startswith("Source:") else "Examples"
@@ -218,7 +222,7 @@ def described_by(name: str, own: Entries) -> str:
     for names, each in own.items():
         if name in names.split(", "):
             return each
-    raise UndescribedError(name)
+    raise UndescribedError(f"the parameter {name}")
 
 
 def entry(head: str, text: str) -> str:
@@ -297,14 +301,14 @@ def main() -> int:
         try:
             docstring = current()
         except UndescribedError as error:
-            undescribed.append(f"{error} of {name}")
+            undescribed.append(f"of {name} {error}")
             continue
         if inspect.cleandoc(function.__doc__ or "") != docstring:
             stale.append(name)
             if "--check" not in sys.argv:
                 write(function, docstring)
     if undescribed:
-        print(f"Parameters to describe in the docstring: {', '.join(undescribed)}.", file=sys.stderr)
+        print(f"Write in the docstring {', '.join(undescribed)}.", file=sys.stderr)
     if stale and "--check" in sys.argv:
         print(f"Docstrings that are not current: {', '.join(stale)}. Run: python tools/docstrings.py", file=sys.stderr)
     elif stale:
