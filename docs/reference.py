@@ -30,9 +30,15 @@ PAGE = """\
 
 ```{{eval-rst}}
 .. automodule:: {module}
-   :members: {names}
+   :members:
+   :imported-members:
    :inherited-members: object, Exception
-```
+   :exclude-members: {excluded}
+{more}```
+"""
+TABLES = """
+.. autodata:: ledgerframes.TABLES
+   :no-value:
 """
 
 
@@ -44,8 +50,12 @@ def public_modules() -> dict[str, ModuleType]:
 
 def public_names(module: ModuleType) -> list[str]:
     """Return the names of a module that no other page has."""
-    names = module.__all__ if module is not lf else [name for name in dir(lf) if name != "__version__"]
-    return [name for name in names if not inspect.ismodule(getattr(module, name))]
+    return [name for name in listed(module) if name != "__version__" and not inspect.ismodule(getattr(module, name))]
+
+
+def listed(module: ModuleType) -> list[str]:
+    """Return the public names of a module, with those of modules."""
+    return dir(lf) if module is lf else list(module.__all__)
 
 
 def reference_pages() -> dict[str, str]:
@@ -59,7 +69,9 @@ def reference_pages() -> dict[str, str]:
 
 def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
-    return PAGE.format(title=title, module=module.__name__, names=", ".join(public_names(module)))
+    excluded = ", ".join(sorted(set(listed(module)) - set(public_names(module))))
+    more = TABLES if module is lf else ""  # a dictionary has no docstring, so no member of the module is one
+    return PAGE.format(title=title, module=module.__name__, excluded=excluded, more=more)
 
 
 def page_of(title: str) -> str:
