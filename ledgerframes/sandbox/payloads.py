@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from .values import Encoding, Group, Names, Slot
 from .vocabulary import Vocabulary
 
+ScalarKind = Literal["amount", "bool", "contract", "enum", "int", "numeric", "party", "text", "time", "unit"]
 Piece = tuple[str, tuple[Slot, ...]]  # a format with one %s for each slot
 
 
@@ -27,7 +28,7 @@ Piece = tuple[str, tuple[Slot, ...]]  # a format with one %s for each slot
 class Scalar:
     """A value that is read from a name of a transaction."""
 
-    kind: str  # for which each encoding has a form
+    kind: ScalarKind
     source: str = ""  # by default the name of the field
     after: int = 0  # added to the value of the source
 
@@ -36,7 +37,7 @@ class Scalar:
 class Constant:
     """A value that is the same in every payload."""
 
-    kind: str
+    kind: ScalarKind
     value: str | int | bool
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
+from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 
-from ledgerframes.sandbox import Sandbox, transactions
+from ledgerframes.sandbox import Sandbox, payloads, transactions
 from ledgerframes.sandbox.cases import PLANTED_REQUEST
 from ledgerframes.sandbox.schedule import PRIVATE_KIND, Scheduled
 from ledgerframes.sandbox.script import REQUEST, STATE_CHANGE
@@ -19,6 +22,7 @@ from ledgerframes.sandbox.transactions.kinds import network as network_kinds
 from ledgerframes.sandbox.transactions.kinds import users as user_kinds
 from ledgerframes.sandbox.transactions.specs import ChoiceSpec, exercise
 from ledgerframes.sandbox.transactions.templates import TEMPLATES
+from ledgerframes.sandbox.transactions.templates import apps as templates
 
 ENCODINGS = ("compact_json", "protobuf_json", "ledger_json")
 CHOICES = {
@@ -52,6 +56,19 @@ def test_every_planned_event_has_a_kind() -> None:
 def test_a_kind_draws_the_party_that_submits_it() -> None:
     by_others = {user_kinds.OFFER_STEP, user_kinds.OFFER_ACCEPTANCE, user_kinds.OFFER_COMPLETION, user_kinds.TOKEN_MINT}
     assert {kind for kind in KINDS.values() if kind.submitter not in kind.roles} == by_others
+
+
+def test_the_example_of_the_guide_is_true() -> None:
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## Add a kind of transaction")
+    template, choice, kind = map(dedent, re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL))
+    names = {**vars(payloads), **vars(templates)}
+    exec(template, names)
+    names |= {"apps": SimpleNamespace(STAMP=names["STAMP"]), **vars(apps)}
+    exec(choice, names)
+    names |= {**vars(app_kinds), "apps": names["apps"]}
+    exec(kind, names)
+    assert names["STAMP"].tree[0].choice is names["VENUE_STAMP"]
 
 
 def test_views_say_who_confirms_and_who_is_informed() -> None:

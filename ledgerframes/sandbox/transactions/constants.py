@@ -22,8 +22,8 @@ from .templates.governance import DSO_RULES
 from .templates.rounds import ISSUING_ROUND
 from .templates.wallet import NAME_RULES
 
-UPGRADED_PACKAGE = BATCH_PACKAGE
-RISE_PERCENT = 18  # what a request costs more with the newer version
+UPGRADED_PACKAGE = BATCH_PACKAGE  # a newer version of it comes into use
+RISE_PERCENT = 18  # what a request costs more with it
 MAX_CACHED_ROUNDS = 50
 
 
