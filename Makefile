@@ -8,7 +8,7 @@ REPORTS := reports
 PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs sample data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,12 +56,13 @@ spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0 sqlglot==30.30.0
 	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py tests/test_spark_figures.py
 
-lint: .venv/ready  ## Check style, types, layers and words
+lint: .venv/ready  ## Check style, types, layers, words and docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_words.py
+	$(BIN)/python tools/docstrings.py --check
 
 screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to look at, and check pages by axe (needs Chromium)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$(PICTURES)" axe-playwright-python==0.1.8 pypdfium2==5.15.2
@@ -72,6 +73,9 @@ screenshots: .venv/ready  ## Take pictures of reports, notebooks and plots, to l
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
+
+docstrings: .venv/ready  ## Write what docstrings share into the source
+	$(BIN)/python tools/docstrings.py
 
 pages: .venv/ready  ## Write the pages of docs/ that are made from code
 	$(BIN)/python docs/generate.py

@@ -13,7 +13,7 @@ MODULES = ("errors", "export", "json_logs", "report", "sandbox", "testing", "api
 INTRODUCTION = """\
 # Python names
 
-What these modules list in `__all__` is public. `help(name)` shows the same texts. `lf` is `import ledgerframes as lf`.
+What `dir()` lists of these modules is public. `help(name)` shows the same texts. `lf` is `import ledgerframes as lf`.
 
 | module | content |
 | --- | --- |
@@ -31,22 +31,31 @@ PAGE = """\
 ```{{eval-rst}}
 .. automodule:: {module}
    :members:
+   :imported-members:
    :inherited-members: object, Exception
    :exclude-members: {excluded}
-```
+{more}```
+"""
+TABLES = """
+.. autodata:: ledgerframes.TABLES
+   :no-value:
 """
 
 
 def public_modules() -> dict[str, ModuleType]:
     """Return the public modules by the name that users write."""
-    figures = {f"lf.{name}": getattr(lf, name) for name in lf.__all__ if inspect.ismodule(getattr(lf, name))}
+    figures = {f"lf.{name}": getattr(lf, name) for name in dir(lf) if name != "errors" and inspect.ismodule(getattr(lf, name))}
     return {"lf": lf, **figures, **{f"ledgerframes.{name}": importlib.import_module(f"ledgerframes.{name}") for name in MODULES}}
 
 
 def public_names(module: ModuleType) -> list[str]:
     """Return the names of a module that no other page has."""
-    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
-    return [name for name in names if module is not lf or name not in lf.errors.__all__]
+    return [name for name in listed(module) if name != "__version__" and not inspect.ismodule(getattr(module, name))]
+
+
+def listed(module: ModuleType) -> list[str]:
+    """Return the public names of a module, with those of modules."""
+    return dir(lf) if module is lf else list(module.__all__)
 
 
 def reference_pages() -> dict[str, str]:
@@ -60,8 +69,9 @@ def reference_pages() -> dict[str, str]:
 
 def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
-    excluded = sorted(set(module.__all__) - set(public_names(module)))
-    return PAGE.format(title=title, module=module.__name__, excluded=", ".join(excluded))
+    excluded = ", ".join(sorted(set(listed(module)) - set(public_names(module))))
+    more = TABLES if module is lf else ""  # a dictionary has no docstring, so no member of the module is one
+    return PAGE.format(title=title, module=module.__name__, excluded=excluded, more=more)
 
 
 def page_of(title: str) -> str:

@@ -1,11 +1,41 @@
-"""Typed DataFrames over the APIs of a ledger network, cached as Parquet."""
+"""Typed DataFrames over the APIs of a ledger network, cached as Parquet.
+
+``help(lf.cost.spend)`` describes a name, ``dir(lf.cost)`` lists those of a module, and ``lf.questions("balance")`` finds the call
+that answers a question.
+
+Networks
+    connect, Network, operations
+History of the network
+    load_events, load_traffic, load_verdicts, load_activity, load_bulk, load_contracts
+A participant
+    load_updates, load_completions, load_active_contracts, load_parties, load_packages, load_synchronizers,
+    load_transfer_offers, load_token_allocations, load_token_holdings, load_token_transfers
+Reference data and the network's state
+    load_featured_apps, load_holdings_summary, load_mining_rounds, load_name_entries, load_name_rules, load_network_rules,
+    load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
+    load_validator_faucets, load_validator_licenses
+Tables
+    Frames, open_frames, save_frames, sql, query, table, TABLES
+Figures, each a function from frames to a DataFrame
+    cost, verdict, activity, economy, reconcile, state, grant, contracts, trees, votes, findings
+Their arguments and amounts
+    TrafficBalance, TrafficPrice, MarketRate, NetworkRate, BaseRate, TopUp, labels, eras, decimals
+Pictures and answers
+    plot, anatomy, Anatomy, show, questions
+Errors
+    errors
+
+>>> import ledgerframes as lf
+>>> net = lf.connect("sandbox", events=400, days=1)
+>>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+>>> ax = lf.plot.cost_spend(lf.cost.spend(day, by="participant"))
+"""
 
 import logging
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes import errors
-from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 
 # Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
@@ -97,6 +127,7 @@ if TYPE_CHECKING:
     from ledgerframes.analysis.findings import findings
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
+    from ledgerframes.errors import *  # noqa: F403
     from ledgerframes.frames import Frames
     from ledgerframes.frames.files import open_frames, save_frames
     from ledgerframes.loaders.bulk import load_bulk
@@ -137,6 +168,74 @@ if TYPE_CHECKING:
     from ledgerframes.values.money import MarketRate, NetworkRate, TrafficPrice
 
     __version__: str
+    # Type checkers alone read this: with it, help(lf) would print every class and function in full.
+    __all__ = [
+        "TABLES",
+        "Anatomy",
+        "BaseRate",
+        "Frames",
+        "MarketRate",
+        "Network",
+        "NetworkRate",
+        "TopUp",
+        "TrafficBalance",
+        "TrafficPrice",
+        "activity",
+        "anatomy",
+        "connect",
+        "contracts",
+        "cost",
+        "decimals",
+        "economy",
+        "eras",
+        "findings",
+        "grant",
+        "labels",
+        "load_active_contracts",
+        "load_activity",
+        "load_bulk",
+        "load_completions",
+        "load_contracts",
+        "load_events",
+        "load_featured_apps",
+        "load_holdings_summary",
+        "load_mining_rounds",
+        "load_name_entries",
+        "load_name_rules",
+        "load_network_rules",
+        "load_packages",
+        "load_parties",
+        "load_price_votes",
+        "load_reward_accounting",
+        "load_scans",
+        "load_synchronizer_status",
+        "load_synchronizers",
+        "load_token_allocations",
+        "load_token_holdings",
+        "load_token_transfers",
+        "load_traffic",
+        "load_traffic_status",
+        "load_transfer_offers",
+        "load_updates",
+        "load_validator_faucets",
+        "load_validator_licenses",
+        "load_verdicts",
+        "open_frames",
+        "operations",
+        "plot",
+        "query",
+        "questions",
+        "reconcile",
+        "save_frames",
+        "show",
+        "sql",
+        "state",
+        "table",
+        "trees",
+        "verdict",
+        "votes",
+    ]
+    __all__ += errors.__all__
 else:
 
     def __getattr__(name: str) -> Any:
@@ -145,83 +244,15 @@ else:
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])
             return value
+        if name in errors.__all__:  # lf.UsageError is lf.errors.UsageError, and dir(lf) lists the latter only
+            return getattr(errors, name)
         if name == "statistics":  # its own error says what to write instead
             return resolve_name("ledgerframes.statistics:")
         raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 
 
-__all__ = [
-    "TABLES",
-    "Anatomy",
-    "BaseRate",
-    "Frames",
-    "MarketRate",
-    "Network",
-    "NetworkRate",
-    "TopUp",
-    "TrafficBalance",
-    "TrafficPrice",
-    "activity",
-    "anatomy",
-    "connect",
-    "contracts",
-    "cost",
-    "decimals",
-    "economy",
-    "eras",
-    "findings",
-    "grant",
-    "labels",
-    "load_active_contracts",
-    "load_activity",
-    "load_bulk",
-    "load_completions",
-    "load_contracts",
-    "load_events",
-    "load_featured_apps",
-    "load_holdings_summary",
-    "load_mining_rounds",
-    "load_name_entries",
-    "load_name_rules",
-    "load_network_rules",
-    "load_packages",
-    "load_parties",
-    "load_price_votes",
-    "load_reward_accounting",
-    "load_scans",
-    "load_synchronizer_status",
-    "load_synchronizers",
-    "load_token_allocations",
-    "load_token_holdings",
-    "load_token_transfers",
-    "load_traffic",
-    "load_traffic_status",
-    "load_transfer_offers",
-    "load_updates",
-    "load_validator_faucets",
-    "load_validator_licenses",
-    "load_verdicts",
-    "open_frames",
-    "operations",
-    "plot",
-    "query",
-    "questions",
-    "reconcile",
-    "save_frames",
-    "show",
-    "sql",
-    "state",
-    "table",
-    "trees",
-    "verdict",
-    "votes",
-]
-
-__all__ += errors.__all__
-
-
 def __dir__() -> list[str]:
-    return [*__all__, "__version__", "errors"]
+    return [*_IMPORTED_AT_FIRST_USE, "__version__", "errors"]
 
 
 logging.getLogger("ledgerframes").addHandler(logging.NullHandler())

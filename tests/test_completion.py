@@ -1,12 +1,15 @@
-"""What the tab key offers in a notebook: the public names, and nothing else."""
+"""What the tab key offers in a notebook, the public names and nothing else, and what an editor shows of them."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import jedi
 import pytest
 from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpecManager
@@ -26,6 +29,17 @@ MODULES = {
     **{f"lf.{name}": value for name in dir(lf) if isinstance(value := getattr(lf, name), ModuleType)},
     **{module.__name__.rpartition(".")[2]: module for module in (export, report, sandbox, testing)},
 }
+PUBLIC = [
+    *(name for name in dir(lf) if not isinstance(getattr(lf, name), ModuleType)),
+    *(
+        f"{name.removeprefix('lf.')}.{each}"
+        for name, module in MODULES.items()
+        if name.startswith("lf.")
+        for each in module.__all__
+    ),
+]
+WITH_OVERLOADS = {"load_bulk", "load_events", "load_updates"}  # a plan is another result
+FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(attrgetter(name)(lf))]
 
 
 class Kernel:
@@ -76,7 +90,7 @@ def test_a_module_offers_its_public_names(kernel: Kernel, name: str) -> None:
 
 
 def test_the_package_offers_its_public_names(kernel: Kernel) -> None:
-    assert kernel.complete("lf.") == sorted([*lf.__all__, "errors"])
+    assert kernel.complete("lf.") == sorted(name for name in dir(lf) if name != "__version__")
 
 
 @pytest.mark.parametrize("name", ["frames", "day", "net", "net.history", "net.ledger", "net.wallet", "net.store"])
@@ -93,3 +107,16 @@ def test_frames_offer_their_tables_and_methods(kernel: Kernel) -> None:
 def test_a_call_offers_its_arguments(kernel: Kernel) -> None:
     assert {"by=", "every=", "labels="} <= set(kernel.complete("lf.cost.spend(frames, "))
     assert {"since=", "until=", "after="} <= set(kernel.complete("lf.load_updates(net, "))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_editor_shows_all_parameters_and_the_whole_docstring(name: str) -> None:
+    """An editor reads the source and runs nothing."""
+    function, script = attrgetter(name)(lf), jedi.Script(f"import ledgerframes as lf\nlf.{name}\nlf.{name}(\n")
+    [seen] = script.infer(2, len(f"lf.{name}"))
+    assert seen.docstring(raw=True) == inspect.getdoc(function)
+    [signature, *others] = script.get_signatures(3, len(f"lf.{name}("))
+    if name in WITH_OVERLOADS:
+        return
+    assert not others
+    assert [each.name for each in signature.params] == list(inspect.signature(function).parameters)

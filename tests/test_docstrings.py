@@ -1,18 +1,26 @@
-"""Every example in a docstring runs, on the embedded sandbox."""
+"""Docstrings are current, and every example in them runs on the embedded sandbox."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
+import inspect
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import matplotlib as mpl
 import pytest
 from matplotlib import pyplot
 
 import ledgerframes as lf
+from ledgerframes.analysis import _figures as declare
 
+ROOT = Path(__file__).parents[1]
 mpl.use("Agg")
 MODULES = sorted(
     found.name for found in pkgutil.walk_packages(lf.__path__, "ledgerframes.") if not found.name.endswith("__main__")
@@ -43,3 +51,75 @@ def test_example(case: doctest.DocTest) -> None:
 
 def test_there_are_examples() -> None:
     assert len(CASES) > 20
+
+
+def test_docstrings_are_current() -> None:
+    """What declarations and signatures tell stands in the source, where editors read it."""
+    command = [sys.executable, str(ROOT / "tools" / "docstrings.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("docstrings", ROOT / "tools" / "docstrings.py")
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def cost(frames: lf.Frames, *, by: str | None = None, limit: int = 1) -> None:
+    """Return costs.
+
+    Parameters
+    ----------
+    limit : int, optional
+        A limit of its own.
+
+    Raises
+    ------
+    CoverageError
+        If too little is known.
+
+    Source: a fact.
+
+    >>> len(lf.cost.sum(day))
+    1
+    """
+
+
+def test_the_tool_adds_what_the_declaration_tells_and_keeps_the_rest(tool: ModuleType) -> None:
+    grouping = declare.Grouping((declare.text("party", "Payer."),))
+    figure = declare.Figure("cost.sum", "One row.", (declare.cost("total", "Sum."),), by={"party": grouping})
+    docstring = tool.of_analysis(figure, cost)
+    for part in (
+        "Return costs.\n\nParameters\n----------\nframes : Frames\n    With the tables of",
+        'by : {"party"}, optional\n    Groups of the rows, by the columns below (default: None).\nlimit : int,',
+        'Returns\n-------\nDataFrame\n    One row.\n\n    Columns:\n\n    - ``party`` (str, with by="party"): Payer.\n',
+        "    - ``total`` (Int64, bytes): Sum.\n    - ``coverage`` (float64, share of 1): ",
+        "Raises\n------\nUsageError\n    If `by` is not a grouping",
+        "CoverageError\n    If too little is known.\n\nNotes\n-----\nSource: a fact.\n\nExamples\n--------\n>>> import",
+        '>>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")\n>>> len(lf.cost.sum(day))\n1',
+    ):
+        assert part in docstring
+
+
+def test_the_tool_changes_nothing_of_its_own_text(tool: ModuleType) -> None:
+    figure = declare.Figure("cost.sum", "One row.", (declare.cost("total", "Sum."),))
+    once = SimpleNamespace(__doc__=tool.of_analysis(figure, cost), __signature__=inspect.signature(cost))
+    assert tool.joined(tool.sections_of(once)) == once.__doc__
+
+
+def test_the_tool_names_what_only_a_person_can_write(tool: ModuleType) -> None:
+    def total(frames: lf.Frames, *, tolerance: int) -> None:
+        """Return a total."""
+
+    with pytest.raises(tool.UndescribedError, match="the parameter tolerance"):
+        tool.of_analysis(declare.Figure("cost.sum", "One row.", ()), total)
+    total.__doc__ = None
+    with pytest.raises(tool.UndescribedError, match="a summary"):
+        tool.of_analysis(declare.Figure("cost.sum", "One row.", ()), total)
+    total.__doc__ = "Return a total.\n\nSee Also\n--------\nothers"
+    with pytest.raises(tool.UndescribedError, match="instead of See Also"):
+        tool.of_analysis(declare.Figure("cost.sum", "One row.", ()), total)

@@ -6,6 +6,8 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import pydoc
+import re
 import subprocess
 import sys
 import tomllib
@@ -29,14 +31,12 @@ ERRORS = sorted(
 )
 
 
-def test_all_is_complete_and_sorted() -> None:
-    # ruff sorts constants first, then classes, then functions.
-    own = [name for name in lf.__all__ if name not in ERRORS]
-    assert own == sorted(own, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+def test_the_names_are_complete_and_sorted() -> None:
+    names = [*lf._IMPORTED_AT_FIRST_USE]
+    assert names == sorted(names)
     submodules = {name.rpartition(".")[2] for name in MODULES}
-    helpers = {"Any", "TYPE_CHECKING", "installed_version", "logging", "resolve_name"}
-    names = {name for name in vars(lf) if not name.startswith("_")} - helpers
-    assert names - submodules <= set(lf.__all__) <= names | set(lf._IMPORTED_AT_FIRST_USE)
+    helpers = {"Any", "TYPE_CHECKING", "logging", "resolve_name"}
+    assert {name for name in vars(lf) if not name.startswith("_")} - helpers - submodules <= set(dir(lf))
 
 
 def test_type_checkers_see_the_names_that_are_imported_at_first_use() -> None:
@@ -45,24 +45,33 @@ def test_type_checkers_see_the_names_that_are_imported_at_first_use() -> None:
     seen = {
         alias.name: f"{node.module}:{alias.name}"
         for node in block.body
-        if isinstance(node, ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom) and node.module != "ledgerframes.errors"
         for alias in node.names
     }
     assert seen.keys() == lf._IMPORTED_AT_FIRST_USE.keys()
+    [names] = [node.value for node in block.body if isinstance(node, ast.Assign)]
+    assert set(ast.literal_eval(names)) == set(lf._IMPORTED_AT_FIRST_USE)
     for name, path in lf._IMPORTED_AT_FIRST_USE.items():
         assert resolve_name(path) is resolve_name(seen[name]) is getattr(lf, name)
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_every_error_is_a_public_name(name: str) -> None:
-    assert getattr(lf, name) is getattr(errors, name)
-    assert name in lf.__all__
+def test_every_error_is_a_public_name_of_the_module_errors(name: str) -> None:
+    assert getattr(lf, name) is getattr(errors, name)  # as it was before they had a module
+    assert name not in dir(lf)
     assert name in errors.__all__
     assert name.endswith("Error")
 
 
 def test_dir_shows_the_public_names_only() -> None:
-    assert set(dir(lf)) == {*lf.__all__, "__version__", "errors"}
+    assert set(dir(lf)) == {*lf._IMPORTED_AT_FIRST_USE, "__version__", "errors"}
+
+
+def test_help_of_the_package_fits_on_two_screens_and_names_everything() -> None:
+    shown = pydoc.plain(pydoc.render_doc(lf))
+    assert len(shown.splitlines()) <= 100
+    described = (lf.__doc__ or "").partition("Networks\n")[2].partition(">>>")[0]
+    assert set(re.findall(r"\w+", described)) >= set(dir(lf)) - {"__version__"}
 
 
 def test_the_version_is_that_of_the_project() -> None:
@@ -71,7 +80,7 @@ def test_the_version_is_that_of_the_project() -> None:
         _ = lf.versoin
 
 
-@pytest.mark.parametrize("name", lf.__all__)
+@pytest.mark.parametrize("name", dir(lf))
 def test_every_public_name_is_documented(name: str) -> None:
     assert inspect.getdoc(getattr(lf, name))
 

@@ -818,7 +818,7 @@ def test_active_rights_are_drawn_up_to_the_end_of_what_frames_know():
 
 
 def test_help_of_a_plot_has_all_sections():
-    text = plot.cost_spend.__doc__
+    text = inspect.getdoc(plot.cost_spend)
     for section in ("Parameters", "Returns", "Raises", "Examples"):
         assert f"\n{section}\n{'-' * len(section)}\n" in text
     assert str(inspect.signature(plot.cost_spend)).startswith("(frame")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Collection
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -39,6 +41,7 @@ MISTAKES = [
     "lf.cost.spnd(frames)",
     "frames.trafic",
 ]
+WITH_OVERLOADS = {"load_bulk", "load_events", "load_updates"}  # a plan is another result
 for name in (each.partition(".")[0] for each in FIGURES):
     getattr(lf, name)  # which declares its figures
 
@@ -91,6 +94,29 @@ def test_mypy_refuses_each_mistake(file: Path) -> None:
 
 
 def test_pyright_refuses_each_mistake(file: Path) -> None:
+    errors = [each for each in diagnostics_of_pyright(file) if each["severity"] == "error"]
+    assert {each["range"]["start"]["line"] + 1 for each in errors} == lines_of_mistakes()
+
+
+def test_pyright_shows_all_parameters_and_the_result_of_every_public_function(tmp_path: Path) -> None:
+    names = [name for name in public_functions() if name not in WITH_OVERLOADS]
+    path = tmp_path / "functions.py"
+    path.write_text("import ledgerframes as lf\n" + "".join(f"reveal_type(lf.{name})\n" for name in names))
+    seen = [each["message"] for each in diagnostics_of_pyright(path) if each["severity"] == "information"]
+    for name, message in zip(names, seen, strict=True):
+        parameters, _, result = message.partition(f'Type of "lf.{name}" is "(')[2].rpartition(") -> ")
+        assert all(re.search(rf"\b{each}: ", parameters) for each in inspect.signature(attrgetter(name)(lf)).parameters), message
+        assert result not in ("", 'Any"') and "Unknown" not in message
+
+
+def public_functions() -> list[str]:
+    values = {name: getattr(lf, name) for name in dir(lf)}
+    modules = {name: value for name, value in values.items() if inspect.ismodule(value)}
+    values |= {f"{name}.{each}": getattr(module, each) for name, module in modules.items() for each in module.__all__}
+    return [name for name, value in values.items() if inspect.isfunction(value)]
+
+
+def diagnostics_of_pyright(file: Path) -> list[dict[str, Any]]:
     (file.parent / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard"}))
     command = [
         sys.executable,
@@ -103,8 +129,7 @@ def test_pyright_refuses_each_mistake(file: Path) -> None:
         str(file.parent),
     ]
     shown = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
-    errors = [each for each in shown["generalDiagnostics"] if each["severity"] == "error"]
-    assert {each["range"]["start"]["line"] + 1 for each in errors} == lines_of_mistakes()
+    return list(shown["generalDiagnostics"])
 
 
 def lines_of_mistakes() -> set[int]:

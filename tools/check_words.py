@@ -42,6 +42,7 @@ DIALECT = re.compile(
     r"|\black(?:s|ed|ing)?\b|\b(?:beside|besides|meanwhile)\b|\b(?:makes? no sense|and such|and the like)\b"
 )
 BRITISH = re.compile(r"catalogue|colour|centre|neighbour|behaviour|licence|time-outs?\b")
+IN_SEEDED_IDS = 'key_word="licence"'  # contract ids of every world follow from it
 LOG_EVENT = re.compile(r"^[a-z]+(_[a-z]+)*( [a-z_]+=%[sdr])*$")
 LOG_METHODS = ("debug", "info", "warning", "error", "exception")
 
@@ -247,7 +248,7 @@ def british() -> Iterator[str]:
     """Yield British spellings."""
     for path, text, _ in modules():
         for number, line in enumerate(text.splitlines(), 1):
-            if BRITISH.search(line):
+            if BRITISH.search(line.replace(IN_SEEDED_IDS, "")):
                 yield at(path, number, line.strip())
     for path, line, text in prose():
         if BRITISH.search(text):

@@ -1,12 +1,12 @@
 """Declarations of results.
 
-The analyses, their docstrings, the docs, the plots and the reports read them.
+The analyses, the plots, the reports, the docs and the tool that writes docstrings read them.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._docstrings import completed
 from ledgerframes.analysis._measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
 from ledgerframes.analysis._requests import population_of
 from ledgerframes.engine.query import Query
@@ -130,8 +129,6 @@ class Figure:
         Rows of which ``coverage`` is a share.
     has_rounds : bool
         Whether the analysis has ``every="round"``.
-    like : str
-        Figure that describes the parameters and errors that this analysis shares with it.
     distinct : tuple of str, optional
         Columns that name a row, together with its period and group. None if nothing does.
     joins : tuple of Relation
@@ -162,7 +159,6 @@ class Figure:
     condition: str = "with a known cost"
     unit: str = "requests of this row"
     has_rounds: bool = False
-    like: str = ""
     distinct: tuple[str, ...] | None = None
     joins: tuple[Relation, ...] = ()
     known: str = IS_KNOWN
@@ -235,25 +231,15 @@ class Figure:
         return frame
 
     def document(self, analysis: Analysis) -> Analysis:
-        """Register an analysis, and complete its docstring."""
+        """Register the analysis whose result this is."""
         FIGURES[self.name] = ANALYSES[analysis] = self
         CALLS[self.name] = _call_text(self.name, analysis)
-        if analysis.__doc__:  # Python removes docstrings with -OO
-            analysis.__doc__ = completed(self, analysis)
         return analysis
 
     @property
     def key_names(self) -> set[str]:
         """Return the names of the columns that name a row, in any grouping."""
         return {"period_start", "round_number"}.union(*(grouping.key_names for grouping in self.by.values()))
-
-    def columns_with_conditions(self) -> Iterator[tuple[ResultColumn, str]]:
-        """Yield all columns, each with a sentence on the argument that adds it."""
-        yield from ((column, " With every= only.") for column in PERIOD if self.has_periods)
-        yield from ((column, " With every='round' only.") for column in ROUND if self.has_rounds)
-        for by, grouping in self.by.items():
-            yield from ((column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra))
-        yield from ((column, "") for column in (*self.columns, *self.tail))
 
 
 FIGURES: dict[str, Figure] = {}

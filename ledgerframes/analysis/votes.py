@@ -104,16 +104,49 @@ def price(
         With all updates of a time. Each vote in it is an observation as well, with the votes that are known by then, and
         each observation has the price that the network used.
 
+    Returns
+    -------
+    DataFrame
+        One row per observation; sorted by time.
+
+        Columns:
+
+        - ``observed_at`` (datetime64[us, UTC]): Time of the observation.
+        - ``voters`` (int64, voters): Super validators with a vote contract.
+        - ``votes`` (int64, votes): Voters with a price.
+        - ``stale_votes`` (int64, votes): Prices older than allowed.
+        - ``median`` (decimal128(38, 10)[pyarrow], USD per coin): Median price, the mean of the middle two of an even number.
+          Missing without votes.
+        - ``lowest`` (decimal128(38, 10)[pyarrow], USD per coin): Lowest price. Missing without votes.
+        - ``highest`` (decimal128(38, 10)[pyarrow], USD per coin): Highest price. Missing without votes.
+        - ``spread`` (decimal128(38, 10)[pyarrow], USD per coin): Highest minus lowest price. Missing without votes.
+        - ``mad`` (decimal128(38, 10)[pyarrow], USD per coin): Median absolute deviation from the median. Missing without votes.
+        - ``byte_price`` (decimal128(38, 10)[pyarrow], coin per MB): Traffic price over the median. Missing without
+          traffic_price=.
+        - ``byte_price_change`` (decimal128(38, 10)[pyarrow], coin per MB): Byte price less that of the observation before.
+          Missing for the first.
+        - ``round_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the lowest open round. Missing without frames=,
+          or outside of them.
+        - ``coverage`` (float64, share of 1): Share of the voters of this row with a known price. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If `frames` have only a part of the updates of their time.
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
+    Notes
+    -----
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
     stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> summary = lf.votes.price(votes, traffic_price=lf.TrafficPrice("60", "USD/MB"))
     >>> bool((summary["lowest"] <= summary["median"]).all())
@@ -166,14 +199,41 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3). If most votes have one price, any other price is one.
 
+    Returns
+    -------
+    DataFrame
+        One row per observation and super validator; sorted by time of the observation, then by age, oldest first.
+
+        Columns:
+
+        - ``observed_at`` (datetime64[us, UTC]): Time of the observation.
+        - ``sv`` (str): Super validator.
+        - ``price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the vote. Missing for an abstention.
+        - ``last_updated_at`` (datetime64[us, UTC]): Time of the vote. Missing if it is unknown.
+        - ``age`` (timedelta64[us], microseconds): Time since the vote. Missing if its time is unknown.
+        - ``is_stale`` (boolean): Whether the vote is older than days=. Missing for an abstention, and without an age.
+        - ``deviation`` (decimal128(38, 10)[pyarrow], USD per coin): Price less the median. Missing for an abstention.
+        - ``score`` (float64): Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention.
+        - ``is_outlier`` (boolean): Whether the score is beyond outlier=, or most votes have another price. Missing below 5
+          votes and for abstentions.
+        - ``median_without`` (decimal128(38, 10)[pyarrow], USD per coin): Median of all other votes. Missing without any.
+        - ``coverage`` (float64, share of 1): Share of the voters of this observation with a known price. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
+    Notes
+    -----
     Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
     (docs/facts.md#price-vote-without-price).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> ages = lf.votes.stale(votes)
     >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())

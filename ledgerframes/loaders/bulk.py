@@ -43,7 +43,7 @@ class BulkOptions(TypedDict, total=False):
 def load_bulk(net: Network, *, plan: Literal[False] = ..., **options: Unpack[BulkOptions]) -> Frames: ...
 @overload
 def load_bulk(net: Network, *, plan: Literal[True], **options: Unpack[BulkOptions]) -> pd.DataFrame: ...
-@check_arguments(default_executor="a process for each core, or this process for the embedded sandbox and for a single object")
+@check_arguments(has_executor=True)
 def load_bulk(
     net: Network,
     *,
@@ -86,6 +86,15 @@ def load_bulk(
     on_bad_item : {"raise", "quarantine"}
         What to do with a line that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, and the other
         lines of the object are provisional, so the next load reads it again (docs/facts.md#unknown-kinds).
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default a process for each core, or this process for the embedded sandbox and for a single object.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -81,6 +81,10 @@ def load_contracts(
         Only contracts with one of these as a signatory or an observer.
     owners : sequence of str
         Instead of contracts by template and party, the coins of these parties, locked ones among them.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def load_events(net: Network, *, plan: Literal[False] = ..., **options: Unpack[E
 def load_events(net: Network, *, plan: Literal[True], **options: Unpack[EventOptions]) -> pd.DataFrame: ...
 @overload
 def load_events(net: Network, *, plan: bool, **options: Unpack[EventOptions]) -> Frames | pd.DataFrame: ...
-@check_arguments(default_executor="threads of this process")
+@check_arguments(has_executor=True)
 def load_events(
     net: Network,
     *,
@@ -74,6 +74,15 @@ def load_events(
         What to do with an item that cannot be decoded, after the other items of its page, or the other ids, are committed.
         The next load fetches it again: its record time stays provisional, or its id is not in the store. ``quarantine`` keeps
         its bytes in a file below the store and continues (docs/facts.md#unknown-kinds).
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default threads of this process.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

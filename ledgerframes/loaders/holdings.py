@@ -46,6 +46,10 @@ def load_holdings_summary(
         Parties that own coin (default: the parties that the participant of the ledger API hosts).
     at : str, date or datetime, or a sequence of them, optional
         The newest snapshot at each of these times or before it (default: now). Services take one every three hours.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

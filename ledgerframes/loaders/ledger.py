@@ -140,7 +140,7 @@ class UpdateOptions(TypedDict, total=False):
 def load_updates(net: Network, *, plan: Literal[False] = ..., **options: Unpack[UpdateOptions]) -> Frames: ...
 @overload
 def load_updates(net: Network, *, plan: Literal[True], **options: Unpack[UpdateOptions]) -> pd.DataFrame: ...
-@check_arguments(default_executor="threads of this process")
+@check_arguments(has_executor=True)
 def load_updates(
     net: Network,
     *,
@@ -197,6 +197,15 @@ def load_updates(
         Continue with what the ledger appends, until interrupted; the next load resumes there.
     poll_seconds : float
         Seconds to wait after a page without updates, with ``follow``.
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default threads of this process.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

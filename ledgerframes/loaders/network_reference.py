@@ -33,6 +33,10 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of mining rounds, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -62,6 +66,10 @@ def load_featured_apps(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of featured apps, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -100,6 +108,10 @@ def load_name_entries(
         Observe names that start with it only (default: all).
     refresh : bool
         Store an observation of name entries, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -135,6 +147,10 @@ def load_network_rules(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of network rules, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -164,6 +180,10 @@ def load_scans(net: Network, *, refresh: bool = True, plan: bool = False, progre
     net : Network
     refresh : bool
         Store an observation of history APIs, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -37,6 +37,10 @@ def load_validator_licenses(
     net : Network
     refresh : bool
         Store an observation of validator licenses, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -75,6 +79,10 @@ def load_validator_faucets(
         Parties of validators (default: all with a license).
     refresh : bool
         Store an observation of validator faucets, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -119,6 +127,10 @@ def load_traffic_status(
         Synchronizer (default: that of the network's rules).
     refresh : bool
         Store an observation of traffic status, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -158,6 +170,10 @@ def load_synchronizer_status(
     net : Network
     refresh : bool
         Store an observation of synchronizer status, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

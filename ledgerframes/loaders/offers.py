@@ -26,6 +26,10 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
     refresh : bool
         Fetch the status of offers that are not finished, unless the network is offline. Offers of another wallet than this
         network's are not refreshed.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -36,6 +36,10 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     net : Network
     refresh : bool
         Store an observation of the current votes, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -70,6 +74,10 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     net : Network
     refresh : bool
         Store an observation of the current rules, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -47,6 +47,10 @@ def load_reward_accounting(
         Mining rounds (default: those that are issuing, or closed and still in process).
     refresh : bool
         Store an observation of reward accounting, unless the network is offline.
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -13,13 +12,10 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.caller_warnings import warn_caller
-from ledgerframes.api.paging import PageChain
-from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
+from ledgerframes.api.update_format import event_format
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._extras import unknown_members
-from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
+from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     active_contract_table,
     completion_table,
@@ -29,8 +25,9 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, VettedPackages
-from ledgerframes.errors import BadRequestError, DecodeError, InvalidPageTokenError, UnsupportedOperationError
+from ledgerframes.errors import DecodeError, InvalidPageTokenError
 from ledgerframes.gc_pause import pause_gc
+from ledgerframes.loaders.active_contracts import iter_contracts
 from ledgerframes.loaders.arguments import check_arguments
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
@@ -41,12 +38,9 @@ from ledgerframes.network import Network
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
-CONTRACTS = "POST /v2/state/active-contracts-page"
 COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
-PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 
-INCOMPLETE_SINCE = "3.7"  # before, contracts in transit are always included
 
 T = TypeVar("T")
 
@@ -79,7 +73,7 @@ def _load_state(
     return table.to_pandas(rows)
 
 
-@check_arguments(bad_item="a contract")
+@check_arguments()
 def load_active_contracts(
     net: Network,
     *,
@@ -108,6 +102,13 @@ def load_active_contracts(
         Include created-event blobs, several kB per row.
     include_incomplete : bool
         Include contracts in transit, of which the participant has seen only one half of a reassignment.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def load_active_contracts(
     """
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
-    fetch = partial(_iter_contracts, contract_format=contract_format, offset=offset or 0, include_incomplete=include_incomplete)
+    fetch = partial(iter_contracts, contract_format=contract_format, offset=offset or 0, include_incomplete=include_incomplete)
     build = partial(active_contract_table, active_at_offset=offset or 0)
     load = partial(_load_state, net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
     try:
@@ -152,62 +153,7 @@ def load_active_contracts(
         return load()
 
 
-def _iter_contracts(
-    ledger: ParticipantLists, contract_format: EventFormat, offset: int, include_incomplete: bool
-) -> Iterator[ActiveContractItem]:
-    """Iterate over the contracts, including those in transit only on request."""
-    if not include_incomplete:
-        yield from (item for item in _iter_contract_pages(ledger, contract_format, offset) if not _is_incomplete(item))
-        return
-    complete_format = replace(contract_format, incomplete=not ledger.is_before(INCOMPLETE_SINCE))
-    try:
-        yield from _iter_contract_pages(ledger, complete_format, offset)
-    except BadRequestError as error:
-        if not complete_format.incomplete or INCOMPLETE not in error.detail:
-            raise
-        warn_caller(
-            f"{error.host} refuses {INCOMPLETE}, so contracts in transit between synchronizers may be missing. "
-            "Compare with the reassignments of load_updates, or upgrade ledgerframes.",
-            UserWarning,
-        )
-        yield from _iter_contract_pages(ledger, contract_format, offset)
-
-
-def _is_incomplete(item: ActiveContractItem) -> bool:
-    entry = item.contract_entry
-    return entry is not None and bool(entry.incomplete_assigned or entry.incomplete_unassigned)
-
-
-def _iter_contract_pages(ledger: ParticipantLists, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
-    token, chain = None, PageChain(CONTRACTS)
-    while True:
-        try:
-            response = ledger.active_contracts_page(
-                contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
-            )
-        except UnsupportedOperationError:
-            response = ledger.active_contracts(contract_format, active_at_offset=offset)
-            items = response.decode(list[ActiveContractItem])
-            ledger.note_around(response.endpoint, _members_without_contract(items))
-            yield from items
-            return
-        page = ledger.decode_active_contracts(response)
-        ledger.note_around(CONTRACTS, unknown_members(page))
-        items = decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
-        ledger.note_around(CONTRACTS, _members_without_contract(items))
-        yield from items
-        token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
-        if token is None:
-            return
-
-
-def _members_without_contract(items: Sequence[ActiveContractItem]) -> dict[str, str]:
-    """Return the unknown members of items without a contract, as JSON by path."""
-    empty = [item for item in items if item.is_extended and (item.contract_entry is None or item.contract_entry.empty)]
-    return unknown_members(empty, path="activeContracts")
-
-
-@check_arguments(bad_item="a completion")
+@check_arguments()
 def load_completions(
     net: Network,
     *,
@@ -229,6 +175,13 @@ def load_completions(
         Only completions after this offset.
     limit : int, optional
         Maximum number of completions; all by default.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -283,7 +236,7 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
         reached = content.offset
 
 
-@check_arguments(bad_item="a party")
+@check_arguments()
 def load_parties(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -292,6 +245,13 @@ def load_parties(
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -312,7 +272,7 @@ def load_parties(
     return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
-@check_arguments(bad_item="a package or its vetting")
+@check_arguments()
 def load_packages(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -323,6 +283,13 @@ def load_packages(
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -354,7 +321,7 @@ def load_packages(
     return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
-@check_arguments(bad_item="a synchronizer")
+@check_arguments()
 def load_synchronizers(
     net: Network,
     *,
@@ -370,6 +337,13 @@ def load_synchronizers(
     net : Network
     party : str, optional
         Also return this party's permission.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
 )
 
 
-@check_arguments(bad_item="a contract")
+@check_arguments()
 def load_token_holdings(
     net: Network,
     *,
@@ -47,6 +47,13 @@ def load_token_holdings(
         The ledger's end by default.
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -73,7 +80,7 @@ def load_token_holdings(
     return _load(net, TOKEN_HOLDINGS, active_at_offset, parties, on_bad_item, plan, progress)
 
 
-@check_arguments(bad_item="a contract")
+@check_arguments()
 def load_token_transfers(
     net: Network,
     *,
@@ -92,6 +99,13 @@ def load_token_transfers(
         The ledger's end by default.
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -116,7 +130,7 @@ def load_token_transfers(
     return _load(net, TOKEN_TRANSFERS, active_at_offset, parties, on_bad_item, plan, progress)
 
 
-@check_arguments(bad_item="a contract")
+@check_arguments()
 def load_token_allocations(
     net: Network,
     *,
@@ -135,6 +149,13 @@ def load_token_allocations(
         The ledger's end by default.
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    plan : bool, default False
+        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------

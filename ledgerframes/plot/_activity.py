@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,15 @@ from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.plot._chart import Chart, draw_result
 from ledgerframes.texts.representation import pluralize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "activity_concentration",
     "activity_lorenz",
-    "activity_reconcile",
-    "activity_reconcile_summary",
     "activity_rounds",
     "activity_weights",
     "activity_what_if",
@@ -33,15 +34,38 @@ WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can 
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-@draws("activity.weights", empty=NO_RECORD, column="weight")
-def activity_weights(chart: Chart) -> None:
+def activity_weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the shares of app providers over time, or their weights.
 
-    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of all.
-    Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.weights`, with any ``by=`` and ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of
+        all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.weights``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
     """
+    return draw_result("activity.weights", frame, ax, _draw_weights, empty=NO_RECORD, column="weight")
+
+
+def _draw_weights(chart: Chart) -> None:
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
@@ -83,18 +107,43 @@ def _tint(number: int) -> tuple[float, float, float]:
     return red, green, blue
 
 
-@draws("activity.rounds", empty="No round has a known weight in this window.", column="weight")
-def activity_rounds(chart: Chart) -> None:
+def activity_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the reward and the weight of each round.
 
     Of several parties, the one with the largest weight is shown. More than 100 rounds are added up in groups, which the title
     says.
 
-    A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of the
-    weight [weighted bytes]. Without rewards: the weight alone.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.rounds`, with any ``by=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of the
+        weight [weighted bytes]. Without rewards: the weight alone.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.rounds``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
     """
+    return draw_result(
+        "activity.rounds", frame, ax, _draw_rounds, empty="No round has a known weight in this window.", column="weight"
+    )
+
+
+def _draw_rounds(chart: Chart) -> None:
     visible, title = _largest_party(chart)
     is_below = is_true(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
     amounts = r.numbers(visible["amount"])
@@ -135,14 +184,37 @@ def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
 
 
-@draws("activity.concentration", empty=NO_RECORD, column="gini")
-def activity_concentration(chart: Chart) -> None:
+def activity_concentration(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how much of the activity the largest parties have.
 
-    A line per share and coefficient [%] over time, or a bar for each of them.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.concentration`, with any ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        A line per share and coefficient [%] over time, or a bar for each of them.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.concentration``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.activity_concentration(lf.activity.concentration(day))
     """
+    return draw_result("activity.concentration", frame, ax, _draw_concentration, empty=NO_RECORD, column="gini")
+
+
+def _draw_concentration(chart: Chart) -> None:
     ax, frame, quantity = chart.ax, chart.frame, "Share or coefficient"
     tops = [name for name in frame.columns if name.startswith("top_") and not name.endswith("_parties")]
     names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
@@ -165,14 +237,37 @@ def _top_label(name: str) -> str:
     return "largest party" if number == "1" else f"{number} largest"
 
 
-@draws("activity.lorenz", empty=NO_RECORD)
-def activity_lorenz(chart: Chart) -> None:
+def activity_lorenz(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the Lorenz curve of the activity of all parties.
 
-    Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.lorenz`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.lorenz``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(day))
     """
+    return draw_result("activity.lorenz", frame, ax, _draw_lorenz, empty=NO_RECORD)
+
+
+def _draw_lorenz(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     x, y = (np.append(0, chart.numbers(name)) for name in ("cumulative_parties", "cumulative_share"))
     ax.plot([0, 1], [0, 1], "--", color=c.color(2), linewidth=1.2, label="all equal")
@@ -189,16 +284,41 @@ def activity_lorenz(chart: Chart) -> None:
     return chart.show_titles("Distribution of activity over parties", among, largest)
 
 
-@draws("activity.what_if", empty="No weight before or after the change.", column="party")
-def activity_what_if(chart: Chart) -> None:
+def activity_what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the weight of each party before and after a change.
 
     Rounds are summed.
 
-    A row per party with its weight [weighted bytes] before and after, the 25 with the largest weight.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.what_if`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        A row per party with its weight [weighted bytes] before and after, the 25 with the largest weight.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.what_if``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.activity_what_if(lf.activity.what_if(frames, confirmers="informees"))
     """
+    return draw_result(
+        "activity.what_if", frame, ax, _draw_what_if, empty="No weight before or after the change.", column="party"
+    )
+
+
+def _draw_what_if(chart: Chart) -> None:
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
@@ -210,44 +330,3 @@ def activity_what_if(chart: Chart) -> None:
 
 
 # -- published and computed weights -------------------------------------------------------------------------------------
-
-
-@draws("activity.reconcile", empty=NO_RECORD)
-def activity_reconcile(chart: Chart) -> None:
-    """Draw the number of records for each reason of a mismatch.
-
-    A bar per outcome and reason, and the parties with the most mismatches in the note.
-
-    >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
-    """
-    frame = chart.frame
-    counts = frame.groupby(["outcome", "reason"], dropna=False, observed=True).size().reset_index(name="records")
-    parties = frame.loc[frame["outcome"] != "equal", "party"].value_counts().head(2)
-    most = ", ".join(f"{r.label(party, 30)} ({count:,})" for party, count in parties.items())
-    return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
-
-
-@draws("activity.reconcile_summary", empty=NO_RECORD)
-def activity_reconcile_summary(chart: Chart) -> None:
-    """Draw the number of records for each reason of a mismatch.
-
-    A bar per outcome and reason.
-
-    >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
-    """
-    return _draw_reasons(chart, chart.frame, "")
-
-
-def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
-    """Draw a bar per outcome and reason, the equal records first."""
-    is_equal = (counts["outcome"] == "equal").to_numpy(dtype=bool)
-    visible = counts.iloc[np.lexsort((-counts["records"].to_numpy(), ~is_equal))[: r.MAX_ROWS]]
-    labels = [
-        "equal" if outcome == "equal" else f"{outcome}: {reason if isinstance(reason, str) else 'unknown'}"
-        for outcome, reason in zip(visible["outcome"], visible["reason"], strict=True)
-    ]
-    values, total = r.numbers(visible["records"]), counts["records"].sum() or 1
-    texts = [f"{value:,.0f}  ({r.percent(value / total)})" for value in values]
-    s.bars(chart, labels, values, texts, colors=[c.color(0 if outcome == "equal" else 1) for outcome in visible["outcome"]])
-    c.counts_of_bars(chart.ax, values.max(), "Records")
-    return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))

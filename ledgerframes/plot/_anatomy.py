@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
-from ledgerframes.plot._cost import cost_anatomy
+from ledgerframes.plot._cost_kinds import cost_anatomy
 from ledgerframes.plot._pyplot import pyplot
 from ledgerframes.texts.representation import pluralize
 

@@ -1,19 +1,17 @@
-"""Results with the axes to draw them on, and the decorator of plots."""
+"""Results with the axes to draw them on."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
-from ledgerframes.analysis._docstrings import complete_example
 from ledgerframes.analysis._groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
@@ -23,42 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OVER_AREAS = 1.5  # of bars and stacks, which would hide what is below, and under lines
-DOCSTRING = """\
-{summary}
-
-Parameters
-----------
-frame : DataFrame
-    From :func:`ledgerframes.{name}`{arguments}.
-ax : Axes, optional
-    Axes to draw on (default: a new figure).
-
-Returns
--------
-Axes
-    {axes}
-
-Raises
-------
-UsageError
-    If `frame` is not a result of ``{name}``.
-
-Examples
---------
-{example}
-"""
 ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
 MAX_MARKERS = 60
-
-
-class Plot(Protocol):
-    """A function that draws the result of one figure."""
-
-    __name__: str
-
-    def __call__(self, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-        """Draw on `ax`, or on new axes."""
-        ...
 
 
 @dataclass
@@ -247,47 +211,34 @@ class Chart:
 
 
 @contextmanager
-def open_chart(frame: pd.DataFrame, name: str, plot: str, ax: Axes | None) -> Iterator[Chart]:
-    """Yield the chart of a figure's result, or raise UsageError."""
-    by, has_periods, has_rounds = r.check_result(frame, name, plot)
+def open_chart(name: str, frame: pd.DataFrame, ax: Axes | None, plot: str = "") -> Iterator[Chart]:
+    """Yield the chart of a figure's result, or raise UsageError.
+
+    The plot is named like the figure, unless `plot` is its name.
+    """
+    by, has_periods, has_rounds = r.check_result(frame, name, plot or name.replace(".", "_"))
     with c.canvas(ax) as axes:
         yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
 
 
-def draws(name: str, *, empty: str = "", column: str = "") -> Callable[[Callable[[Chart], None]], Plot]:
-    """Make a plot of a figure's results out of a drawing, a function of a chart.
+def draw_result(
+    name: str,
+    frame: pd.DataFrame,
+    ax: Axes | None,
+    draw: Callable[[Chart], None],
+    *,
+    empty: str = "",
+    column: str = "",
+    plot: str = "",
+) -> Axes:
+    """Draw a figure's result on `ax`, or on new axes.
 
-    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column.
-
-    The docstring of the drawing is a summary, more paragraphs if needed, one that describes the axes, and an example. That of
-    the plot has all sections.
+    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column. The plot is named
+    like the figure, unless `plot` is its name.
     """
-
-    def decorate(draw: Callable[[Chart], None]) -> Plot:
-        def plot(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-            with open_chart(frame, name, draw.__name__, ax) as chart:
-                if empty and (frame[column].isna().all() if column else frame.empty):
-                    chart.show_message(empty)
-                else:
-                    draw(chart)
-            return chart.ax
-
-        for attribute in ("__module__", "__name__", "__qualname__"):
-            setattr(plot, attribute, getattr(draw, attribute))
-        plot.__doc__ = _docstring(name, inspect.cleandoc(draw.__doc__)) if draw.__doc__ else None  # none with python -OO
-        return plot
-
-    return decorate
-
-
-def _docstring(name: str, text: str) -> str:
-    figure = FIGURES[name]
-    arguments = [f"``{each}``" for each, exists in (("by=", figure.by), ("every=", figure.has_periods)) if exists]
-    *paragraphs, axes, example = text.split("\n\n")
-    return DOCSTRING.format(
-        summary="\n\n".join(paragraphs),
-        name=name,
-        arguments=f", with any {' and '.join(arguments)}" if arguments else "",
-        axes=axes.replace("\n", "\n    "),
-        example=complete_example(example),
-    )
+    with open_chart(name, frame, ax, plot) as chart:
+        if empty and (frame[column].isna().all() if column else frame.empty):
+            chart.show_message(empty)
+        else:
+            draw(chart)
+    return chart.ax

@@ -1,8 +1,8 @@
-"""Plots of coin that is minted and burned, and of what parties get, buy and own."""
+"""Plots of coin that is minted and burned, and of who owns it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.plot._chart import Chart, draw_result
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "economy_balance",
     "economy_burn_mint",
-    "economy_leaderboard",
-    "economy_names",
-    "economy_purchases",
-    "economy_reward_split",
     "economy_rounds",
 ]
 
@@ -33,20 +29,42 @@ MINTED = {  # each with its text and color
     "minted_other": ("minted otherwise", 4),
 }
 OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
-MAX_CELLS = 14
 PALE_GRAY = "#c5c9ce"
 
 
-@draws("economy.rounds")
-def economy_rounds(chart: Chart) -> None:
+def economy_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw what each round or period minted, upwards, and burned, downwards.
 
     The result needs ``every="round"`` or a period. More than 100 rounds are added up in groups, which the title says.
 
-    Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.economy.rounds`, with any ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``economy.rounds``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_rounds(lf.economy.rounds(frames))
     """
+    return draw_result("economy.rounds", frame, ax, _draw_rounds)
+
+
+def _draw_rounds(chart: Chart) -> None:
     ax, frame, suffix = chart.ax, chart.frame, None
     if frame.empty or (chart.has_rounds and frame["round_number"].isna().all()):
         return chart.show_message("No coin was minted or burned in this window.")
@@ -89,14 +107,39 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
     return ", ".join(part for part in parts if part)
 
 
-@draws("economy.burn_mint", empty="No coin was minted in this window.", column="ratio")
-def economy_burn_mint(chart: Chart) -> None:
+def economy_burn_mint(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how much coin was burned for each coin minted.
 
-    The ratio over time with a line at 1, where both are equal, and below it the coin burned. Partial periods are hollow.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.economy.burn_mint`, with any ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        The ratio over time with a line at 1, where both are equal, and below it the coin burned. Partial periods are hollow.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``economy.burn_mint``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
     """
+    return draw_result(
+        "economy.burn_mint", frame, ax, _draw_burn_mint, empty="No coin was minted in this window.", column="ratio"
+    )
+
+
+def _draw_burn_mint(chart: Chart) -> None:
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
     title = "Coin burned per coin minted"
     if not chart.has_periods:
@@ -124,17 +167,40 @@ def economy_burn_mint(chart: Chart) -> None:
     return chart.show_titles(title, _unexplained_note(frame))
 
 
-@draws("economy.balance", empty="No balance is known in this window.", column="balance")
-def economy_balance(chart: Chart) -> None:
+def economy_balance(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the coin of parties, and the sums of the network that differ from it.
 
     The result of one party shows how much of its coin is locked. Of several parties, it shows those with the most coin.
 
-    Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal, red if it
-    differs. Without periods, one bar per party.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.economy.balance`, with any ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal, red
+        if it differs. Without periods, one bar per party.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``economy.balance``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_balance(lf.economy.balance(frames, every="6h"))
     """
+    return draw_result("economy.balance", frame, ax, _draw_balance, empty="No balance is known in this window.", column="balance")
+
+
+def _draw_balance(chart: Chart) -> None:
     ax, frame, title = chart.ax, chart.frame, "Coin of parties"
     names = [r.label(party) if isinstance(party, str) else "unknown owner" for party in frame["party"]]
     if not chart.has_periods:
@@ -181,137 +247,3 @@ def _sums_note(frame: pd.DataFrame) -> str:
     """Return how many sums of the network tie, or an empty text without any."""
     count, differing = int(frame["node_sums"].sum()), int(frame["differing_sums"].sum())
     return f"{pluralize(count, 'sum')} of the network, {differing:,} of them different" if count else ""
-
-
-@draws("economy.leaderboard", empty="No known party has an amount in this window.", column="rank")
-def economy_leaderboard(chart: Chart) -> None:
-    """Draw the parties with the largest amounts of the latest whole period.
-
-    One bar per party with its share, and the ranks that it gained or lost. Without a whole period, the latest one.
-
-    >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
-    """
-    frame = chart.frame
-    suffix = ""
-    if chart.has_periods:
-        ranked = frame[frame["rank"].notna()]
-        whole = ranked[~ranked["is_partial"].fillna(True)]
-        latest = (whole if len(whole) else ranked)["period_start"].max()
-        frame = frame[frame["period_start"] == latest]
-        suffix = f", per {r.period_length(frame)}: {latest:%Y-%m-%d %H:%M}"
-        chart.notes.append("" if len(whole) else "The period is partial")
-    known, unknown = frame[frame["rank"].notna()], frame[frame["party"].isna()]
-    chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
-    visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
-    labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
-    s.bars(chart, labels, np.nan_to_num(r.numbers(visible["amount"])), [_leader_text(row) for _, row in visible.iterrows()])
-    chart.ax.set_xlabel("Amount (coin or bytes)")
-    omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""
-    return chart.show_titles("Parties with the largest amounts", omitted, _known_note(visible), suffix=suffix)
-
-
-def _leader_text(row: pd.Series) -> str:
-    change = "" if pd.isna(row["change"]) else f", {_arrow(int(row['change']))}"
-    share = "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
-    amount = float(row["amount"])
-    return f"{amount:,.0f}{share}" if abs(amount) >= 1000 else f"{c.plain(float(f'{amount:.4g}'))}{share}"
-
-
-def _arrow(change: int) -> str:
-    return f"up {change}" if change > 0 else f"down {-change}" if change < 0 else "same rank"
-
-
-@draws("economy.reward_split", empty="No reward was split in this window.")
-def economy_reward_split(chart: Chart) -> None:
-    """Draw the expected and the actual parts of the beneficiaries of each provider.
-
-    Two bars per provider [coin], divided into the parts of its beneficiaries: expected above, actual below.
-
-    >>> ax = lf.plot.economy_reward_split(lf.economy.reward_split(frames))
-    """
-    ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
-    sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
-    sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
-    totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")
-    visible = list(totals.index[: r.MAX_BARS])
-    for row, provider in enumerate(visible):
-        parts = sums[sums["provider"] == provider]
-        for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
-            widths = parts[name].to_numpy("float64")
-            style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.8, "height": 0.34}
-            lefts, label = np.cumsum(widths) - widths, name if row == 0 else None
-            ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
-    chart.show_rows([r.label(name) for name in visible], 0.6)
-    ax.set_xlim(0, float(totals.max()) * 1.12 or 1)
-    c.amount_axis(ax.xaxis, "Reward")
-    c.legend_right(ax)
-    counts = frame["outcome"].astype("str").value_counts()
-    outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
-    omitted = r.omitted_note(len(totals) - len(visible), len(visible), "providers")
-    return chart.show_titles("Rewards of app providers by beneficiary", outcomes.capitalize(), omitted)
-
-
-@draws("economy.purchases")
-def economy_purchases(chart: Chart) -> None:
-    """Draw who bought how much traffic for whom, or the traffic bought over time.
-
-    A matrix of buyers and members with the bytes bought. With ``every=``, a bar per period.
-
-    >>> ax = lf.plot.economy_purchases(lf.economy.purchases(frames, every="1d"))
-    """
-    ax, frame, bought = chart.ax, chart.frame, chart.numbers("bytes")
-    if not np.nansum(bought):
-        return chart.show_message("Nobody bought traffic in this window.")
-    if chart.has_periods:
-        totals = pd.Series(bought).groupby(chart.positions()).sum().to_numpy()
-        s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
-        c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
-        chart.draw_time_axis()
-        return chart.show_titles("Traffic bought", pluralize(int(frame["purchases"].sum()), "purchase"))
-    rows = frame[["buyer", "member_id"]].fillna("").assign(bytes=bought)
-    table = rows.pivot_table(index="buyer", columns="member_id", values="bytes", aggfunc="sum", observed=True)
-    buyers, members = (table.sum(axis=axis).sort_values(ascending=False, kind="stable").index for axis in (1, 0))
-    visible = table.reindex(index=buyers[:MAX_CELLS], columns=members[:MAX_CELLS])
-    cells = visible.to_numpy("float64")
-    s.heat_map(ax, cells, {tuple(cell): c.size(cells[tuple(cell)]) for cell in np.argwhere(~np.isnan(cells))})
-    chart.set_height(2.6 + 0.3 * len(visible))
-    ax.set_xticks(range(len(visible.columns)), [_member(name) for name in visible.columns], rotation=90)
-    ax.set_yticks(range(len(visible)), [_member(name) for name in visible.index])
-    ax.set_xlabel("For whom: participant or mediator")
-    ax.set_ylabel("Buyer")
-    counts = f"{visible.shape[0]} of {table.shape[0]:,} buyers, {visible.shape[1]} of {table.shape[1]:,} members"
-    differing = int(frame["price_differs"].sum())
-    prices = f"{differing:,} at another price than that of their round" if differing else ""
-    title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"
-    return chart.show_titles(title, "" if table.shape == visible.shape else counts, prices, suffix="")
-
-
-def _member(text: object) -> str:
-    return r.label(str(text).removeprefix("PAR::"), 26) if text else "several or unknown"
-
-
-@draws("economy.names")
-def economy_names(chart: Chart) -> None:
-    """Draw the number of names in use over time.
-
-    Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
-
-    >>> ax = lf.plot.economy_names(lf.economy.names(frames))
-    """
-    ax, frame = chart.ax, chart.frame
-    times = frame["period_end"] if chart.has_periods else frame["record_time"]
-    if times.isna().all():
-        return chart.show_message("No name was bought, renewed or expired in this window.")
-    active = chart.numbers("active_at_end")
-    is_known = not np.isnan(active).any()
-    values = active if is_known else np.cumsum(chart.numbers("bought") - chart.numbers("expired"))
-    x = c.time_numbers(times)
-    ax.step(x, values, where="post", color=c.color(0))
-    ax.plot(x[-1:], values[-1:], "o", color=c.color(0), markersize=4)
-    margin = max((x[-1] - x[0]) * 0.04, 0.02)
-    chart.show_times(x[0] - margin, x[-1] + margin)
-    c.count_axis(ax.yaxis, "Names")
-    ax.set_ylim(min(0, values.min()), max(values.max(), 1) * 1.15)
-    bought, renewed, expired = (int(frame[name].sum()) for name in ("bought", "renewed", "expired"))
-    title = "Names in use" if is_known else "Names bought less names expired"
-    return chart.show_titles(title, f"{bought:,} bought, {renewed:,} renewed, {expired:,} expired")

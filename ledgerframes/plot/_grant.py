@@ -50,7 +50,7 @@ def grant_evidence(frame: pd.DataFrame, ax: Axes | None = None, *, milestone: in
     >>> evidence = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], **options)
     >>> ax = lf.plot.grant_evidence(evidence, milestone=5_000_000)
     """
-    with open_chart(frame, "grant.evidence", "grant_evidence", ax) as chart:
+    with open_chart("grant.evidence", frame, ax) as chart:
         ax, request_count = chart.ax, int(frame["requests"].sum())
         if request_count == 0:
             chart.show_message("No outside party used the app in this window.")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._groups import is_true
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.plot._chart import Chart, draw_result
 from ledgerframes.texts.representation import pluralize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["reconcile_rewards"]
 
@@ -25,16 +30,39 @@ MAX_BINS = 240
 GAP, MAX_BINS_WITH_GAPS = 0.06, 60  # between cells, of a cell
 
 
-@draws("reconcile.rewards", empty="No round in this window.")
-def reconcile_rewards(chart: Chart) -> None:
+def reconcile_rewards(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw which links from the records of each round to its coupons hold.
 
     With ``by="party"``, the 25 parties with the most coin are shown. More than 240 rounds are shown in groups.
 
-    One row per link, or per party, a cell per round in the color of its status, the worst one of a group.
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.reconcile.rewards`, with any ``by=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
 
+    Returns
+    -------
+    Axes
+        One row per link, or per party, a cell per round in the color of its status, the worst one of a group.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``reconcile.rewards``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.reconcile_rewards(lf.reconcile.rewards(frames))
     """
+    return draw_result("reconcile.rewards", frame, ax, _draw_rewards, empty="No round in this window.")
+
+
+def _draw_rewards(chart: Chart) -> None:
     frame = chart.frame
     rows = frame["link" if chart.by is None else "party"].astype("str")
     labels = list(dict.fromkeys(rows))

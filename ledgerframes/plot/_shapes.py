@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 5
 MAX_BINS = 100
+MAX_GAP = 0.06  # between cells, of a cell
+MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
 WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
 FINE, PALE, ODD, BAD, NOTHING = "#3b8576", "#a8cfc8", "#c08319", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
@@ -163,6 +165,18 @@ def changes(chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Num
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------
+
+
+def cell_spans(periods: pd.DataFrame) -> tuple[r.Numbers, r.Numbers]:
+    """Return where the cell of each period starts and ends, with a gap after it."""
+    starts, ends = (c.time_numbers(periods[name]) for name in ("period_start", "period_end"))
+    gaps = np.minimum((ends - starts) * MAX_GAP, (ends.max() - starts.min()) * MAX_GAP_OF_ALL)
+    return starts, ends - gaps
+
+
+def time_limits(periods: pd.DataFrame) -> tuple[float, float]:
+    """Return where the first period starts and the last one ends."""
+    return c.time_numbers(periods["period_start"]).min(), c.time_numbers(periods["period_end"]).max()
 
 
 def cells(

@@ -16,12 +16,13 @@ from .cases import draws_of, first_of, is_in_history, is_in_ledger
 from .formulas import activity_weights
 from .ledger import Node, arrange
 from .randomness import Draws, digest
+from .schedule import Scheduled
 from .script import SCRIPT, STATE_CHANGE
 from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits, trimmed
-from .transactions.declarations import KINDS, WorldConstants
+from .transactions.constants import WorldConstants
 from .transactions.draft import DraftTransaction, SliceState
-from .transactions.kinds import assign_roles, branches_of, decide_content
+from .transactions.kinds import KINDS
 from .transactions.payments import carried_contract
 from .transactions.trees import TreeWriter
 from .values import LEDGER
@@ -77,18 +78,18 @@ def build(state: SliceState) -> Iterator[DraftTransaction]:
 
 def _draft(state: SliceState, index: int, planned: PlannedEvent) -> DraftTransaction:
     constants, schedule = state.constants, state.constants.schedule
-    if planned.kind == "round tick":
+    if planned.kind == Scheduled.ROUND_TICK:
         effective_at = schedule.effective_at_tick(planned.occurrence)
     elif planned.kind == STATE_CHANGE and planned.member >= 0 and (lead := SCRIPT[planned.member].lead):
         effective_at = planned.time - lead
     else:
         effective_at = _effective_at(planned.time, state.draws)
-    draft = DraftTransaction(state, planned, index, effective_at)
+    draft = DraftTransaction(state, planned, KINDS[planned.kind], index, effective_at)
     if planned.case is not None:
         draft.draws = draws_of(constants.seed, planned, "roles")
-    assign_roles(draft)
+    draft.assign_roles()
     if draft.is_visible:
-        decide_content(draft)
+        draft.decide_content()
         # A half of a reassignment has no hash.
         draft.is_signed_outside = "half" not in draft.names and state.draws.chance(EXTERNALLY_SIGNED)
     if planned.time >= schedule.timeline.verdicts_since:
@@ -144,7 +145,7 @@ def _update(draft: DraftTransaction, constants: WorldConstants) -> dict[str, Any
     if half := draft.names.get("half"):
         event = _half(draft, half, writer.create(half["contract"]), is_for_ledger)
         return {"update_id": draft.update_id, "offset": REASSIGNMENT_OFFSET, "record_time": record_time, "event": event}
-    root_ids, nodes = arrange(draft.update_id, writer.nodes(branches_of(draft)), draft.effective_at, is_for_ledger)
+    root_ids, nodes = arrange(draft.update_id, writer.nodes(draft.branches()), draft.effective_at, is_for_ledger)
     update = {
         "update_id": draft.update_id,
         "migration_id": draft.migration_id,

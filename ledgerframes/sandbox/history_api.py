@@ -23,6 +23,8 @@ from .responses import HttpError, Json, contract_object, parse_time, text_respon
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, trimmed
 from .traffic import LIMIT_DELAY, Traffic
+from .transactions.templates.governance import PRICE_VOTE
+from .transactions.templates.wallet import NAME_RULES
 from .values import ENCODINGS
 from .world import World
 
@@ -160,7 +162,7 @@ class HistoryApi(Api):
         created = self.world.schedule.genesis.time(NAME_RULES_STEP)
         if self.clock.now() < created:
             raise HttpError(500, "No AnsRules found")
-        rules = self._contract(self.world.constants().lasting("name_rules").identifier, created)
+        rules = self._contract(self.world.constants().lasting(NAME_RULES).identifier, created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
         return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.parties.synchronizer}}
 
@@ -173,14 +175,14 @@ class HistoryApi(Api):
             occurrence = chain.count_before(now + 1) - 1
             created = chain.time(occurrence) if occurrence >= 0 else schedule.genesis.time(VOTES_STEP)
             if created <= now:
-                vote_id = constants.lasting("price_vote", member, occurrence).identifier
+                vote_id = constants.lasting(PRICE_VOTE, member, occurrence).identifier
                 votes.append(self._contract(vote_id, created))
         created = self.world.timeline.switch + HOUR
         if now >= created:
             sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
             names = {**constants.names, "sv": sv, "price": None, "now": created}
-            vote = decode_object(constants.payload("price_vote")(names))
-            template_id, identifier = constants.templates["price_vote"].identifier, contract_id(constants.seed, "newcomer's vote")
+            vote = decode_object(constants.payload(PRICE_VOTE)(names))
+            template_id, identifier = constants.templates[PRICE_VOTE].identifier, contract_id(constants.seed, "newcomer's vote")
             votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
         return {f"{constants.vocabulary.coin}_price_votes": votes}
 

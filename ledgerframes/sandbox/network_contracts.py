@@ -15,7 +15,6 @@ from .builder import NULL, decode_object, external_hash
 from .cases import is_in_history
 from .ledger import Node
 from .transactions.draft import DraftTransaction
-from .transactions.kinds import branches_of
 from .transactions.trees import changes
 from .world import World
 
@@ -59,7 +58,7 @@ class NetworkContracts:
         number, time = draft.state.number, draft.event.time
         if draft.is_signed_outside:
             self._signed[external_hash(draft.update_id)] = draft.update_id
-        for is_create, contract in changes(draft, branches_of(draft)):
+        for is_create, contract in changes(draft, draft.branches()):
             if contract is None:
                 continue
             if not is_create:

@@ -18,6 +18,7 @@ from .network_contracts import NetworkContract, NetworkContracts
 from .parties import Party
 from .responses import HttpError, Json, contract_object, parse_time
 from .schedule import TICK
+from .transactions.templates.governance import DSO_RULES
 from .values import ENCODINGS
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class ReferenceApi(Api):
 
     def _node_state(self, sv: Party) -> Json:
         """Return the contract with the hosts of a super validator, from before the history."""
-        template = self.world.constants().templates["dso_rules"]
+        template = self.world.constants().templates[DSO_RULES]
         identifier = contract_id(self.world.seed, "node state", sv.identifier)
         node = {"scan": {"publicUrl": _scan_url(sv)}, "sequencer": None, "mediator": None}
         payload = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter
 
@@ -44,6 +45,26 @@ MAX_CACHED_PLANS = 4
 _time = attrgetter("time")
 
 
+class Scheduled(StrEnum):
+    """Kinds of transactions that happen at times by formula."""
+
+    GENESIS = "genesis"
+    ROUND_TICK = "round tick"
+    ROUND_RACE = "round race"
+    ROUND_SETTLEMENT = "round settlement"
+    FEATURE = "feature"
+    PRICE_VOTE = "price vote"
+    STATUS_REPORT = "status report"
+    LIVENESS = "liveness"
+    SUBSCRIPTION = "subscription"
+    REWARD_SPLIT = "reward split"
+    SV_REWARD = "sv reward"
+    SV_COLLECTION = "sv collection"
+    TRAFFIC_PURCHASE = "traffic purchase"
+    NAME_TERM = "name term"
+    DUST = "dust"
+
+
 class Schedule:
     """Schedule of a world, of which a small one has fewer events, and the plans of its slices.
 
@@ -73,39 +94,39 @@ class Schedule:
 
         race = max(RACE_EVERY, RACE_SHARE * length // TICK // events) * TICK
         split = max(batch, batch * (length * SV_REWARD_SHARE // events // batch))
-        self.genesis = one("genesis", SECOND // 4, SECOND // 4, SECOND // 8)
-        self.ticks = one("round tick", TICK, TICK)
-        self.late_feature = one("feature", length * FEATURED_LATER_PERCENT // 100, 2 * length, HOUR)
-        self.settlements = one("round settlement", batch + SETTLED_AFTER, batch)
-        self.votes = members("price vote", HOUR, 6 * HOUR, SVS)
+        self.genesis = one(Scheduled.GENESIS, SECOND // 4, SECOND // 4, SECOND // 8)
+        self.ticks = one(Scheduled.ROUND_TICK, TICK, TICK)
+        self.late_feature = one(Scheduled.FEATURE, length * FEATURED_LATER_PERCENT // 100, 2 * length, HOUR)
+        self.settlements = one(Scheduled.ROUND_SETTLEMENT, batch + SETTLED_AFTER, batch)
+        self.votes = members(Scheduled.PRICE_VOTE, HOUR, 6 * HOUR, SVS)
         self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * length)
-        self.purchases = members("traffic purchase", 7 * MINUTE, 2 * HOUR, VALIDATORS, PURCHASE_SHARE)
-        self.sv_rewards = members("sv reward", MINUTE, TICK, SVS, SV_REWARD_SHARE, MINUTE)
+        self.purchases = members(Scheduled.TRAFFIC_PURCHASE, 7 * MINUTE, 2 * HOUR, VALIDATORS, PURCHASE_SHARE)
+        self.sv_rewards = members(Scheduled.SV_REWARD, MINUTE, TICK, SVS, SV_REWARD_SHARE, MINUTE)
         collected = batch + TICK + 6 * MINUTE  # then the round is issuing
         self.sv_collections = [
-            reward._replace(kind="sv collection", first=reward.first + collected)
+            reward._replace(kind=Scheduled.SV_COLLECTION, first=reward.first + collected)
             for reward in self.sv_rewards[:-1]  # the last one never collects
         ]
         self._recurring = [
             self.ticks,
-            one("round race", race + SECOND, race),
+            one(Scheduled.ROUND_RACE, race + SECOND, race),
             *self.votes,
-            *members("status report", HOUR, 4 * HOUR, SVS, STATUS_SHARE),
-            *members("liveness", 5 * MINUTE, TICK, VALIDATORS, LIVENESS_SHARE),
-            *members("subscription", 5 * MINUTE, TICK, SUBSCRIBERS, SUBSCRIPTION_SHARE),
+            *members(Scheduled.STATUS_REPORT, HOUR, 4 * HOUR, SVS, STATUS_SHARE),
+            *members(Scheduled.LIVENESS, 5 * MINUTE, TICK, VALIDATORS, LIVENESS_SHARE),
+            *members(Scheduled.SUBSCRIPTION, 5 * MINUTE, TICK, SUBSCRIBERS, SUBSCRIPTION_SHARE),
             self.late_feature,
             self.settlements,
-            one("reward split", batch + SETTLED_AFTER + SPLIT_AFTER, split),
+            one(Scheduled.REWARD_SPLIT, batch + SETTLED_AFTER + SPLIT_AFTER, split),
             *self.sv_rewards,
             *self.sv_collections,
             *self.purchases,
-            *members("name term", 20 * MINUTE, 2 * HOUR, NAME_OWNERS, NAME_SHARE),
-            *members("dust", 40 * MINUTE, 2 * HOUR, DUST_OWNERS, NAME_SHARE),
+            *members(Scheduled.NAME_TERM, 20 * MINUTE, 2 * HOUR, NAME_OWNERS, NAME_SHARE),
+            *members(Scheduled.DUST, 40 * MINUTE, 2 * HOUR, DUST_OWNERS, NAME_SHARE),
         ]
         self.script = Script(length // TICK, events, start, TICK, self.opens_at)
         first_ticks = [position - OPEN_AT_ONCE for position in self.first_positions()[1:]]
         self.config_changes = [start + (tick + 1) * TICK - CONFIG_LEAD for tick in first_ticks]  # of the coin rules
-        planted = [PlannedEvent(self.genesis.time(n), "genesis", 0, n) for n in range(GENESIS_STEPS)]
+        planted = [PlannedEvent(self.genesis.time(n), Scheduled.GENESIS, 0, n) for n in range(GENESIS_STEPS)]
         planted += [PlannedEvent(time, STATE_CHANGE, CONFIG_CHANGE, n) for n, time in enumerate(self.config_changes)]
         planted += [request for requests in self.cases.occurrences for request in requests]
         self._planted = sorted(planted + self.script.planned, key=_time)
@@ -161,7 +182,7 @@ class Schedule:
         end = min(slice_.end, self.timeline.switch) if slice_number < self.timeline.first_count else slice_.end
         plan: list[PlannedEvent] = []
         for event in sorted(self.within(slice_.begin, end) + unscheduled, key=_time):
-            if event.kind == "round race" and event.time >= self.timeline.verdicts_since:
+            if event.kind == Scheduled.ROUND_RACE and event.time >= self.timeline.verdicts_since:
                 event = event._replace(outcome=CONTENTION)
             if plan and event.time <= plan[-1].time:  # of two at the same microsecond the unscheduled one gives way
                 event = event._replace(time=plan[-1].time + 1)

@@ -21,8 +21,7 @@ from .parties import Party
 from .randomness import Draws
 from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent
 from .times import SECOND, six_digits
-from .transactions.declarations import View
-from .transactions.draft import DraftTransaction, Request, RequestView, resolve_parties
+from .transactions.draft import DraftTransaction, Request, RequestView, View, resolve_parties
 from .values import Names
 
 TIMEOUT_AFTER = 30 * SECOND

@@ -12,6 +12,7 @@ from .endpoints import WRITE_ROOTS, Api, Endpoint, endpoint
 from .network import Write
 from .responses import HttpError, Json, contract_object, text_response
 from .times import instant, trimmed
+from .transactions.templates.wallet import ACCEPTED_OFFER, TRANSFER_OFFER
 from .wallet import ACCEPTED, CREATED, Offer, OfferRequest
 
 OFFERS = "/v0/wallet/transfer-offers"
@@ -57,7 +58,7 @@ class WalletApi(Api):
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
         constants, identifier, waiting = self.world.constants(), offer.contract(offer.state), offer.state == CREATED
-        template = constants.templates["transfer_offer" if waiting else "accepted_offer"]
+        template = constants.templates[TRANSFER_OFFER if waiting else ACCEPTED_OFFER]
         payload = {
             "sender": offer.sender,
             "receiver": offer.receiver,

@@ -22,8 +22,10 @@ from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule
 from .script import SCRIPT, PlantedCase
 from .timeline import PlannedEvent
 from .times import micros, to_datetime
-from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
+from .transactions.constants import RISE_PERCENT, WorldConstants, newer
 from .transactions.draft import DraftTransaction, SliceState
+from .transactions.kinds import WEIGHTS
+from .transactions.templates.apps import TICKET
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
@@ -221,7 +223,7 @@ class World:
         ):
             time = to_datetime(self.schedule.votes[member].time(0))
             yield Planted(kind, (time,), reason, subject=parties.svs[member].identifier)
-        package = newer(self.constants().templates["ticket"]).package_id
+        package = newer(self.constants().templates[TICKET]).package_id
         upgrade = (to_datetime(cases.upgraded_at),)
         yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)
         if cases.raised_day is not None:

@@ -305,7 +305,7 @@ def test_progress_of_a_state_counts_its_rows(tmp_path: Path, bars: list[Bar], na
 # -- what all loaders have in common --------------------------------------------------------------------------------
 
 
-LOADERS = sorted(name for name in lf.__all__ if name.startswith("load_"))
+LOADERS = sorted(name for name in dir(lf) if name.startswith("load_"))
 
 
 @pytest.mark.parametrize("name", LOADERS)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ledgerframes.sandbox import Planted, Sandbox
 from ledgerframes.sandbox.cases import CASES, RAISED_BY, Cases
 from ledgerframes.sandbox.timeline import Timeline
+from ledgerframes.sandbox.transactions.templates.apps import TICKET
 from ledgerframes.sandbox.vocabulary import vocabulary_of
 from ledgerframes.sandbox.world import World
 
@@ -234,7 +235,7 @@ def test_a_newer_version_comes_with_costs_that_are_18_percent_higher() -> None:
 @pytest.mark.parametrize("package", ["#meadow-batch", "first", "newer"])
 def test_a_filter_matches_a_template_in_both_versions(ledger: httpx.Client, planted: Key, box: Sandbox, package: str) -> None:
     newer = planted["newer version of a package"][0].subject
-    first = box.world.constants().templates["ticket"].package_id
+    first = box.world.constants().templates[TICKET].package_id
     assert {first, newer} <= set(ledger.get("/v2/packages").json()["packageIds"])
     package = {"first": first, "newer": newer}.get(package, package)
     template = {"templateId": f"{package}:Meadow.Settlement.Batch:Ticket"}

@@ -12,6 +12,7 @@ import pytest
 
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER
+from ledgerframes.sandbox.transactions.templates.coin import COIN
 
 from .conftest import DAYS, DELTA, EFFECTS, EVENTS, PAGE, events_of, ledger_of, read_pages, update_format, updates_of
 
@@ -228,7 +229,7 @@ def test_a_party_sees_its_own(ledger: httpx.Client, box: Sandbox, deltas: Any) -
 
 @pytest.mark.parametrize("shape", [DELTA, EFFECTS])
 def test_template_filters(ledger: httpx.Client, box: Sandbox, shape: str) -> None:
-    template = box.world.constants().templates["coin"]
+    template = box.world.constants().templates[COIN]
     _, module = template.identifier.split(":", 1)
     answers = []
     for name in (f"#{template.package_name}:{module}", template.identifier):

@@ -3,27 +3,74 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.values import ENCODINGS, LEDGER, compile_payload, decimal_text
+from ledgerframes.sandbox.ledger import Contract, Template
+from ledgerframes.sandbox.payloads import (
+    NO_AMOUNT,
+    UNIT,
+    Each,
+    Optional,
+    Pairs,
+    TextMap,
+    Value,
+    Variant,
+    amount,
+    compile_payload,
+    constructor,
+    contract,
+    integer,
+    party,
+    text,
+    time,
+)
+from ledgerframes.sandbox.times import SECOND
+from ledgerframes.sandbox.values import ENCODINGS, LEDGER, decimal_text
+from ledgerframes.sandbox.vocabulary import vocabulary_of
 
 from .conftest import client_of, nodes_of
 
 TIME = 1_700_000_000_123_456
-PAYLOAD = """{dso: party, amount: {initialAmount: amount units, number: int '17'}, price: ?numeric '0.5', note: ?memo:text,
-unit: enum 'CoinUnit', choice: <Left text 'x'>, at: time, later: time at+1s, tags: [text * tags], none: [], all: [text 'b',
-text * tags], m: map{k: text 'v'}, g: pairs[int '1' => {x: int}], h: pairs[party who => @number * parties], ok: bool 'true',
-u: unit, part: text '100 %', last: ?memo:text, lock: none}"""
-NAMES = {"dso": "DSO::1220", "units": 10**11, "memo": None, "at": TIME, "tags": ["a"], "x": 2, "parties": []}
+PAYLOAD: Value = {
+    "dso": party(),
+    "amount": {"initialAmount": amount("units"), "number": 17},
+    "price": Optional(Decimal("0.5")),
+    "note": Optional(text(), source="memo"),
+    "unit": constructor("$CoinUnit"),
+    "choice": Variant("Left", "x"),
+    "at": time(),
+    "later": time("at", after=SECOND),
+    "tags": [Each("tags", text())],
+    "none": [],
+    "all": ["b", Each("tags", text())],
+    "m": TextMap({"k": "v"}),
+    "g": Pairs("ones", integer("one"), {"x": integer()}),
+    "h": Pairs("parties", party("who"), {"number": integer()}),
+    "ok": True,
+    "u": UNIT,
+    "part": "100 %",
+    "last": Optional(text(), source="memo"),
+    "lock": None,
+}
+NAMES = {
+    "dso": "DSO::1220",
+    "units": 10**11,
+    "memo": None,
+    "at": TIME,
+    "tags": ["a"],
+    "ones": [{"one": 1, "x": 2}],
+    "parties": [],
+}
 
 
-def render(encoding: str, payload: str = PAYLOAD, **names: Any) -> Any:
+def render(encoding: str, payload: Value = PAYLOAD, **names: Any) -> Any:
     """Return a payload in an encoding, decoded."""
     by_name = {**ENCODINGS, LEDGER.name: LEDGER}
-    return json.loads(compile_payload(payload, by_name[encoding], {"number": "{number: int}"})({**NAMES, **names}))
+    return json.loads(compile_payload(payload, by_name[encoding], vocabulary_of("neutral"))({**NAMES, **names}))
 
 
 def test_compact_values() -> None:
@@ -81,26 +128,42 @@ def test_ledger_values_have_ten_decimals_and_no_trailing_nulls() -> None:
     assert fields["note"] is None
     assert list(fields)[-1] == "part"
     assert list(render("ledger_json", memo="x"))[-1] == "last"
-    assert render("ledger_json", "{a: ?memo:text, b: ?memo:text, zero: amount '0', c: {d: ?memo:text}}") == {
+    memo = Optional(text(), source="memo")
+    assert render("ledger_json", {"a": memo, "b": memo, "zero": NO_AMOUNT, "c": {"d": memo}}) == {
         "a": None,
         "b": None,
         "zero": "0.0000000000",
         "c": {},
     }
-    assert render("ledger_json", "[{a: ?memo:text, b: none} * rows]", rows=[{"memo": None}, {"memo": "x"}]) == [{}, {"a": "x"}]
+    each = [Each("rows", {"a": memo, "b": None})]
+    assert render("ledger_json", each, rows=[{"memo": None}, {"memo": "x"}]) == [{}, {"a": "x"}]
 
 
 def test_repeated_items_see_their_own_names() -> None:
     parties = [{"who": "a::1", "number": 1}, {"who": "b::1", "number": 2}]
-    assert render("compact_json", "pairs[party who => @number * parties]", parties=parties) == [
+    assert render("compact_json", Pairs("parties", party("who"), {"number": integer()}), parties=parties) == [
         ["a::1", {"number": "1"}],
         ["b::1", {"number": "2"}],
     ]
 
 
-@pytest.mark.parametrize(("units", "text"), [(0, "0E-10"), (1, "0.0000000001"), (10**10, "1.0000000000"), (-5, "-0.0000000005")])
-def test_decimals(units: int, text: str) -> None:
-    assert decimal_text(units) == text
+def test_what_is_no_value_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"0\.5"):
+        render("compact_json", {"price": 0.5})  # type: ignore[dict-item]
+
+
+def test_words_are_those_of_the_network() -> None:
+    payload: Value = {"$coin": Variant("Input$Coin", contract("item")), "m": TextMap({"$coin.note": "in $coin"})}
+    renderer = compile_payload({"rows": [Each("rows", payload)]}, ENCODINGS["compact_json"], vocabulary_of("canton"))
+    row = {"amulet": {"tag": "InputAmulet", "value": "00"}, "m": {"amulet.note": "in amulet"}}
+    assert json.loads(renderer({"rows": [Contract("00", Template("p:M:T", "p"), [])]})) == {"rows": [row]}
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"), [(0, "0E-10"), (1, "0.0000000001"), (10**10, "1.0000000000"), (-5, "-0.0000000005")]
+)
+def test_decimals(units: int, expected: str) -> None:
+    assert decimal_text(units) == expected
 
 
 def untyped(value: Any) -> Any:

@@ -69,7 +69,6 @@ CONCENTRATION = declare.Figure(
 LORENZ = declare.Figure(
     "activity.lorenz",
     rows="One row per party with more than 0; sorted by value and party.",
-    like="activity.concentration",
     columns=(
         declare.text("party", "App provider."),
         declare.count("rank", "Position from the smallest, 1 first.", ""),
@@ -100,6 +99,8 @@ def concentration(
 
     Parameters
     ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
     of : {"weight", "burn_bytes", "amount"}, optional
         Weight (default), bytes before the factor, or coin as in :func:`rounds`.
     every : str, optional
@@ -108,16 +109,65 @@ def concentration(
         Sizes of the leading groups (default: 1, 3 and 10).
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per round or period; sorted by time.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``round_number`` (Int64, with every="round"): Mining round.
+        - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
+          unknown.
+        - ``parties`` (int64, parties): Parties with more than 0.
+        - ``parties_zero`` (int64, parties): Parties with 0.
+        - ``total`` (decimal128(38, 10)[pyarrow]): Sum, in weighted bytes, bytes or coin. Missing without any.
+        - ``gini`` (float64): Gini coefficient, 0 if all are equal. Missing without any.
+        - ``hhi`` (float64, share of 1): Sum of squared shares, 1 for one party. Missing without any.
+        - ``top_1`` (float64, share of 1): Share of the 1 largest, ties included. Missing without any.
+        - ``top_1_parties`` (int64, parties): Parties in it, more than 1 with ties.
+        - ``top_3`` (float64, share of 1): Share of the 3 largest, ties included. Missing without any.
+        - ``top_3_parties`` (int64, parties): Parties in it, more than 3 with ties.
+        - ``top_10`` (float64, share of 1): Share of the 10 largest, ties included. Missing without any.
+        - ``top_10_parties`` (int64, parties): Parties in it, more than 10 with ties.
+        - ``coverage`` (float64, share of 1): Share of the values of this row that are known. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     CoverageError
         If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
 
+    Notes
+    -----
     Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. A
     party has the sum of its known values, and `coverage` counts one value per party, or amounts per party and round. The
     figures are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
     True
     """
@@ -149,8 +199,58 @@ def lorenz(
 ) -> pd.DataFrame:
     """Return the share of activity that the smallest parties have together.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    of : {"weight", "burn_bytes", "amount"}, optional
+        Weight (default), bytes before the factor, or coin as in :func:`rounds`.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per party with more than 0; sorted by value and party.
+
+        Columns:
+
+        - ``party`` (str): App provider.
+        - ``rank`` (int64): Position from the smallest, 1 first.
+        - ``value`` (decimal128(38, 10)[pyarrow]): Its value, in weighted bytes, bytes or coin.
+        - ``cumulative_parties`` (float64, share of 1): Rank over the number of parties.
+        - ``cumulative_share`` (float64, share of 1): Share of the party and all smaller ones.
+        - ``coverage`` (float64, share of 1): Share of the values of this result that are known. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
+
+    Notes
+    -----
     Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """

@@ -74,7 +74,6 @@ RECONCILE = declare.Figure(
     "activity.reconcile",
     rows="One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record "
     "time, update and party.",
-    like="activity.recompute",
     columns=(
         declare.text("update_id", "Update of the record."),
         declare.time("record_time", "Sequencing time."),
@@ -93,7 +92,6 @@ RECONCILE = declare.Figure(
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
     rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
-    like="activity.reconcile",
     columns=(
         OUTCOME,
         REASON,
@@ -120,19 +118,69 @@ def reconcile(
 
     Parameters
     ----------
+    frames : Frames
+        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
     computed : DataFrame, optional
         Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record time, update
+        and party.
+
+        Columns:
+
+        - ``update_id`` (str): Update of the record.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``round_number`` (Int64): Published round, or else the computed one.
+        - ``party`` (str): App provider.
+        - ``weight_published`` (Int64, weighted bytes): Published weight. Missing if only computed.
+        - ``weight_computed`` (Int64, weighted bytes): Computed weight. Missing if only published.
+        - ``difference`` (Int64, weighted bytes): Published minus computed. Missing if one of them is.
+        - ``outcome`` (category): different, only published, only computed, or equal.
+        - ``reason`` (category): First reason that explains the mismatch. Missing if equal.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
+          state. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    UsageError
+        If a table has no such column.
     IntegrityError
         If the sums of both sides are not those of the result.
 
+    Notes
+    -----
     Source: docs/facts.md#activity-weights. Reasons are tested in this order: not accepted, over the bound, no round, no state,
     submitted by a super validator, no envelopes (or no verdict); boundary (the ledger times of the state explain it); party
     not featured, no featured confirmers; provisional (not final, or the round is alive); record withheld (before the first
     or after the last round that the host published); rounding (by at most 1), weight factor (another factor of the party).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.activity.reconcile(frames)["outcome"].iloc[-1]
     'equal'
     """
@@ -158,8 +206,62 @@ def reconcile_summary(
 ) -> pd.DataFrame:
     """Return how many weights are equal, and how many differ for each reason.
 
+    Parameters
+    ----------
+    frames : Frames
+        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
+    computed : DataFrame, optional
+        Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.
+
+        Columns:
+
+        - ``outcome`` (category): different, only published, only computed, or equal.
+        - ``reason`` (category): First reason that explains the mismatch. Missing if equal.
+        - ``records`` (int64, records): Pairs of a request and a party.
+        - ``weight`` (Int64, weighted bytes): Sum of published weights, of computed ones if only computed.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
+          state. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    UsageError
+        If a table has no such column.
+    IntegrityError
+        If the sums of both sides are not those of the result.
+
+    Notes
+    -----
     Source: docs/facts.md#activity-weights.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
     True
     """

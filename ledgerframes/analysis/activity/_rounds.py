@@ -103,21 +103,69 @@ def rounds(
     ----------
     frames : Frames
         With all records of the rounds, so loaded by time and without a filter.
+    by : {"party"}, optional
+        Groups of the rows, by the columns below (default: None).
     party : str, optional
         Only this app provider, which implies ``by="party"``.
     rounds : DataFrame, optional
         Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from `base` and the frames' own history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per round with records or within the frames' window; sorted by round and party.
+
+        Columns:
+
+        - ``party`` (str, with by="party"): App provider.
+        - ``allowance`` (decimal128(38, 16)[pyarrow], coin, with by="party"): Exact amount before the threshold. Missing as
+          `amount`.
+        - ``below_threshold`` (boolean, with by="party"): Whether it is too small to be paid. Missing as `amount`.
+        - ``round_number`` (Int64): Mining round.
+        - ``opens_at`` (datetime64[us, UTC]): Time from which the round is open.
+        - ``closed_at`` (datetime64[us, UTC]): Record time of the archival. Missing if the round is alive.
+        - ``is_partial`` (boolean): Whether records of the round can be missing.
+        - ``scheme`` (category): traffic, or markers if the round does not reward traffic.
+        - ``weight`` (Int64, weighted bytes): Sum of weights. Missing for a partial round without records.
+        - ``burn`` (decimal128(38, 10)[pyarrow], coin): Coin for the weight at the price of traffic. Missing for partial rounds
+          and without rules for traffic.
+        - ``rate_per_mb`` (decimal128(38, 10)[pyarrow], coin per MB): Reward per MB of weight. Missing for partial rounds and
+          without rules for traffic.
+        - ``amount`` (decimal128(38, 10)[pyarrow], coin): Reward. Missing for partial rounds and without rules for traffic.
+        - ``threshold`` (decimal128(38, 10)[pyarrow], coin): Smallest reward. Missing for partial rounds and without rules for
+          traffic.
+        - ``threshold_bytes`` (Int64, weighted bytes): Smallest weight that is paid. Missing as `amount`.
+        - ``to_issue`` (decimal128(38, 10)[pyarrow], coin): Coin to issue for apps in the round. Missing for partial rounds and
+          without rules for traffic.
+        - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of it beyond the cap. Missing for partial rounds and without
+          rules for traffic.
+        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of it that small weights do not get. Missing for partial
+          rounds and without rules for traffic.
+        - ``coverage`` (float64, share of 1): Share of the rounds of this result with a known reward. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     CoverageError
         If the frames cover no time, or only a part of the requests, or the rounds are not in the history.
     UsageError
         If `party` has no records.
 
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
     records can be missing has no amounts, because the rate would be too high.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> rounds = lf.activity.rounds(frames)
     >>> bool(rounds["round_number"].is_monotonic_increasing)
     True

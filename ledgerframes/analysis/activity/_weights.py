@@ -97,15 +97,72 @@ def weights(
 ) -> pd.DataFrame:
     """Return the published activity weights, per app provider and round or period.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "party", "label"}, optional
+        Groups of the rows, by the columns below (default: party).
+    every : str, optional
+        ``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: round).
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per round or period and group; sorted by time, then by weight from the largest, then by party.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``round_number`` (Int64, with every="round"): Mining round.
+        - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
+          unknown.
+        - ``party`` (str, with by="party"): App provider. Missing in a period without records.
+        - ``label`` (str, with by="label"): Group of the party's label. Missing without a label.
+        - ``requests`` (int64, requests): Requests with a record.
+        - ``weight`` (Int64, weighted bytes): Sum of weights. Missing without records.
+        - ``activity_weight`` (decimal128(38, 10)[pyarrow]): Factor of the right. Missing if it is unknown or changed.
+        - ``burn_bytes`` (Int64, bytes): Bytes before the factor. Missing if one of them is unknown.
+        - ``share`` (float64, share of 1): Share of the weight of the period, the round, or all. Missing without weight.
+        - ``coverage`` (float64, share of 1): Share of the records of this row with a known number of bytes before the factor.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     IntegrityError
         If the state of the network contradicts itself.
 
+    Notes
+    -----
     Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
     request without a record is not a weight of 0. Without the tables of the network's state, `base`, and the history from the
     network's start, factors and bytes before them are missing.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> weights = lf.activity.weights(frames, every=None)
     >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
     True
@@ -142,9 +199,41 @@ def recompute(
     ----------
     frames : Frames
         With verdicts, traffic and, unless `base` or all three tables below replace it, the history from the start of the network.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per request and app provider; sorted by migration, record time, update and party.
+
+        Columns:
+
+        - ``update_id`` (str): Update that earns the weight.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``round_number`` (Int64): Lowest open round at that time.
+        - ``party`` (str): App provider.
+        - ``burn_bytes`` (Int64, bytes): Bytes before the factor.
+        - ``activity_weight`` (decimal128(38, 10)[pyarrow]): Factor of the right when the round opened.
+        - ``weight`` (Int64, weighted bytes): Activity weight, rounded down.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of this result with known envelopes, round and
+          state. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If the state is needed and its start is not in the history.
     IntegrityError
@@ -152,9 +241,16 @@ def recompute(
     UsageError
         If a table has no such column.
 
+    Notes
+    -----
     Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state is no row of 0:
     :func:`reconcile` names the reason.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> computed = lf.activity.recompute(frames)
     >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True

@@ -58,7 +58,6 @@ def _queries(
 WHAT_IF = declare.Figure(
     "activity.what_if",
     rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",
-    like="activity.recompute",
     has_rounds=True,
     columns=(
         declare.text("party", "App provider."),
@@ -93,6 +92,8 @@ def what_if(
 
     Parameters
     ----------
+    frames : Frames
+        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
     featured : DataFrame, optional
         All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`: add or remove rows of its
         result, with the time from which they count in ``from``.
@@ -107,15 +108,54 @@ def what_if(
         One row per round and party (default: per party).
     rights, sv_participants, rounds : DataFrame, optional
         State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per party, or per round and party; sorted by round, then by weight after the change from the largest.
+
+        Columns:
+
+        - ``round_number`` (Int64, with every="round"): Mining round.
+        - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
+          unknown.
+        - ``party`` (str): App provider.
+        - ``weight_before`` (Int64, weighted bytes): Computed weight as it is.
+        - ``weight_after`` (Int64, weighted bytes): Computed weight with the change.
+        - ``difference`` (Int64, weighted bytes): Weight after minus before.
+        - ``share_before`` (float64, share of 1): Share of the weight before. Missing without weight.
+        - ``share_after`` (float64, share of 1): Share of the weight after. Missing without weight.
+        - ``requests_changed`` (int64, requests): Requests with another weight of the party.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
+          state. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    UsageError
+        If a table has no such column.
+    UsageError
         If no change is passed, or a party of `factors` has no right.
 
+    Notes
+    -----
     Source: docs/facts.md#activity-weights. Everything else stays the same: requests, costs and the behavior of all parties. The
     cost that fewer envelopes would save is not estimated.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
     >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
     >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])

@@ -59,16 +59,47 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
 
     Parameters
     ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
     update_id : str
         Id of the transaction, or of the rejected request.
+
+    Returns
+    -------
+    DataFrame
+        One row per node, view, envelope, and activity record, in this order. A request without a visible tree has no rows for
+        nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the total, a row has the
+        rest.
+
+        Columns:
+
+        - ``part`` (category): node of the tree, view, envelope, unassigned cost, or activity record.
+        - ``position`` (int64): Number of the row among those of its part, from 0.
+        - ``parent`` (Int64): Position of the parent node or view. Missing for roots and other parts.
+        - ``depth`` (Int64): Steps from the root of the tree or of the views. Missing for other parts.
+        - ``label`` (str): Action of the node, views of the envelope, or round of the activity record.
+        - ``parties`` (str): Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.
+        - ``traffic_cost`` (Int64, bytes): Cost of the envelope, or in no envelope. Missing for other parts.
+        - ``weight`` (Int64, weighted bytes): Weight of the activity record. Missing for other parts.
+        - ``coverage`` (float64, share of 1): Share of the transaction with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `frames` is not Frames.
+    UsageError
         If the update is not in these frames.
 
+    Notes
+    -----
     Source: one history event.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parts = lf.cost.anatomy(day, day.traffic["update_id"].iloc[0])
     >>> bool((parts["part"] == "envelope").any())
     True

@@ -63,6 +63,8 @@ def budget(
 
     Parameters
     ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
     budgets : mapping of str to int
         Bytes allowed for each kind, ``"Module:Entity/Choice"``, or ``"Module:Entity"`` for a create.
     network : str
@@ -70,14 +72,42 @@ def budget(
     statistic : {"median", "p90", "p95", "p99", "max"}, optional
         Statistic that the budget limits (default: p95). The median needs 6 requests, p90 36, p95 72, p99 368, max 1.
 
+    Returns
+    -------
+    DataFrame
+        One row per kind in `budgets`, also without requests; sorted by template and choice.
+
+        Columns:
+
+        - ``template_name`` (str): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str): Choice that the root node exercises. Missing for a create.
+        - ``requests`` (int64, requests): Requests whose first root node is of this kind.
+        - ``requests_with_cost`` (int64, requests): Requests with a known cost.
+        - ``statistic`` (category): median, p90, p95, p99, or max.
+        - ``value`` (Int64, bytes): Statistic of the known costs. Missing with too few requests.
+        - ``budget`` (Int64, bytes): Highest value allowed.
+        - ``is_within`` (boolean): Whether the value is at most the budget. Missing with the value.
+        - ``worst_update_id`` (str): Request with the highest cost, the first of several. Missing without any.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
+        If `frames` is not Frames.
+    UsageError
         If the frames are of another network, a budget is not a count of bytes, or the statistic is unknown.
 
+    Notes
+    -----
     Source: traffic summaries and root nodes of history events. Costs depend on the number of validators
     (docs/facts.md#costs-per-network).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> limits = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
     >>> bool(lf.cost.budget(day, limits, network=day.network, statistic="max")["is_within"].all())

@@ -136,17 +136,75 @@ def compare(
         From :func:`ledgerframes.eras.table` (default: the main network's). A cost before a break and one after it differ for
         another reason than the app.
 
+    Returns
+    -------
+    DataFrame
+        One row per kind of request; sorted by the size of its change in total cost per day, largest first.
+
+        Columns:
+
+        - ``kind`` (category, with by="template" or by="version"): transaction, reassignment, or not visible (rejected or
+          private).
+        - ``package_name`` (str, with by="template" or by="version"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template" or by="version"): Module and entity of the root node. Missing without a
+          visible tree.
+        - ``choice`` (str, with by="template" or by="version"): Choice that the root node exercises. Missing for a create.
+        - ``package_id_before`` (str, with by="version"): Package of the requests before. Missing if the kind is new.
+        - ``package_id_after`` (str, with by="version"): Package of the requests after. Missing if the kind is gone.
+        - ``package_ids_before`` (str): Packages before, separated by commas. Missing without any.
+        - ``package_ids_after`` (str): Packages after, separated by commas. Missing without any.
+        - ``requests_before`` (int64, requests): Requests with a known cost before.
+        - ``requests_after`` (int64, requests): Requests with a known cost after.
+        - ``coverage_before`` (float64, share of 1): Share of the requests before with a known cost. Missing without any.
+        - ``coverage_after`` (float64, share of 1): Share of the requests after with a known cost. Missing without any.
+        - ``median_before`` (Int64, bytes): Median cost before. Missing below 6 requests, or below min_requests=.
+        - ``median_after`` (Int64, bytes): Median cost after. Missing below 6 requests, or below min_requests=.
+        - ``p95_before`` (Int64, bytes): 95th percentile before. Missing below 72 requests, or below min_requests=.
+        - ``p95_after`` (Int64, bytes): 95th percentile after. Missing below 72 requests, or below min_requests=.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``difference`` (Int64, bytes): Median after minus median before. Missing with too few requests.
+        - ``low`` (Int64, bytes): Low end of the 95 % interval of the difference. Missing with it.
+        - ``high`` (Int64, bytes): High end of the 95 % interval of the difference. Missing with it.
+        - ``low_all`` (Int64, bytes): Low end of the 95 % interval for all judged kinds together. Missing with it.
+        - ``high_all`` (Int64, bytes): High end of the 95 % interval for all judged kinds together. Missing with it.
+        - ``relative`` (float64, share of 1): Difference over the median before. Missing if that is 0.
+        - ``judgment`` (category): dearer or cheaper if the interval for all judged kinds together excludes 0, no clear change,
+          too few, new, or gone.
+        - ``coin_difference`` (decimal128(38, 10)[pyarrow], coin): Difference in coin, at the list price. Missing without
+          prices.
+        - ``change`` (Int64, bytes): Total cost after minus total cost before. Missing if the windows differ in length.
+        - ``change_per_day`` (Int64, bytes per day): Total cost per day after minus that before, rounded half up. Missing
+          without two windows.
+        - ``contribution`` (float64, share of 1): Change as a share of the change of all. Missing without one, or with a reason
+          in `not_comparable`.
+        - ``length_before`` (timedelta64[us], microseconds): Length of the window before. Missing without one.
+        - ``length_after`` (timedelta64[us], microseconds): Length of the window after. Missing without one.
+        - ``not_comparable`` (str): Why the totals of the two sides do not compare: length or coverage. Missing if they do.
+        - ``era`` (str): Eras that begin between the start of the first and the end of the second side. Missing without.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    UsageError
         If the frames are of two networks or populations, or a price is of another kind, or not that of the rounds after.
 
+    Notes
+    -----
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
     many resamples. Of many kinds, chance alone makes some seem dearer, so ``judgment`` follows from the interval for all kinds
     together. Costs depend on the number of validators, so a change need not come from the app
     (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer one that both cover.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> noon = "2026-11-08T12:00:00Z"
     >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
     >>> bool((compared["low"] <= compared["high"]).all())

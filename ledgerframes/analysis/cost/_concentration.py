@@ -65,14 +65,61 @@ def concentration(
 
     Parameters
     ----------
-    by : {"participant", "party", "template"}, optional
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "party", "template"}, optional
         Members: participants that submit and pay, parties with the requests that they submitted alone, or kinds of visible
         transactions (default: participant, also for None).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
 
+    Returns
+    -------
+    DataFrame
+        One row per period, or one for the window; sorted by time.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``member`` (category): participant, party, or template.
+        - ``requests`` (int64, requests): Confirmation requests.
+        - ``members`` (int64, members): Members with a known cost.
+        - ``unknown_members`` (int64, members): Members without a known cost, which all measures leave out.
+        - ``total_traffic_cost`` (Int64, bytes): Known cost of these members. A lower bound with a coverage below 1.
+        - ``gini`` (float64): Gini coefficient. Missing below 2 members.
+        - ``hhi`` (float64): Sum of the squared shares. Missing without a cost, or if all others are unknown.
+        - ``top_1`` (float64, share of 1): Share of the 1 with the highest cost, ties included. Missing without a cost, or if
+          all others are unknown.
+        - ``top_3`` (float64, share of 1): Share of the 3 with the highest cost, ties included. Missing without a cost, or if
+          all others are unknown.
+        - ``top_10`` (float64, share of 1): Share of the 10 with the highest cost, ties included. Missing without a cost, or if
+          all others are unknown.
+        - ``top_1_members`` (int64, members): Members in top_1, ties included.
+        - ``top_3_members`` (int64, members): Members in top_3, ties included.
+        - ``top_10_members`` (int64, members): Members in top_10, ties included.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
     Source: traffic summaries and verdicts (docs/facts.md#traffic-fields). Do not compare Gini coefficients of fewer than 10
     members, or of times with other rules (docs/facts.md#structural-breaks). The sum of squared shares, 1/n to 1, is the
     Herfindahl-Hirschman index: its inverse is the number of equal members that would be as concentrated.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> payers = lf.cost.concentration(day)
     >>> bool(1 / payers["members"][0] <= payers["hhi"][0] <= payers["top_1"][0])
     True

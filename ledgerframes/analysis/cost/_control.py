@@ -84,13 +84,43 @@ def control(frames: Frames) -> pd.DataFrame:
     Participants, kinds with templates, days, parties, and wasted and useful cost each add up to the total. Envelopes need not,
     because a total can differ from the sum of its envelopes.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+
+    Returns
+    -------
+    DataFrame
+        One row per control total; sorted as in the description of ``control``.
+
+        Columns:
+
+        - ``control`` (category): participant, template, period, party, envelopes, or wasted.
+        - ``parts`` (str): Parts that add up.
+        - ``sum_of_parts`` (Int64, bytes): Sum of the parts.
+        - ``total_traffic_cost`` (Int64, bytes): Cost of all requests.
+        - ``difference`` (Int64, bytes): Total less the sum of the parts.
+        - ``reason`` (str): Reason for a difference. Missing without one.
+        - ``coverage`` (float64, share of 1): Share of the requests with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     IntegrityError
         If parts that must add up do not. The error's ``failures`` has the sums.
 
+    Notes
+    -----
     Source: the results of ``cost.spend``, ``cost.overhead`` and ``cost.wasted`` for the same frames.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> control = lf.cost.control(day)
     >>> bool((control["difference"].fillna(0) == 0)[control["reason"].isna()].all())
     True

@@ -92,16 +92,57 @@ def estimate(
     estimates : DataFrame
         One row per request: ``update_id``, or ``command_id`` for frames of an own participant, and ``request_bytes`` [bytes],
         which the preparation of a submission returns. Other columns do not count.
+    by : {None, "template", "request"}, optional
+        Groups of the rows, by the columns below (default: template).
+    min_requests : int, optional
+        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
+        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and outcome; sorted by group and outcome.
+
+        Columns:
+
+        - ``kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str, with by="template"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template"): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str, with by="template"): Choice that the root node exercises. Missing for a create.
+        - ``update_id`` (str, with by="request"): Id of the request. Missing for an estimate without an id.
+        - ``outcome`` (category): matched, rejected, no actual, or no estimate.
+        - ``requests`` (int64, requests): Requests of this outcome.
+        - ``estimated`` (Int64, bytes): Sum of the estimates of the requests. Missing without one.
+        - ``actual`` (Int64, bytes): Sum of the actual costs. Missing without a known one.
+        - ``difference`` (Int64, bytes): Actual less estimated cost, of requests with both. Missing without one.
+        - ``ratio_p50`` (float64): Median of actual over estimated cost. Missing below 6 requests, or below min_requests=.
+        - ``ratio_p95`` (float64): 95th percentile of actual over estimated cost. Missing below 72 requests, or below
+          min_requests=.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``over_10_percent`` (int64, requests): Requests whose actual cost exceeds the estimate by more than 10 %.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known estimate and a known cost. Missing
+          if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    UsageError
         If the estimates are no such table, name a request twice, or name a command that has several updates.
 
+    Notes
+    -----
     Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
     It is of the confirmation request only, without the responses to it and without reassignments on the way
     (docs/facts.md#cost-estimates).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
     >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True

@@ -71,6 +71,31 @@ def journal(
     accept_partial : bool, optional
         Include periods that final data do not cover wholly (default: False).
 
+    Returns
+    -------
+    DataFrame
+        Two rows per entry; sorted by date, entry, and debit first.
+
+        Columns:
+
+        - ``entry_id`` (str): Id of the entry, the same for the same network, period, party and kind.
+        - ``date`` (datetime64[us, UTC]): Last day of the period, or day of the posting.
+        - ``kind`` (category): traffic, rewards, purchases, or fees.
+        - ``party`` (str): Party, participant or label of the line. Missing if it is unknown.
+        - ``account`` (str): Account of the mapping.
+        - ``debit`` (decimal128(38, 10)[pyarrow], currency): Amount debited. Missing for a credit.
+        - ``credit`` (decimal128(38, 10)[pyarrow], currency): Amount credited. Missing for a debit.
+        - ``currency_code`` (category): Currency of the amounts, such as USD.
+        - ``quantity`` (decimal128(38, 10)[pyarrow]): Bytes or coin of the entry.
+        - ``unit`` (category): Unit of the quantity, bytes or coin.
+        - ``rate`` (decimal128(38, 10)[pyarrow], currency per MB or coin): Price per megabyte or per coin. Missing if the line
+          has several.
+        - ``rate_source`` (str): Source of the rate. Missing if unknown.
+        - ``memo`` (str): Description of the entry.
+        - ``source_ids_sha256`` (str): Digest of the ids that the entry rests on.
+        - ``coverage`` (float64, share of 1): Share of the requests of this entry with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
@@ -85,6 +110,11 @@ def journal(
     Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
     has more.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price = lf.TrafficPrice("50", "USD/MB")
     >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
     >>> bill = lf.cost.statement(evening, by="participant", every="1d", price=price, min_coverage=0)

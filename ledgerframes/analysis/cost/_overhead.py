@@ -95,10 +95,68 @@ def overhead(
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
     unassigned rest, which can be negative.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "template", "view_count"}, optional
+        Groups of the rows, by the columns below (default: None).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+    min_requests : int, optional
+        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
+        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``request_kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str, with by="template"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template"): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str, with by="template"): Choice that the root node exercises. Missing for a create.
+        - ``view_count`` (Int64, views, with by="view_count"): Views of the request. Missing without a verdict.
+        - ``kind`` (category): with views, without views (to the mediator, root hashes), or unassigned (in no envelope).
+        - ``envelopes`` (int64, envelopes): Envelopes of this kind.
+        - ``traffic_cost`` (Int64, bytes): Cost of these envelopes. Unassigned is the total of the requests less all envelopes.
+        - ``share`` (float64, share of 1): Share of the total cost of the requests.
+        - ``confirmers_per_view`` (Int64, parties): Median number of parties that can confirm an envelope. Missing below 6
+          requests, or below min_requests=.
+        - ``same_confirmers_envelopes`` (Int64, envelopes): Envelopes with the confirmers of a larger one of their request.
+          Missing without views.
+        - ``same_confirmers_cost`` (Int64, bytes): Cost of these envelopes. Missing without views.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost and with envelopes. Missing if
+          there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
     Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
     carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns are a
     bound on what merging views could save. What it would save is not in the data.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> lf.cost.overhead(day)["kind"].tolist()
     ['with views', 'without views', 'unassigned']
     """

@@ -47,8 +47,41 @@ def problems(frames: Frames) -> pd.DataFrame:
     A negative cost counts as unknown in all figures, so the coverage falls. So do the envelopes of a request with a negative
     total. A verdict from before its request has no latency.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+
+    Returns
+    -------
+    DataFrame
+        One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.
+
+        Columns:
+
+        - ``table`` (str): Table with the values.
+        - ``column`` (str): Column with the values.
+        - ``problem`` (category): negative, or before the record time.
+        - ``rows`` (int64, rows): Rows with such a value.
+        - ``first_update_id`` (str): Update of the first of them. Missing without any.
+        - ``coverage`` (float64, share of 1): Share of the rows of the table with a value that figures can use. Missing if there
+          are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+
+    Notes
+    -----
     Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
     True
     """

@@ -61,17 +61,56 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
 
     Parameters
     ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
     top : int, optional
         Number of requests, at most 10,000 (default: 10).
+
+    Returns
+    -------
+    DataFrame
+        One row per request with a known cost, at most `top`; sorted by cost, the highest first.
+
+        Columns:
+
+        - ``update_id`` (str): Id of the request.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
+        - ``kind`` (category): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str): Choice that the root node exercises. Missing for a create.
+        - ``verdict_result`` (category): Verdict of the mediator. Missing without a verdict.
+        - ``total_traffic_cost`` (Int64, bytes): Cost of the request.
+        - ``share`` (float64, share of 1): Its share of all known cost.
+        - ``median_of_kind`` (Int64, bytes): Median cost of its kind. Missing with fewer than 6 of them.
+        - ``times_median`` (float64, times): Cost as a multiple of the median of its kind. Missing as it.
+        - ``requests_of_kind`` (int64, requests): Requests of its kind with a known cost.
+        - ``view_count`` (Int64, views): Views of the request. Missing without a verdict.
+        - ``confirmers`` (Int64, parties): Different parties that can confirm. Missing without a quorum.
+        - ``envelopes`` (Int64, envelopes): Envelopes with a known cost. Missing without any.
+        - ``largest_envelope`` (Int64, bytes): Cost of the largest of them. Missing without any.
+        - ``why`` (str): The numbers that explain the cost, in words.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `frames` is not Frames.
+    UsageError
         If `top` is not a whole number from 1 to 10,000.
 
+    Notes
+    -----
     Source: traffic summaries, verdicts and trees (docs/facts.md#traffic-fields). :func:`ledgerframes.cost.anatomy` shows one of
     them, envelope by envelope.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> largest = lf.cost.requests(day, top=3)
     >>> bool(largest["total_traffic_cost"].is_monotonic_decreasing)
     True

@@ -4,37 +4,30 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from fractions import Fraction
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length, ratio
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length
+from ledgerframes.analysis.cost._runway_history import history_of, hours_query, span_of
 from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance, balance_of
-from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.requests import REQUESTS
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.engine import Query
+from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.frames.conditions import near_matches
 from ledgerframes.statistics.runways import HOURS_PER_WEEK, TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics.runways import runway as runway_of
-from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.values import extents
 
 HOUR = timedelta(hours=1)
-MIN_COVERAGE = 0.9
-WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 NO_END = "Missing if not within a year, or without a band."
 
 
 def _queries(frames: Frames, participant: str, balance: TrafficBalance | pd.DataFrame, **_: object) -> list[Query]:
-    return [_hours_query(participant, *_span(balance_of(balance, frames, participant)))]
+    return [hours_query(participant, *span_of(balance_of(balance, frames, participant)))]
 
 
 RUNWAY = declare.Figure(
@@ -52,7 +45,6 @@ RUNWAY = declare.Figure(
 SUMMARY = declare.Figure(
     "cost.runway_summary",
     rows="One row.",
-    like="cost.runway",
     columns=(
         declare.text("participant", "Participant that pays."),
         declare.time("balance_at", "Time of the balance."),
@@ -67,26 +59,6 @@ SUMMARY = declare.Figure(
     ),
     unit="requests of the history",
     queries=_queries,
-)
-
-
-SUBMITTERS = Relation(
-    "submitters",
-    "One row per participant that submits.",
-    """
-    SELECT DISTINCT submitting_participant_uid FROM verdicts WHERE submitting_participant_uid IS NOT NULL
-    """,
-    tables=("verdicts",),
-)
-REQUESTS_WITHIN = Relation(
-    "requests_within",
-    "One row per request of the weeks before the balance.",
-    """
-    SELECT requests.*, coalesce(submitting_participant_uid = span.participant, false) AS is_own
-    FROM requests, span
-    WHERE epoch_us(record_time) >= span.since AND epoch_us(record_time) < span.until
-    """,
-    relations=(REQUESTS,),
 )
 
 
@@ -120,8 +92,24 @@ def runway(
     horizon : str, optional
         Length of the forecast, at most 366 days (default: 30d).
 
+    Returns
+    -------
+    DataFrame
+        One row per hour; sorted by time.
+
+        Columns:
+
+        - ``hour`` (datetime64[us, UTC]): End of the hour.
+        - ``balance_low`` (Int64, bytes): Balance if burn is high. Missing if a week of the history has no burn.
+        - ``balance_middle`` (Int64, bytes): Balance if burn is the mean of the weeks before.
+        - ``balance_high`` (Int64, bytes): Balance if burn is low. Missing if a week of the history has no burn.
+        - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     UsageError
         If the participant is unknown, or an argument is not valid.
     CoverageError
@@ -135,6 +123,8 @@ def runway(
     as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
     before purchases.
 
+    Examples
+    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
@@ -149,7 +139,7 @@ def runway(
     if not 1 <= hours <= MAX_HORIZON:
         raise UsageError(f"horizon= must be from 1h to 366d, got {horizon!r}.")
     balance = balance_of(balance, frames, participant)
-    weeks, coverage = _history(frames, participant, balance, topup, base_rate)
+    weeks, coverage = history_of(frames, participant, balance, topup, base_rate)
     paths = balances(weeks, balance.bytes, hours, **_options(balance, topup, base_rate))
     start = _hour(balance.at)
     values: dict[str, Any] = {
@@ -171,12 +161,59 @@ def runway_summary(
 ) -> pd.DataFrame:
     """Return the times when the traffic balance of a participant is used up.
 
+    Parameters
+    ----------
+    frames : Frames
+        All requests of at least the 4 whole weeks before the balance.
+    participant : str
+        Participant that submits and pays.
+    balance : TrafficBalance or DataFrame
+        Balance to start from, or observed ones from :func:`ledgerframes.load_traffic_status`, of which the last one of the
+        participant within the window counts, or else the last of all. The hour of this time counts in full.
+    topup : lf.TopUp, optional
+        Rule for purchases, applied at the end of each hour.
+    base_rate : BaseRate, optional
+        Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+        Columns:
+
+        - ``participant`` (str): Participant that pays.
+        - ``balance_at`` (datetime64[us, UTC]): Time of the balance.
+        - ``balance`` (Int64, bytes): Balance at that time.
+        - ``runs_dry_first`` (datetime64[us, UTC]): Earliest end of the band: of 10 ends, 9 are later. Missing if not within a
+          year, or without a band.
+        - ``runs_dry_middle`` (datetime64[us, UTC]): End at mean burn. Missing if not within a year.
+        - ``runs_dry_last`` (datetime64[us, UTC]): Latest end of the band: of 10 ends, 9 are earlier. Missing if not within a
+          year, or without a band.
+        - ``safe_interval`` (Int64, hours): Longest interval during which one purchase suffices. Missing without topup=.
+        - ``silent_minutes`` (Int64, minutes): Minutes of the history below 0 with this balance and rule.
+        - ``weeks_of_history`` (int64, weeks): Whole weeks that the paths rest on.
+        - ``factor`` (float64): Factor between mean and high burn. Missing without a band.
+        - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    UsageError
+        If the participant is unknown, or an argument is not valid.
+    CoverageError
+        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
+
     Notes
     -----
     A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
     are between the first and the last (docs/facts.md#free-base-rate). Unknown costs count as no burn, so with a `coverage`
     below 1 the ends are too late.
 
+    Examples
+    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=6500, days=29)
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
@@ -188,7 +225,7 @@ def runway_summary(
     """
     SUMMARY.check(frames)
     balance = balance_of(balance, frames, participant)
-    weeks, coverage = _history(frames, participant, balance, topup, base_rate)
+    weeks, coverage = history_of(frames, participant, balance, topup, base_rate)
     free = base_rate.per_hour if base_rate else 0
     measured = runway_of(weeks, balance.bytes, **_options(balance, topup, base_rate))
     mean = [Fraction(sum(hours), len(weeks)) for hours in zip(*weeks, strict=True)]
@@ -219,112 +256,3 @@ def _hour(time: datetime) -> datetime:
 def _options(balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None) -> dict[str, Any]:
     start = (extents.microseconds(balance.at) - ORIGIN) // MICROSECONDS_PER_HOUR % HOURS_PER_WEEK
     return {"start": start, "top_up": topup, "free_per_hour": base_rate.per_hour if base_rate else 0}
-
-
-def _history(
-    frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
-) -> tuple[list[list[int]], dict[str, float]]:
-    """Return the burn of the latest 4 to 6 adjacent whole weeks, and its coverage."""
-    for name, value, kind in (("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
-        if not isinstance(value, kind) and value is not None:
-            raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
-    if frames.population != "all":
-        raise CoverageError(
-            "Cannot compute a runway because rejected requests cost too, and these frames do not hold all requests. "
-            "Load a window with since=.",
-            missing=("rejected requests",),
-        )
-    _require_submitter(frames, participant)
-    first, end = _span(balance)
-    hours = run(frames, _hours_query(participant, first, end))
-    covered = covered_time(frames)
-    weeks: list[list[int]] = []
-    for start in range(end - WEEK, end - (MAX_WEEKS + 1) * WEEK, -WEEK):
-        week = hours[hours["start"].between(start, start + WEEK - 1)]
-        is_partial = covered.is_partial(np.array([start]), np.array([start + WEEK]))[0]
-        if is_partial or not (_are_known(week["named"], week["requests"]) and _are_known(week["own_with_cost"], week["own"])):
-            break
-        weeks.insert(0, _burn(week, start))
-    if len(weeks) < MIN_WEEKS:
-        raise CoverageError(
-            f"A runway needs {MIN_WEEKS} whole weeks before {balance.at:%Y-%m-%d %H:%M}, and these frames hold {len(weeks)}. "
-            "Load a longer window.",
-            missing=(f"{MIN_WEEKS - len(weeks)} weeks",),
-        )
-    return weeks, _coverage(run(frames, _costs_query(participant, end - len(weeks) * WEEK, end)))
-
-
-def _span(balance: TrafficBalance) -> tuple[int, int]:
-    """Return the start and end of the most weeks before a balance, in microseconds since 1970."""
-    end = (extents.microseconds(balance.at) - ORIGIN) // WEEK * WEEK + ORIGIN
-    return end - MAX_WEEKS * WEEK, end
-
-
-def _coverage(costs: pd.DataFrame) -> dict[str, float]:
-    """Return the coverage of the participant's requests."""
-    (count, known, cost), median = costs.iloc[0, :3].tolist(), costs["median"].to_numpy("float64", na_value=np.nan)
-    of_bytes = ratio([float(cost)], float(cost) + (count - known) * median)
-    return {
-        "coverage": float(ratio([known], [count])[0]),
-        "coverage_bytes": float(of_bytes[0]) if count > known or not count else 1.0,
-    }
-
-
-def _burn(week: pd.DataFrame, start: int) -> list[int]:
-    """Return the cost of each hour of a week, 0 without one."""
-    burn = [0] * HOURS_PER_WEEK
-    for time, cost in zip(week["start"].tolist(), week["total_traffic_cost"].fillna(0).tolist(), strict=True):
-        burn[(time - start) // MICROSECONDS_PER_HOUR] = cost
-    return burn
-
-
-def _are_known(known: pd.Series, requests: pd.Series) -> bool:
-    """Return whether enough requests have a fact, or there are none."""
-    count = int(requests.sum())
-    return count == 0 or int(known.sum()) / count >= MIN_COVERAGE
-
-
-# -- queries --------------------------------------------------------------------------------------------------------------
-
-
-def _hours_query(participant: str, since: int, until: int) -> Query:
-    """Return the query of the requests and costs of each hour."""
-    select = """
-    SELECT
-        epoch_us(date_trunc('hour', record_time)) AS start,
-        count(*) AS requests,
-        count(submitting_participant_uid) AS named,
-        count(*) FILTER (is_own) AS own,
-        count(*) FILTER (is_own AND is_known) AS own_with_cost,
-        sum(total_traffic_cost) FILTER (is_own) AS total_traffic_cost
-    FROM requests_within
-    GROUP BY ALL
-    """
-    return Query(dedent(select).strip(), (REQUESTS_WITHIN,), _parameters(participant, since, until))
-
-
-def _costs_query(participant: str, since: int, until: int) -> Query:
-    """Return the query of the costs of the participant's requests, for their coverage."""
-    select = """
-    SELECT
-        count(*) AS requests,
-        count(total_traffic_cost) AS requests_with_cost,
-        coalesce(sum(total_traffic_cost), 0) AS total_traffic_cost,
-        quantile_disc(total_traffic_cost, 0.50) AS median
-    FROM requests_within
-    WHERE is_own
-    """
-    return Query(dedent(select).strip(), (REQUESTS_WITHIN,), _parameters(participant, since, until))
-
-
-def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]:
-    return {"span": pa.table({"participant": pa.array([participant], pa.string()), "since": [since], "until": [until]})}
-
-
-def _require_submitter(frames: Frames, participant: str) -> None:
-    """Raise a UsageError unless the participant submits requests."""
-    submitters = run(frames, Query("FROM submitters", (SUBMITTERS,)))["submitting_participant_uid"]
-    if not (submitters == participant).any():
-        near = near_matches(str(participant), submitters)
-        step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
-        raise UsageError(f"Unknown participant {participant!r}. {step}")

@@ -177,18 +177,101 @@ def spend(
 
     Parameters
     ----------
-    by : {None, "participant", "party", "template", "view", "result", "label", "era", "user"}, optional
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "party", "template", "view", "result", "label", "era", "user"}, optional
         Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
         Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
         template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
         participant or a party, where a request of several labels counts in full for each. Era of the network. User of
         the ledger API, as far as completions name it: those of failed commands name no update, so a rejected request has none.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
+    completions : DataFrame, optional
+        From :func:`ledgerframes.load_completions`, for ``by="user"``. The result can have those of several participants.
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
+    min_requests : int, optional
+        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
+        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
 
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
+        - ``single_party_requests`` (int64, requests, with by="party"): Requests that the party submitted alone.
+        - ``single_party_traffic_cost`` (Int64, bytes, with by="party"): Cost of its requests of one party. Missing if unknown.
+        - ``shared_traffic_cost`` (Int64, bytes, with by="party"): Cost of its requests of several, each counted once, for the
+          first by name. Missing if unknown.
+        - ``kind`` (category, with by="template" or by="view"): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str, with by="template" or by="view"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template" or by="view"): Module and entity of the root node. Missing without a
+          visible tree.
+        - ``choice`` (str, with by="template" or by="view"): Choice that the root node exercises. Missing for a create.
+        - ``view_id`` (Int64, with by="view"): Number of the view in its request, from 0.
+        - ``envelopes`` (int64, envelopes, with by="view"): Envelopes whose lowest view is this one.
+        - ``confirmers`` (Int64, parties, with by="view"): Median number of parties that can confirm the view. Missing below 6
+          envelopes, or below min_requests=.
+        - ``informees`` (Int64, parties, with by="view"): Median number of parties that see the view. Missing below 6 envelopes,
+          or below min_requests=.
+        - ``verdict_result`` (category, with by="result"): Verdict of the mediator. Missing without a verdict.
+        - ``label`` (str, with by="label"): Group of the submitter's label, or its name. Missing without a label.
+        - ``era`` (category, with by="era"): Era of the network at the record time.
+        - ``user_id`` (str, with by="user"): User of the ledger API that submitted the command. Missing if it is unknown.
+        - ``user_status`` (category, with by="user"): known, not sent, rejected, no completion, other participant, or submitter
+          unknown.
+        - ``paid_traffic_cost`` (Int64, bytes, with by="user"): Cost that completions say was paid. Missing without one.
+        - ``paid_differs`` (int64, requests, with by="user"): Requests whose known cost is not what was paid.
+        - ``requests`` (int64, requests): Confirmation requests.
+        - ``requests_with_cost`` (int64, requests): Requests with a known cost.
+        - ``rejected`` (Int64, requests): Rejected requests. Missing if these are committed updates.
+        - ``total_traffic_cost`` (Int64, bytes): Known cost of the requests, or by view of envelopes. A lower bound with a
+          coverage below 1.
+        - ``estimated_traffic_cost`` (Int64, bytes): Cost if unknown costs are like known ones. Missing if all are known, or
+          fewer than 30.
+        - ``rejected_traffic_cost`` (Int64, bytes): Part of the cost that rejected requests caused. Missing like their number.
+        - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost of envelopes without views.
+        - ``share`` (float64, share of 1): Share of the known cost of all requests, by view of envelopes with views. By party,
+          sums can exceed 1.
+        - ``median`` (Int64, bytes): Median cost per request. Missing below 6 requests, or below min_requests=.
+        - ``p95`` (Int64, bytes): 95th percentile of the cost per request. Missing below 72 requests, or below min_requests=.
+        - ``max`` (Int64, bytes): Highest cost of a request.
+        - ``breaks`` (str): Eras that begin within the time of the row, so that it mixes their costs. Missing without any.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
     Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
     the number of its validators (docs/facts.md#costs-per-network).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> len(lf.cost.spend(day, every="1h"))
     24
     >>> payers = lf.cost.spend(day, by="participant")

@@ -117,9 +117,14 @@ def statement(
 
     Parameters
     ----------
-    by : {None, "party", "participant", "label"}, optional
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "party", "label"}, optional
         Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
         label share no request.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1mo).
     price : TrafficPrice or list of TrafficPrice
         List price of traffic. Of several, each counts from its ``as_of`` on, and the first one also before.
     rate : NetworkRate, optional
@@ -137,19 +142,65 @@ def statement(
         Accept a price that is not that of the rounds in the window, such as one of a reseller (default: False).
     ledger : Frames, optional
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per period and line, periods without requests included; sorted by time and name.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
+        - ``label`` (str, with by="label"): Group of the submitter's label, or its name. Missing without a label.
+        - ``requests`` (int64, requests): Requests with a part in this line. A shared request can be in several lines.
+        - ``bytes`` (Int64, bytes): Known cost of the line. A lower bound with a coverage below 1.
+        - ``bytes_paid`` (Int64, bytes): Cost that own participants paid, divided like the bytes. Missing without ledger=.
+        - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Bytes at the list price, exact. Missing like the bytes.
+        - ``currency`` (decimal128(38, 10)[pyarrow], currency): Rounded amount. The lines of a period add up to their total,
+          half to even.
+        - ``rounding_difference`` (decimal128(38, 10)[pyarrow], currency): Rounded less exact amount.
+        - ``coin`` (decimal128(38, 10)[pyarrow], coin): Rounded amount over the rate. Missing without rate=.
+        - ``market_value`` (decimal128(38, 10)[pyarrow], currency of the market): Coin at the market price. Missing without
+          market=.
+        - ``currency_code`` (category): Currency of the amounts, such as USD.
+        - ``price`` (decimal128(38, 10)[pyarrow], currency per MB): List price of traffic. Missing if parts of the line have
+          several.
+        - ``rate`` (decimal128(38, 10)[pyarrow], currency per coin): The network's own rate. Missing without rate=.
+        - ``rate_as_of`` (datetime64[us, UTC]): Time of the rate. Missing if unknown.
+        - ``rate_source`` (str): Source of the rate. Missing if unknown.
+        - ``source_ids_sha256`` (str): SHA-256 of the sorted update ids of the line, each with a line feed.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     UsageError
         If a price is of another kind or currency, or is not that of the mining rounds in the window, the ledger is of another
         network, or several parties or labels share requests and `split` is missing.
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
+    Notes
+    -----
     Source: traffic summaries and verdicts of history events. It is the list price: each participant has a free base rate, so
     what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price, rate = lf.TrafficPrice("50", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
     >>> evening = day.between("2026-11-08T18:00:00Z", "2026-11-09")
     >>> bill = lf.cost.statement(evening, by="participant", every="1h", price=price, rate=rate, min_coverage=0)

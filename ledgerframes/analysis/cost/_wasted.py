@@ -95,23 +95,71 @@ def wasted(
 
     Parameters
     ----------
-    by : {None, "participant", "party", "hour"}, optional
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "party", "hour"}, optional
         Submitting participant, submitting party, or hour of the day [UTC]. The usual range of a participant or a party is
         that of the same group in the weeks before. Hours of the day have no usual range.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1d).
     history : Frames or DataFrame, optional
         All requests of the weeks before, from :func:`ledgerframes.load_events`, or the days that earlier reports kept, from
         :func:`ledgerframes.report.load_history` (default: none). Without it, a window of seven days or more compares each day
         with the other days. Kept days are of all requests together.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time and group.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
+        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time, all 24 of them.
+        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour that final data cover, on all days. Counts
+          compare per hour of it.
+        - ``requests`` (int64, requests): Confirmation requests.
+        - ``rejected`` (int64, requests): Rejected requests.
+        - ``wasted_traffic_cost`` (Int64, bytes): Cost of the rejected requests. 0 with known costs but no rejected request.
+        - ``useful_traffic_cost`` (Int64, bytes): Cost of the other requests. 0 with known costs but no other request.
+        - ``top_cause`` (category): Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if
+          neither is known to.
+        - ``share`` (float64, share of 1): Wasted part of wasted and useful cost.
+        - ``center`` (float64, share of 1): Usual share of this weekday or hour in the weeks before. Missing without a usual
+          range.
+        - ``upper`` (float64, share of 1): Upper end of the usual range. Missing without one.
+        - ``is_above`` (boolean): Whether the share is above its usual range. Missing without one.
+        - ``reason`` (str): Reason why there is no usual range. Missing if there is one.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     CoverageError
         If the frames or the history hold committed updates, so that the waste would be 0 by construction.
     UsageError
         If the history is of another network.
 
+    Notes
+    -----
     Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> hours = lf.cost.wasted(day, every="1h")
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)

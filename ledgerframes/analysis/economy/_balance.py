@@ -74,23 +74,67 @@ def balance(
         With ``tree_events``, from the time of `base`, or from the start of history.
     party : str or sequence of str, optional
         Parties that own coin (default: all, one row for each in each period).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1d).
     base : Frames or DataFrame, optional
-        Contracts at an earlier time: all, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, or the coins of these
-        parties, from :func:`ledgerframes.load_contracts` with ``owners=`` (default: none, because history starts with none).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
     summary : DataFrame, optional
         Sums of the network, from :func:`ledgerframes.load_holdings_summary`. It omits those outside the known time.
 
+    Returns
+    -------
+    DataFrame
+        One row per party, and per period; sorted by time, then by party.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``party`` (str): Party that owns coin. Missing for coins whose owner cannot be read.
+        - ``coins`` (Int64, coins): Coins of the party at the end, locked ones included. Missing beyond a gap.
+        - ``unlocked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is not locked at the end, by initial amounts. Missing
+          if unknown, or beyond a gap of the frames.
+        - ``locked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is locked then, by initial amounts. Missing if unknown,
+          or beyond a gap of the frames.
+        - ``balance`` (decimal128(38, 10)[pyarrow], coin): All its coin then. Missing if unknown, or beyond a gap of the frames.
+        - ``change`` (decimal128(38, 10)[pyarrow], coin): Balance less that at the start, or at the time of base=. Missing if
+          unknown, or beyond a gap of the frames.
+        - ``fee_per_round`` (decimal128(38, 10)[pyarrow], coin per round): Holding fee that its coins owe for each round.
+          Missing if unknown, or beyond a gap of the frames.
+        - ``node_sums`` (int64, sums): Sums of the network that are compared, after the start and until the end.
+        - ``differing_sums`` (int64, sums): Sums that differ from the history in unlocked, locked or all coin.
+        - ``node_time`` (datetime64[us, UTC]): Time of the sum that differs most, or else of the last. Missing without a sum.
+        - ``node_balance`` (decimal128(38, 10)[pyarrow], coin): Balance of that sum. Missing without a sum.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Balance that the history leads to at that time, less that of the
+          sum. Missing without a sum.
+        - ``coverage`` (float64, share of 1): Share of the coins of this row with a known owner and amount. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     CoverageError
         If the frames do not follow on `base`, or on the start of history.
     UsageError
         If a party is unknown, or no sum is in the known time.
 
+    Notes
+    -----
     Source: docs/facts.md#holdings-at-snapshot. Creates of coins add to a balance, and consuming exercises subtract. Amounts are
     the initial ones: a holding fee is taken only when a coin expires, so no sum subtracts it. An update that is at exactly the
     time of a sum counts as before it.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> sums = lf.load_holdings_summary(net, at="2026-11-08T12:00Z")
     >>> held = lf.economy.balance(frames, every="6h", summary=sums)
     >>> int(held["node_sums"].sum()) == len(sums), int(held["differing_sums"].sum())

@@ -46,7 +46,6 @@ BOUGHT, RENEWED, EXPIRED = "bought", "renewed", "expired"
 NAMES = declare.Figure(
     "economy.names",
     rows="One row per event or period; sorted by time.",
-    like="economy.purchases",
     columns=(
         declare.time("record_time", "Record time of the event. Missing by period."),
         declare.label("event", "bought, renewed, or expired. Missing by period."),
@@ -70,8 +69,57 @@ NAMES = declare.Figure(
 def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per event or period; sorted by time.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``record_time`` (datetime64[us, UTC]): Record time of the event. Missing by period.
+        - ``event`` (category): bought, renewed, or expired. Missing by period.
+        - ``name`` (str): The name. Missing by period, or if its contract is unknown.
+        - ``user`` (str): Its owner. Missing by period, or if its contract is unknown.
+        - ``expires_at`` (datetime64[us, UTC]): Time until which it is paid. Missing by period, or if unknown.
+        - ``paid`` (decimal128(38, 10)[pyarrow], coin): Coin burned for it. Missing for an expiry, or if unknown.
+        - ``bought`` (int64, names): Names bought.
+        - ``renewed`` (int64, names): Names renewed.
+        - ``expired`` (int64, names): Names expired.
+        - ``active_at_end`` (Int64): Names in use afterwards. Missing unless the frames start with the history or base=.
+        - ``coverage`` (float64, share of 1): Share of the events of this row with a known contract. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames have only a part of the updates of their time.
+
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
     True
     """

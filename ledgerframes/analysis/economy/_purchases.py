@@ -65,16 +65,56 @@ def purchases(
         With all updates of a time, so loaded by time and without a filter.
     by : {"buyer", "member_id", "for_whom"}, optional
         One row per group (default: per purchase).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
     base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``. Amounts of older coins come from it.
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per purchase or group, and per period; sorted by time, or by period and group.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``record_time`` (datetime64[us, UTC]): Record time of the first purchase. Missing without one.
+        - ``buyer`` (str): Party that pays. Missing if the row has several, or it is unknown.
+        - ``member_id`` (str): Participant or mediator that gets the traffic. Missing if the row has several, or it is unknown.
+        - ``for_whom`` (category): own if buyer and member share one id, or other. Missing if the row has several, or it is
+          unknown.
+        - ``purchases`` (int64, purchases): Purchases. Merges of earlier ones do not count.
+        - ``bytes`` (Int64, bytes): Traffic bought. Missing without a purchase.
+        - ``coin_spent`` (decimal128(38, 10)[pyarrow], coin): Coin burned for it. Missing without a purchase.
+        - ``usd_spent`` (decimal128(38, 10)[pyarrow], USD): Price in USD. Missing without a purchase.
+        - ``usd_per_mb`` (decimal128(38, 10)[pyarrow], USD per MB): USD per 10^6 bytes. Missing without a purchase.
+        - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): USD spent per coin spent. Missing without a purchase.
+        - ``price_differs`` (int64, purchases): Purchases at another price than that of their round.
+        - ``coverage`` (float64, share of 1): Share of the purchases of this row with a known price of the round. Missing if
+          there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     CoverageError
         If the frames have only a part of the updates of their time.
 
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. An operator's party and its participant share one id, which is what own means here.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> bool((lf.economy.purchases(frames)["price_differs"] == 0).all())
     True
     """

@@ -43,7 +43,6 @@ ROUNDS = declare.Figure(
     "economy.rounds",
     distinct=(),
     rows="One row per round or period, or one for all; sorted by round or time.",
-    like="economy.purchases",
     columns=(
         declare.time("opened_at", "Time from which the round is open. Missing by period."),
         declare.time("closed_at", "Record time of its archival. Missing by period, and if alive."),
@@ -75,7 +74,6 @@ BURN_MINT = declare.Figure(
     "economy.burn_mint",
     distinct=(),
     rows="One row per period, or one for all; sorted by time.",
-    like="economy.purchases",
     columns=(
         _coin("minted", "All coin minted.", "Minted"),
         _coin("burned", "All coin burned, with fees.", "Burned"),
@@ -94,9 +92,86 @@ BURN_MINT = declare.Figure(
 def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    every : str, optional
+        ``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: round).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per round or period, or one for all; sorted by round or time.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``round_number`` (Int64, with every="round"): Mining round.
+        - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
+          unknown.
+        - ``opened_at`` (datetime64[us, UTC]): Time from which the round is open. Missing by period.
+        - ``closed_at`` (datetime64[us, UTC]): Record time of its archival. Missing by period, and if alive.
+        - ``issued_app`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for apps. Missing if unknown, or in uncovered
+          time.
+        - ``issued_validator`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for validators. Missing if unknown, or
+          in uncovered time.
+        - ``issued_sv`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for super validators. Missing if unknown, or
+          in uncovered time.
+        - ``expired`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round that nobody collected. Missing if unknown, or in
+          uncovered time.
+        - ``minted_app`` (decimal128(38, 10)[pyarrow], coin): App rewards collected, of any round. Missing if unknown, or in
+          uncovered time.
+        - ``minted_validator`` (decimal128(38, 10)[pyarrow], coin): Validator rewards collected, with those of the faucet.
+          Missing if unknown, or in uncovered time.
+        - ``minted_sv`` (decimal128(38, 10)[pyarrow], coin): Super validator rewards collected. Missing if unknown, or in
+          uncovered time.
+        - ``minted_other`` (decimal128(38, 10)[pyarrow], coin): Unclaimed activity and development fund collected, and coin of
+          test networks. Missing if unknown, or in uncovered time.
+        - ``burned_traffic`` (decimal128(38, 10)[pyarrow], coin): Coin paid for traffic. Missing if unknown, or in uncovered
+          time.
+        - ``burned_preapproval`` (decimal128(38, 10)[pyarrow], coin): Coin paid for transfer preapprovals. Missing if unknown,
+          or in uncovered time.
+        - ``burned_names`` (decimal128(38, 10)[pyarrow], coin): Coin paid for names. Missing if unknown, or in uncovered time.
+        - ``burned_dust`` (decimal128(38, 10)[pyarrow], coin): Initial amounts of coins that expired. Missing if unknown, or in
+          uncovered time.
+        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Fees of transfers, until they were abolished. Missing if unknown, or in
+          uncovered time.
+        - ``to_dso`` (decimal128(38, 10)[pyarrow], coin): Coins created for the network's own party that stay. Missing if
+          unknown, or in uncovered time.
+        - ``traffic_bought`` (Int64, bytes): Traffic bought. Missing if unknown, or in uncovered time.
+        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created less coins archived, by their initial amounts. Missing if
+          unknown, or in uncovered time.
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net less minted, plus burned and fees. It is 0 if every flow is
+          known. Missing if unknown, or in uncovered time.
+        - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the round. Missing by period.
+        - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames have only a part of the updates of their time.
+
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
     round, of whichever round the coupon is. They are never added. A part of a coupon, made for a beneficiary, is no issue.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> bool((lf.economy.rounds(frames)["unexplained"] == 0).all())
     True
     """
@@ -120,8 +195,56 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
 def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1mo).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per period, or one for all; sorted by time.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``minted`` (decimal128(38, 10)[pyarrow], coin): All coin minted. Missing if unknown, or in uncovered time.
+        - ``burned`` (decimal128(38, 10)[pyarrow], coin): All coin burned, with fees. Missing if unknown, or in uncovered time.
+        - ``ratio`` (decimal128(38, 10)[pyarrow]): Burned over minted, half-even with 10 places. Missing without minted coin.
+        - ``traffic_part`` (decimal128(38, 10)[pyarrow]): Part of the burned coin that traffic has. Missing without burned coin.
+        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created less coins archived, by their initial amounts. Missing if
+          unknown, or in uncovered time.
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net less minted, plus burned and fees. It is 0 if every flow is
+          known. Missing if unknown, or in uncovered time.
+        - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames have only a part of the updates of their time.
+
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> bool((lf.economy.burn_mint(frames, every="1d")["unexplained"] == 0).all())
     True
     """

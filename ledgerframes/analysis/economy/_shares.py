@@ -29,7 +29,6 @@ LEADERBOARD = declare.Figure(
     "economy.leaderboard",
     rows="One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, "
     "rank and party, a missing rank last.",
-    like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     is_grouped=True,
     columns=(
@@ -61,20 +60,62 @@ def leaderboard(
 
     Parameters
     ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
     of : {"issued", "minted", "bytes_bought", "burned"}, default "issued"
         Coupons by who earned them, coin by who collected it, or traffic by who paid for it, in bytes or coin.
     by : {"provider", "validator"}, default "provider"
         Whose coupons count, with ``of="issued"`` only.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1mo).
     top : int, default 50
         Only so many ranks per period.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, rank
+        and party, a missing rank last.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``rank`` (Int64): Rank in the period, the same for equal amounts. Missing as `amount` or `party`.
+        - ``party`` (str): The party. Missing in a period without one, and for amounts of unknown parties.
+        - ``amount`` (decimal128(38, 10)[pyarrow], coin or bytes): What is ranked, of known amounts. Missing without any.
+        - ``share`` (float64, share of 1): Share of all known amounts in the period, also of unknown parties. Missing without an
+          amount.
+        - ``rank_before`` (Int64): Rank in the period before. Missing if that is partial or has no amount.
+        - ``change`` (Int64): Ranks gained since then. Missing as `rank_before`.
+        - ``coverage`` (float64, share of 1): Share of the coupons, transfers or purchases of this row with a known amount.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames have only a part of the updates of their time.
+    UsageError
         If `of` or `top` is invalid.
 
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.economy.leaderboard(frames, top=1)["rank"].tolist()
     [1]
     """

@@ -60,7 +60,6 @@ PARTS = Relation(
 SPLIT = declare.Figure(
     "economy.reward_split",
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
-    like="economy.purchases",
     columns=(
         declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
         declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),
@@ -83,18 +82,56 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
 
     Parameters
     ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
     configured : DataFrame, optional
         Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
         is valid counts.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per coupon and beneficiary; sorted by round, provider and beneficiary.
+
+        Columns:
+
+        - ``round_number`` (Int64): Round of the coupon. Missing if it is unknown.
+        - ``provider`` (str): App provider that earned the coupon. Missing if it is unknown.
+        - ``beneficiary`` (str): Party that gets a part of it.
+        - ``coupon_amount`` (decimal128(38, 10)[pyarrow], coin): Amount of the whole coupon. Missing if unknown.
+        - ``expected`` (decimal128(38, 10)[pyarrow], coin): Part by configuration, or as assigned without one. Missing if there
+          is none.
+        - ``actual`` (decimal128(38, 10)[pyarrow], coin): Amount of the part. Missing if there is no such part, or the coupon is
+          unknown.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Actual less expected, where one that is missing is 0. Missing as
+          `coupon_amount`.
+        - ``outcome`` (category): Whether the part is as configured, or why not. Missing as `coupon_amount`.
+        - ``coverage`` (float64, share of 1): Share of the rows of this result with a known coupon amount. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the frames have only a part of the updates of their time.
+    UsageError
         If `configured` has no such column, or the percentages of a provider do not add up to 1.
 
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
     half-even with 10 places.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
     True
     """

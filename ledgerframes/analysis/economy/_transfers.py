@@ -41,11 +41,52 @@ TRANSFERS = declare.Figure(
 def transfers(frames: Frames) -> pd.DataFrame:
     """Return the transfers and allocations of tokens of any instrument.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+
+    Returns
+    -------
+    DataFrame
+        One row per exercise of a transfer or an allocation; sorted by time.
+
+        Columns:
+
+        - ``record_time`` (datetime64[us, UTC]): Record time of the update.
+        - ``update_id`` (str): Update of the exercise.
+        - ``contract_id`` (str): Contract on which the choice is exercised.
+        - ``package_name`` (str): Package of the contract.
+        - ``template_name`` (str): Module and entity of the contract.
+        - ``choice`` (str): Choice of the token standard.
+        - ``sender`` (str): Party that sends. Missing if the trees do not name it.
+        - ``receiver`` (str): Party that receives. Missing if the trees do not name it.
+        - ``instrument_admin`` (str): Party that administers the instrument. Missing if the trees do not name it.
+        - ``instrument_id`` (str): Name of the instrument at its administrator. Missing if the trees do not name it.
+        - ``amount`` (decimal128(38, 10)[pyarrow], of the instrument): Amount of the instrument. Missing if no tree names it, as
+          of a settlement whose start is not in the frames.
+        - ``output`` (str): Whether the transfer is complete or waits, as the registry says. Missing if it does not.
+        - ``started_in_update_id`` (str): Update that made a contract that waits. Missing for others.
+        - ``coverage`` (float64, share of 1): Share of the rows of this result with a known amount. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+
+    Notes
+    -----
     Source: docs/facts.md#token-standard. The trees name the choices of the standard's interfaces. A transfer that starts names
     its parties and its amount. One that is accepted, rejected or settled has those of its start, if the frames have that.
     Below a settlement are choices of its registry only, which differ from one to another, so its own tree does not tell the
     amount: load from an earlier time. Choices of a registry itself have no rows here.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> moved = lf.economy.transfers(frames)
     >>> "TransferFactory_Transfer" in set(moved["choice"])
     True

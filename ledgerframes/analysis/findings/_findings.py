@@ -61,7 +61,7 @@ FINDINGS = declare.Figure(
         declare.cost("effect_bytes", "Bytes more than usual, less if negative. Missing if they are unknown.", "Bytes at stake"),
         declare.amount("effect_usd", "These bytes at the list price. Missing without a price.", "USD"),
         declare.rate("p", "P-value against the weeks before. Missing for a fact."),
-        declare.rate("p_holm", "P-value, adjusted for all that was looked at. Missing for a fact."),
+        declare.rate("p_holm", "P-value, adjusted for all comparisons that were made. Missing for a fact."),
         declare.time("since", "Start of the time that it is about."),
         declare.time("until", "End of this time, exclusive."),
         declare.text("figure", "Call that shows it, with the names `frames`, `history` and `balance`."),
@@ -92,6 +92,8 @@ def findings(
 
     Parameters
     ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
     history : Frames, optional
         All requests of the weeks before, which can contain the window (default: `frames`, of which the last seven days are then
         the window).
@@ -99,17 +101,55 @@ def findings(
         List price in ``USD/MB``, for ``effect_usd`` (default: none).
     participant, balance : str and TrafficBalance, optional
         Participant and its traffic balance, which is a finding if it can end within seven days (default: none).
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per finding; sorted by the bytes at stake, most first and missing last, then by the lowest p-value, where a
+        finding without one comes first. No row if nothing is unusual.
+
+        Columns:
+
+        - ``subject`` (category): What the finding is about.
+        - ``name`` (str): Name of the subject, such as a party. Empty for a day, an hour and the data as a whole.
+        - ``what`` (category): What is unusual.
+        - ``unit`` (str): Unit of the value and of its usual range.
+        - ``value`` (float64): Value in the window: a count, a sum, a share, or a median.
+        - ``before`` (float64): Its mean, share or median in the weeks before. Missing for a fact.
+        - ``usual_low`` (float64): Lower end of what 95 % of weeks have. Missing for a fact and a single request.
+        - ``usual_high`` (float64): Upper end of it, or the largest cost before a single request. Missing for a fact.
+        - ``effect_bytes`` (Int64, bytes): Bytes more than usual, less if negative. Missing if they are unknown.
+        - ``effect_usd`` (decimal128(38, 10)[pyarrow], USD): These bytes at the list price. Missing without a price.
+        - ``p`` (float64): P-value against the weeks before. Missing for a fact.
+        - ``p_holm`` (float64): P-value, adjusted for all comparisons that were made. Missing for a fact.
+        - ``since`` (datetime64[us, UTC]): Start of the time that it is about.
+        - ``until`` (datetime64[us, UTC]): End of this time, exclusive.
+        - ``figure`` (str): Call that shows it, with the names `frames`, `history` and `balance`.
+        - ``sentence`` (str): The finding in words.
+        - ``coverage`` (float64, share of 1): Share of the requests of the window with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If the frames or the history hold committed updates, which have no rejected requests.
     UsageError
         If the history is of another network, or the price of another currency, or a balance has no participant.
 
+    Notes
+    -----
     Source: history events (docs/facts.md#survivorship). The method and how often it is right: docs/uncertainty.md. The attribute
     ``attrs`` of the result has a ``sentence`` on all of it, how many figures were ``looked_at``, and the ``weeks`` before.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> found = lf.findings(day)
     >>> found.attrs["sentence"].partition(".")[0]
     'Too little history: 4 whole weeks before the window are needed, 0 are here'

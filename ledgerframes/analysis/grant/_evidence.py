@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,16 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import Snapshot, snapshot_table
-from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import as_integers, exact_sum, ratio
+from ledgerframes.analysis._groups import as_integers, exact_sum
 from ledgerframes.analysis.grant._folder import write_folder
-from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
-from ledgerframes.engine import Query, run
+from ledgerframes.analysis.grant._requests import app_query, excluded_parties, members_of, require_known_names
+from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_rows, use_of
+from ledgerframes.engine import Query
 from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
-from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.statistics import printing
 from ledgerframes.values.windows import Time, Window, instant, iso
 
-MIN_COVERAGE = 0.99
 REJECTED = declare.integer(
     "rejected",
     "Rejected requests of outside parties. Missing without by_confirmer=True and parties of the app, or of committed updates.",
@@ -37,46 +33,6 @@ COUNTS = (
     REJECTED,
 )
 CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"
-DAYS = """
-SELECT *
-FROM (
-    SELECT
-        date_trunc('day', record_time) AS day,
-        count(*) FILTER (is_outside AND is_accepted) AS requests,
-        sum(total_traffic_cost) FILTER (is_outside AND is_accepted) AS bytes,
-        sum(app_bytes) FILTER (is_outside AND is_accepted) AS app_bytes,
-        count(*) FILTER (is_outside AND is_rejected) AS rejected,
-        min(record_time) FILTER (is_outside AND (is_accepted OR is_rejected)) AS first_time,
-        count(*) FILTER (is_accepted) AS accepted,
-        count(*) FILTER (is_accepted AND is_known) AS known,
-        count(*) FILTER (is_accepted AND is_known AND NOT is_outside) AS excluded_requests
-    FROM app_requests
-    GROUP BY day
-)
-LEFT JOIN (
-    SELECT day, count(*) AS new_parties
-    FROM (SELECT party, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY party)
-    GROUP BY day
-) USING (day)
-LEFT JOIN (
-    SELECT day, count(*) AS new_namespaces
-    FROM (SELECT namespace, min(date_trunc('day', record_time)) AS day FROM outside_parties GROUP BY namespace)
-    GROUP BY day
-) USING (day)
-ORDER BY day
-"""
-ROWS = """
-SELECT
-    update_id,
-    record_time,
-    is_accepted,
-    array_to_string(outside_parties, ' ') AS outside_parties,
-    total_traffic_cost,
-    app_bytes
-FROM app_requests
-WHERE is_outside AND (is_accepted OR is_rejected)
-ORDER BY record_time, update_id
-"""
 
 
 def _queries(
@@ -117,7 +73,6 @@ EVIDENCE = declare.Figure(
 TOTALS = declare.Figure(
     "grant.evidence_totals",
     rows="One row.",
-    like="grant.evidence",
     columns=(
         declare.time("since", "Start of the window."),
         declare.time("until", "End of the window, exclusive."),
@@ -168,11 +123,35 @@ def evidence(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_contracts`, instead of the history
-        before them.
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per day of the window; sorted by day.
+
+        Columns:
+
+        - ``day`` (datetime64[us, UTC]): Start of the day, all days of the window.
+        - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
+        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
+        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
+          state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
+          the app, or of committed updates.
+        - ``new_parties`` (int64, parties): Outside parties that submit for the first time in the window.
+        - ``parties_cumulative`` (int64, parties): Outside parties until the end of the day.
+        - ``new_namespaces`` (int64, namespaces): Keys of outside parties that occur for the first time.
+        - ``namespaces_cumulative`` (int64, namespaces): Keys of outside parties until the end of the day.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     UsageError
         If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
     CoverageError
@@ -183,6 +162,9 @@ def evidence(
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
     one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> app = {"packages": ["meadow-token"]}
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
@@ -191,7 +173,7 @@ def evidence(
     True
     """
     EVIDENCE.check(frames)
-    use = _use_of(
+    use = use_of(
         frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
     )
     result = _days(use)
@@ -206,7 +188,7 @@ def evidence(
         }
         if base is not None and (time := snapshot_table(base, "base").time):
             parameters["base"] = iso(time)
-        tables = {"requests": _outside_rows(use), "days": result, "totals": _totals(use)}
+        tables = {"requests": outside_rows(use), "days": result, "totals": _totals(use)}
         write_folder(Path(folder), use.frames, parameters, tables)
     return result
 
@@ -226,8 +208,65 @@ def evidence_totals(
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
 
+    Parameters
+    ----------
+    frames : Frames
+        From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
+        the start of the network.
+    app : dict
+        Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
+    exclude : sequence of str
+        Own and affiliated parties, or groups of `labels`.
+    since, until : str, date or datetime
+        Half-open window of record times, UTC.
+    by_confirmer : bool, default False
+        Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`.
+    min_coverage : float, default 0.99
+        Least share of the window that is final, and of the requests with a known submitting party and cost.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+        Columns:
+
+        - ``since`` (datetime64[us, UTC]): Start of the window.
+        - ``until`` (datetime64[us, UTC]): End of the window, exclusive.
+        - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
+        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
+        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
+          state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
+          the app, or of committed updates.
+        - ``parties`` (int64, parties): Outside parties.
+        - ``namespaces`` (int64, namespaces): Keys of outside parties. Several ids can have one key.
+        - ``excluded_requests`` (int64, requests): Accepted requests of the app that excluded parties alone submitted.
+        - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
+          Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    UsageError
+        If a package, template or excluded party is unknown, or `folder` is neither new nor empty.
+    CoverageError
+        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
+
+    Notes
+    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
     >>> app = {"packages": ["meadow-token"]}
@@ -237,69 +276,8 @@ def evidence_totals(
     """
     TOTALS.check(frames)
     return _totals(
-        _use_of(
-            frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base
-        )
+        use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage, base=base)
     )
-
-
-@dataclass(frozen=True)
-class Use:
-    """Requests of an app in a window."""
-
-    frames: Frames  # of the window
-    history: Frames  # from which the state of the network follows, after the snapshot if there is one
-    base: Snapshot | None
-    window: Window
-    app: App
-    excluded: set[str]
-    by_confirmer: bool
-    days: pd.DataFrame  # sums of each day with requests of the app
-    coverage: float  # share of the accepted requests whose submitting parties and cost are known
-    has_rejected: bool  # whether rejected requests can be among the rows: they have no node, so only confirmers show them
-
-
-def _use_of(
-    frames: Frames,
-    app: object,
-    exclude: Sequence[str],
-    since: Time,
-    until: Time,
-    *,
-    by_confirmer: bool,
-    labels: pd.DataFrame | None,
-    min_coverage: float,
-    base: Snapshot | None,
-) -> Use:
-    members = members_of(app)
-    excluded = excluded_parties(frames, exclude, labels)
-    require_known_names(frames, members)
-    window = Window(instant(since, "since"), instant(until, "until"))
-    overlap = (frames.window and window.intersect(frames.window)) or window
-    part = frames.between(overlap.since, overlap.until)
-    share = 0.0 if frames.window is None or part.window != window else window_share(part)
-    _require_coverage("of the window is final", share, min_coverage)
-    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)
-    days = run(part, query)
-    accepted_count = int(days["accepted"].sum())
-    coverage = float(ratio([int(days["known"].sum())], [accepted_count])[0])
-    _require_coverage(
-        "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
-    )
-    has_rejected = by_confirmer and bool(members["parties"]) and part.population != "committed"
-    return Use(part, frames, base, window, members, excluded, by_confirmer, days, coverage, has_rejected)
-
-
-def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
-    if share < min_coverage:
-        raise CoverageError(
-            f"lf.grant.evidence needs at least {printing.share(min_coverage, 2)}, but {printing.share(share, 2)} {fact}. "
-            "Load the whole window, or another.",
-            missing=(fact,),
-        )
-
-
-# -- rows ---------------------------------------------------------------------------------------------------------------
 
 
 def _days(use: Use) -> pd.DataFrame:
@@ -337,10 +315,3 @@ def _totals(use: Use) -> pd.DataFrame:
         "coverage": use.coverage,
     }
     return TOTALS.build(use.frames, values)
-
-
-def _outside_rows(use: Use) -> pd.DataFrame:
-    """Return the accepted and rejected requests of outside parties, as the directory has them."""
-    query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer, base=use.base)
-    rows = run(use.frames, query)
-    return rows.astype({"update_id": "str", "outside_parties": "str"})

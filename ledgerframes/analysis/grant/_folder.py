@@ -93,6 +93,21 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     net : Network, optional
         Network whose store must have the input files of the evidence, with the same digests.
 
+    Returns
+    -------
+    DataFrame
+        One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the first row,
+        with the one that its author published.
+
+        Columns:
+
+        - ``subject`` (str): File of the directory, input file of the store, or column of the days.
+        - ``check`` (category): digest, input, or sum of the requests.
+        - ``expected`` (str): Digest in the manifest, or sum of the requests.
+        - ``value`` (str): Digest of the file, or sum of the days.
+        - ``coverage`` (float64, share of 1): Share of the checks that passed. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     StoreError
@@ -104,6 +119,9 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     -----
     The sums are computed from the rows of ``requests.parquet``. Source: docs/architecture.md#the-store.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
     >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], folder="evidence", **options)

@@ -57,7 +57,6 @@ TOTALS = declare.Figure(
     distinct=("kind",),
     queries=lambda listing, bulk, **_: _queries(listing, bulk, "reconcile.bulk_totals"),
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
-    like="reconcile.bulk",
     columns=(declare.choice("kind", KINDS, "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
     condition="that both sources have",
@@ -76,6 +75,24 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     bulk : Frames
         From :func:`ledgerframes.load_bulk` for the same window.
 
+    Returns
+    -------
+    DataFrame
+        One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, worst first,
+        then by record time, update, table and node.
+
+        Columns:
+
+        - ``table`` (category): Table of the row: updates, reassignments or tree_events.
+        - ``update_id`` (str): Update of the row.
+        - ``event_id`` (str): Node of the tree. Missing if the row is not a node.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``outcome`` (category): only listing, only bulk, payload differs, equal value, or equal.
+        - ``first_path`` (str): Column, and place in its payload, of the first difference. Missing if there is none.
+        - ``coverage`` (float64, share of 1): Share of the rows of either source that both sources have. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
@@ -83,10 +100,16 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     CoverageError
         If a folder of the window is not written yet or could not be read, or the listing is not final.
 
+    Notes
+    -----
     Source: docs/facts.md#bulk-storage. The order of members does not count, and a null is the same as an absent member. A
     number with other zeros, such as ``"1.0"`` and ``"1.0000000000"``, has the outcome ``equal value``, because its text
     differs. The offset on the host is not compared.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> rows = lf.reconcile.bulk(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> rows["outcome"].astype("str").unique().tolist()
@@ -112,14 +135,57 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
 def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> pd.DataFrame:
     """Return the number of updates of each outcome of :func:`bulk`.
 
+    Parameters
+    ----------
+    listing : Frames
+        From :func:`ledgerframes.load_events`.
+    bulk : Frames
+        From :func:`ledgerframes.load_bulk` for the same window.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1d).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``kind`` (category): transaction, reassignment, or import of a migration.
+        - ``equal`` (int64, updates): Updates that are equal in both sources.
+        - ``equal_value`` (int64, updates): Updates that differ in the text of a number only.
+        - ``different`` (int64, updates): Updates with a payload or another column that differs.
+        - ``only_listing`` (int64, updates): Updates that only the listing has.
+        - ``only_bulk`` (int64, updates): Updates that only the bulk objects have.
+        - ``coverage`` (float64, share of 1): Share of the updates of either source that both sources have. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    UsageError
+        If the arguments are not Frames of one network and one window.
+    CoverageError
+        If a folder of the window is not written yet or could not be read, or the listing is not final.
     IntegrityError
         If the outcomes do not add up to the updates of both sources.
 
+    Notes
+    -----
     Source: docs/facts.md#bulk-storage. Bulk objects have no imports of a migration
     (docs/facts.md#contracts-across-migrations).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()

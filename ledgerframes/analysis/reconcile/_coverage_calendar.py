@@ -54,7 +54,7 @@ COVERAGE = declare.Figure(
         declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
         declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
         declare.integer("with_activity", "Requests with an activity record. Missing for bulk objects.", "requests"),
-        declare.count("duplicates_dropped", "Second verdicts that were left out.", "verdicts"),
+        declare.count("duplicates_dropped", "Second verdicts, which do not count.", "verdicts"),
         declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
@@ -70,11 +70,40 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     ----------
     frames : Frames
         Loaded by time, from :func:`ledgerframes.load_events` or :func:`ledgerframes.load_bulk`.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: 1d).
     now : str, date or datetime, optional
         Present time, from which on a period is in the future (default: the time of the last fetch).
 
+    Returns
+    -------
+    DataFrame
+        One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is time between
+        others that the store does not hold, and ``future`` is time that has not come or is not published.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``dataset`` (category): events of the listing, or bulk objects.
+        - ``status`` (category): ok, provisional, degraded, gap, missing, before history, or future.
+        - ``reason`` (category): What is degraded, or not compared. Missing for other days.
+        - ``updates`` (Int64, updates): Visible updates.
+        - ``verdicts`` (Int64, verdicts): Verdicts. Missing for bulk objects.
+        - ``with_cost`` (Int64, requests): Requests with a known traffic cost. Missing for bulk objects.
+        - ``with_activity`` (Int64, requests): Requests with an activity record. Missing for bulk objects.
+        - ``duplicates_dropped`` (int64, verdicts): Second verdicts, which do not count.
+        - ``last_fetched`` (datetime64[us, UTC]): Latest time at which rows of the row were fetched. Missing if nothing is held.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     UsageError
         If `frames` is not Frames, or is of a participant's ledger, which has offsets.
 
@@ -84,6 +113,10 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
     are not compared. Source: docs/architecture.md#the-store.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-10")
     >>> lf.reconcile.coverage(frames)["status"].tolist()
     ['ok', 'provisional']

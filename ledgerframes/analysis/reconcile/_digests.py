@@ -49,6 +49,25 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     now : str, date or datetime, optional
         Present time. Objects that ended less than 48 hours before it are not settled (default: none is).
 
+    Returns
+    -------
+    DataFrame
+        One row per bulk object; sorted by key.
+
+        Columns:
+
+        - ``object_key`` (str): Key of the bulk object.
+        - ``until`` (datetime64[us, UTC]): End of the object's time.
+        - ``outcome`` (category): equal, different, empty digest, missing, or not settled.
+        - ``nodes`` (int64, nodes): Nodes that were compared.
+        - ``listed`` (int64, nodes): Nodes that list the object.
+        - ``empty_digests`` (int64, nodes): Nodes whose digest is that of no bytes, a known fault.
+        - ``majority_sha256`` (str): Digest of more than half of the nodes with a digest. Missing if there is none.
+        - ``dissenters`` (str): Nodes with another digest. Missing if there are none.
+        - ``missing_at`` (str): Nodes without the object. Missing if there are none.
+        - ``coverage`` (float64, share of 1): Share of the nodes of this row with a known digest. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
@@ -58,6 +77,8 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     -----
     A digest of no bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> import ledgerframes as lf
     >>> until = pd.Timestamp("2026-11-02", tz="UTC")

@@ -94,7 +94,6 @@ PAID_TRAFFIC = declare.Figure(
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
     rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
-    like="reconcile.paid_traffic",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
@@ -115,6 +114,27 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     participant : str, optional
         Uid of the participant (default: the owner of the ledger).
 
+    Returns
+    -------
+    DataFrame
+        One row per update or request in either source; sorted by record time and update id.
+
+        Columns:
+
+        - ``update_id`` (str): Update or confirmation request.
+        - ``offset`` (Int64): Offset on the participant's ledger. Missing if it is not there.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``is_own`` (boolean): Whether the participant submitted the request. Missing if neither source says so.
+        - ``verdict_result`` (category): Verdict in the history. Missing without a verdict.
+        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for others' requests and for old ones.
+        - ``total_traffic_cost`` (Int64, bytes): Cost in the history. Missing without a traffic summary.
+        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if one of them is missing.
+        - ``outcome`` (category): equal, different, only in ledger, only in history, or not comparable.
+        - ``why`` (category): Reason for the outcome. Missing if there is none, or both costs are known.
+        - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
+          both sources. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
     UsageError
@@ -126,6 +146,10 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
     (docs/facts.md#survivorship), although it was paid for. Source of the costs: docs/facts.md#traffic-fields.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> compared = lf.reconcile.paid_traffic(lf.load_updates(net), lf.load_events(net, since="2026-11-08"))
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
@@ -146,19 +170,50 @@ def paid_traffic_totals(
 
     Parameters
     ----------
+    ledger : Frames
+        From :func:`ledgerframes.load_updates`.
+    history : Frames
+        From :func:`ledgerframes.load_events`.
+    participant : str, optional
+        Uid of the participant (default: the owner of the ledger).
     completions : DataFrame, optional
         From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so its
         cost is a total next to that of the rejected requests.
 
+    Returns
+    -------
+    DataFrame
+        One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.
+
+        Columns:
+
+        - ``outcome`` (category): equal, different, only in ledger, only in history, or not comparable.
+        - ``why`` (category): Reason for the outcome. Missing if there is none, or both costs are known.
+        - ``updates`` (int64, updates): Updates and requests.
+        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for others' requests and for old ones.
+        - ``total_traffic_cost`` (Int64, bytes): Cost in the history. Missing without a traffic summary.
+        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if one of them is missing.
+        - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
+          both sources. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
     UsageError
         If `completions` are none.
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
+    Notes
+    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#paid-cost-missing.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
     >>> totals = lf.reconcile.paid_traffic_totals(ledger, history)
     >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())
@@ -284,65 +339,3 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
         elif start <= end:
             merged.append((start, end))
     return merged
-
-
-# -- offset ranges ------------------------------------------------------------------------------------------------------
-
-BOUNDS = declare.Figure(
-    "reconcile.bounds",
-    without_query="it reads the ranges of the catalog. Read them in ledger.coverage",
-    rows="One row per stored range; sorted by offset.",
-    columns=(
-        declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),
-        declare.ResultColumn("through", "int64", "Last offset of the range.", "offset"),
-        declare.flag("is_pruned", "Whether the range was pruned before it could be fetched."),
-        declare.count("gap_before", "Offsets between the ranges before and this one that no range covers.", "offsets"),
-        declare.count("overlap_before", "Offsets of this range that ranges before cover as well.", "offsets"),
-        declare.label("status", "final, provisional or gap."),
-        declare.text("participant_id", "Participant whose ledger it is. Missing without an update."),
-    ),
-    condition="with a known update page",
-    unit="offsets of this row",
-)
-
-
-@BOUNDS.document
-def bounds(ledger: Frames) -> pd.DataFrame:
-    """Return the offset ranges of a ledger, with the gaps and overlaps between them.
-
-    Parameters
-    ----------
-    ledger : Frames
-        From :func:`ledgerframes.load_updates`.
-
-    Raises
-    ------
-    UsageError
-        If `ledger` is not Frames of one participant's updates.
-
-    Notes
-    -----
-    Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
-
-    >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
-    0
-    """
-    BOUNDS.check(ledger)
-    covered = ledger.coverage
-    if not {"after", "through"} <= set(covered) or covered["through"].isna().any():
-        raise UsageError("lf.reconcile.bounds needs frames of a participant's ledger. Pass the result of lf.load_updates(net).")
-    owner = owner_of(ledger, "Load the updates of each by itself.")
-    rows = covered.astype({"after": "int64", "through": "int64"}).sort_values(["after", "through"], ignore_index=True)
-    reached = rows["through"].cummax().shift(fill_value=int(rows["after"].min()) if len(rows) else 0)
-    is_pruned = rows["status"] == "gap"
-    values = {
-        "after": rows["after"],
-        "through": rows["through"],
-        "is_pruned": is_pruned,
-        "gap_before": (rows["after"] - reached).clip(lower=0),
-        "overlap_before": (reached.clip(upper=rows["through"]) - rows["after"]).clip(lower=0),
-        "status": rows["status"],
-        "participant_id": owner,
-        "coverage": (~is_pruned).astype("float64"),
-    }
-    return BOUNDS.build(ledger, values)

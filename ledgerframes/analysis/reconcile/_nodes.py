@@ -75,9 +75,42 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     ----------
     a, b : Frames
         From :func:`ledgerframes.load_events` for the same window, from two hosts.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, traffic cost,
+        activity weight.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``aspect`` (category): What is compared.
+        - ``equal`` (int64, requests): Updates that are equal at both nodes.
+        - ``different`` (int64, requests): Updates that both nodes have and tell differently.
+        - ``only_a`` (int64, requests): Updates for which only the first node has the fact.
+        - ``only_b`` (int64, requests): Updates for which only the second node has the fact.
+        - ``first_difference`` (datetime64[us, UTC]): Record time of the first update that is not equal. Missing without any.
+        - ``comparable_from`` (datetime64[us, UTC]): First hour from which on both nodes have at least 99.9 % of the ids of each
+          hour. Missing if there is none.
+        - ``latency_difference`` (timedelta64[us], microseconds): Median latency of common accepted requests at the second node
+          less that at the first. Missing below 30 requests.
+        - ``latency_low`` (timedelta64[us], microseconds): Low end of its 95 % interval. Missing below 30 requests.
+        - ``latency_high`` (timedelta64[us], microseconds): High end of its 95 % interval. Missing below 30 requests.
+        - ``coverage`` (float64, share of 1): Share of the updates of either node with a known fact at both nodes. Missing if
+          there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     UsageError
         If `a` or `b` are not Frames, or their windows differ.
 
@@ -86,6 +119,9 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     Finalization times belong to the node that is read, so only medians of the latency are compared
     (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0

@@ -86,10 +86,33 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     snapshot : Frames or DataFrame
         From :func:`ledgerframes.load_bulk` with ``kind="acs"``, or its table ``active_contracts``.
     base : Frames or DataFrame, optional
-        An earlier snapshot that the history starts on.
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per package and template; sorted by their names.
+
+        Columns:
+
+        - ``package_name`` (str): Package of the contracts. Missing if it is not sent.
+        - ``template_name`` (str): Module and entity of the contracts.
+        - ``replayed`` (int64, contracts): Contracts that the history leads to.
+        - ``in_snapshot`` (int64, contracts): Contracts of the snapshot.
+        - ``equal`` (int64, contracts): Contracts that are equal in both.
+        - ``different`` (int64, contracts): Contracts in both with a payload or another column that differs.
+        - ``only_replay`` (int64, contracts): Contracts that only the history leads to.
+        - ``only_snapshot`` (int64, contracts): Contracts that only the snapshot has.
+        - ``first_contract_id`` (str): First contract by id that is not equal. Missing if there is none.
+        - ``first_path`` (str): Column, and place in its payload, where it differs. Missing if it does not.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this row that are in both. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If the frames do not cover the history in between, or a part of it is provisional.
     UsageError
@@ -97,10 +120,17 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     IntegrityError
         If the outcomes do not add up to the contracts of both sides.
 
+    Notes
+    -----
     Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that were
     imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
@@ -185,21 +215,56 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     frames : Frames
         With all updates from the time of `base` to `until`.
     base : Frames or DataFrame, optional
-        Contracts active at the start, from :func:`ledgerframes.load_bulk` with ``kind="acs"``. None if the frames begin with the
-        history.
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
     until : str, date, datetime, Frames or DataFrame
         The end, or the contracts active then. Those of a time follow from the history.
 
+    Returns
+    -------
+    DataFrame
+        One row.
+
+        Columns:
+
+        - ``opening`` (decimal128(38, 10)[pyarrow], coin): Coins active at the start, locked ones included, by their initial
+          amounts. Missing if an amount is unknown.
+        - ``minted`` (decimal128(38, 10)[pyarrow], coin): All coin minted. Missing if an amount is unknown.
+        - ``burned`` (decimal128(38, 10)[pyarrow], coin): All coin burned, without fees. Missing if an amount is unknown.
+        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Fees of transfers, until they were abolished. Missing if an amount is
+          unknown.
+        - ``closing_expected`` (decimal128(38, 10)[pyarrow], coin): Opening plus minted, less burned and fees. Missing if an
+          amount is unknown.
+        - ``closing_found`` (decimal128(38, 10)[pyarrow], coin): Coins active at the end, locked ones included. Missing if an
+          amount is unknown.
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Closing found less closing expected. It is 0 if every flow is
+          known. Missing if an amount is unknown.
+        - ``locked`` (decimal128(38, 10)[pyarrow], coin): Part of the closing that is locked. Missing if an amount is unknown.
+        - ``owned_by_dso`` (decimal128(38, 10)[pyarrow], coin): Part of the closing that the network's own party owns. Missing
+          if an amount is unknown.
+        - ``coverage`` (float64, share of 1): Share of the flows of coin between start and end with a known amount. Missing if
+          there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If the frames do not cover all of the time, or a part of it is provisional.
     UsageError
         If `frames` is not unfiltered Frames, or `base` or `until` is not one snapshot.
 
+    Notes
+    -----
     Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
     the coin expires.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """

@@ -25,7 +25,6 @@ REWARDS = declare.Figure(
     without_query="it hashes trees of amounts, which SQL cannot. Show the query of lf.activity.weights for the published records",
     rows="One row per round, kind and link, in the order of the links; sorted by round. With by='party', one row per rewarded "
     "party instead, sorted by position.",
-    like="activity.recompute",
     by={
         "party": declare.Grouping(
             (declare.text("party", "App provider, or validator."),),
@@ -72,14 +71,65 @@ def rewards(
     ----------
     frames : Frames
         With all updates and records of the rounds, so loaded by time and without a filter.
+    by : {"party"}, optional
+        Groups of the rows, by the columns below (default: None).
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
+        from the history, which then starts with the network).
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
+        While there is none, the state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
+        from the history).
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
     service : DataFrame, optional
         From :func:`ledgerframes.load_reward_accounting`, for the link ``service`` (default: without this link).
 
+    Returns
+    -------
+    DataFrame
+        One row per round, kind and link, in the order of the links; sorted by round. With by='party', one row per rewarded
+        party instead, sorted by position.
+
+        Columns:
+
+        - ``party`` (str, with by="party"): App provider, or validator.
+        - ``weight`` (Int64, weighted bytes, with by="party"): Published weight. Missing if records can be missing.
+        - ``amount`` (decimal128(38, 10)[pyarrow], coin, with by="party"): Amount in its batch. Missing if it is in none.
+        - ``position`` (Int64, with by="party"): Number of the party in the round, from 0. Missing as `amount`.
+        - ``leaf`` (str, with by="party"): Hash of its batch. Missing as `amount`.
+        - ``path`` (str, with by="party"): Hashes from there to the root, with spaces in between. Missing as `amount`.
+        - ``round_number`` (Int64): Mining round.
+        - ``kind`` (category): Who is rewarded: app or validator.
+        - ``is_dry_run`` (boolean): Whether rewards are only calculated.
+        - ``link`` (category): Link that the row checks. With by='party', the first that does not hold, else missing.
+        - ``status`` (category): equal, differs, missing, or unknown.
+        - ``reason`` (str): Why it is unknown or missing. Missing if nothing is to be said.
+        - ``expected`` (str): What the link before, or our own computation, leads to. Missing if unknown.
+        - ``found`` (str): What the ledger has. Missing if unknown.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Sum of the differences of all parties. Missing if there is none.
+        - ``example`` (str): Party, contract or update to look at. Missing if there is none.
+        - ``coverage`` (float64, share of 1): Share of the rows of this result with a known status. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    UsageError
+        If a table has no such column.
     CoverageError
         If the frames cover no time, or only a part of the updates.
 
+    Notes
+    -----
     Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and super
     validators: pass them, or `base`, as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the
     network. `amounts` compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their
@@ -87,6 +137,11 @@ def rewards(
     totals, root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown,
     with the reason.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> links = lf.reconcile.rewards(frames)
     >>> bool(links["status"].isin(["equal", "unknown"]).all())
     True

@@ -10,16 +10,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis import state
 from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
 from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis.state._declarations import FEATURED, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._payloads import MAX_FACTOR
+from ledgerframes.analysis.state._tables import tables_of
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 FOREVER = np.iinfo(np.int64).max
-DERIVED = {"rounds": state.ROUNDS, "featured": state.FEATURED, "sv_participants": state.SUPER_VALIDATORS}
+DERIVED = {"rounds": ROUNDS, "featured": FEATURED, "sv_participants": SUPER_VALIDATORS}
 COLUMNS = {"rounds": ("round_number", "opens_at"), "featured": ("party", "weight"), "sv_participants": ("participant",)}
 
 
@@ -64,7 +65,7 @@ def network_state(
     arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
     tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
     if len(tables) < len(arguments):
-        derived = state.tables_of(frames, base)
+        derived = tables_of(frames, base)
         tables = {name: derived[figure.name].copy(deep=False) for name, figure in DERIVED.items()} | tables
     return NetworkState(*(tables[name] for name in arguments))
 

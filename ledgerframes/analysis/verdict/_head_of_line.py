@@ -67,7 +67,6 @@ CULPRITS = declare.Figure(
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
     rows="One row per request that waited; sorted by added time, longest first.",
-    like="verdict.head_of_line",
     columns=(
         declare.text("culprit_id", "Id of the request that timed out."),
         declare.text("update_id", "Id of the request that waited."),
@@ -116,16 +115,50 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     min_delay : str, optional
         Least latency above the baseline (default: 1s).
 
+    Returns
+    -------
+    DataFrame
+        One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the
+        network may not be 30 s, one per request rejected from 20 s on.
+
+        Columns:
+
+        - ``update_id`` (str): Id of the request that timed out.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
+        - ``latency`` (timedelta64[us], microseconds): Time until the rejection.
+        - ``victims`` (Int64, requests): Requests that probably waited for it. Missing where the limit may be another one.
+        - ``expected_victims`` (float64): Mean victims of the same time, 1 to 5 hours away. Missing outside the window, and if
+          the limit may be another one.
+        - ``excess`` (float64): Victims less expected ones. Missing like these.
+        - ``added`` (timedelta64[us], microseconds): Time that the victims waited in sum. Missing where the limit may be another
+          one.
+        - ``parties_in_common`` (Int64, parties): Confirming parties that it shares with victims. Missing where the limit may be
+          another one.
+        - ``reason`` (str): Reason why nobody is named a victim. Missing if there is none.
+        - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
     Raises
     ------
+    UsageError
+        If `frames` is not Frames.
     CoverageError
         If the frames do not hold all requests of a window.
 
+    Notes
+    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
     latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
     A victim of several requests counts for the one whose interval it overlaps longest. If more rejections lie from 20 s to
     below 29.9 s than from there on, no request is named a timeout, and nobody a victim.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> culprits = lf.verdict.head_of_line(day)
     >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
     True
@@ -145,8 +178,47 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`, which says if the limit of the network is in
     doubt. Nobody is named then.
 
+    Parameters
+    ----------
+    frames : Frames
+        All requests of a window, with ``verdicts`` and ``quorums``.
+    min_delay : str, optional
+        Least latency above the baseline (default: 1s).
+
+    Returns
+    -------
+    DataFrame
+        One row per request that waited; sorted by added time, longest first.
+
+        Columns:
+
+        - ``culprit_id`` (str): Id of the request that timed out.
+        - ``update_id`` (str): Id of the request that waited.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
+        - ``latency`` (timedelta64[us], microseconds): Latency of the request.
+        - ``baseline`` (timedelta64[us], microseconds): Median latency of requests of its size.
+        - ``added`` (timedelta64[us], microseconds): Latency above the baseline, while the other request was open.
+        - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the frames do not hold all requests of a window.
+
+    Notes
+    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> victims = lf.verdict.head_of_line_victims(day)
     >>> bool((victims["added"] <= victims["latency"]).all())
     True

@@ -118,11 +118,130 @@ def latency(
 ) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"}, optional
+        "era"}, optional
+        Groups of the rows, by the columns below (default: None).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
+    min_requests : int, optional
+        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
+        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time and group, missing last.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
+        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time, all 24 of them.
+        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour that final data cover, on all days. Counts
+          compare per hour of it.
+        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time, all days of the window.
+        - ``verdict_result`` (category, with by="result"): Verdict of the mediator. Missing without a verdict.
+        - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
+        - ``confirmers`` (Int64, parties, with by="confirmers"): Different parties that can confirm. Missing without a quorum.
+        - ``view_count`` (Int64, views, with by="views"): Views of the request. Missing without a verdict.
+        - ``kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str, with by="template"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template"): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str, with by="template"): Choice that the root node exercises. Missing for a create.
+        - ``source`` (category, with by="source"): Host that returned the request, or file. Missing if it is unknown.
+        - ``era`` (category, with by="era"): Era of the network at the record time.
+        - ``requests`` (int64, requests): Confirmation requests.
+        - ``accepted`` (int64, requests): Accepted requests with a latency.
+        - ``rejected`` (Int64, requests): Requests rejected before the limit of 29.9 s. Missing for committed updates.
+        - ``timeouts`` (Int64, requests): Requests rejected from 29.9 s on. Missing for committed updates, and where the limit
+          may be another one.
+        - ``timeout_rate`` (float64, share of 1): Timeouts as a share of all accepted or rejected requests. Missing without any.
+        - ``timeout_low`` (float64, share of 1): Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a
+          rate.
+        - ``timeout_high`` (float64, share of 1): Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a
+          rate.
+        - ``accepted_after_limit`` (int64, requests): Accepted requests with a latency of 29.9 s or more.
+        - ``slow_accepted`` (int64, requests): Accepted requests with a latency of 5 s or more.
+        - ``unspecified`` (int64, requests): Requests with a verdict that is neither.
+        - ``impossible`` (int64, requests): Requests with a verdict from before their record time, in no percentile.
+        - ``p50`` (timedelta64[us], microseconds): Latency that 50 % of the accepted requests do not exceed. Missing below 6, or
+          below min_requests=.
+        - ``p50_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `p50`. Missing with too few.
+        - ``p50_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `p50`. Missing with too few.
+        - ``p90`` (timedelta64[us], microseconds): Latency that 90 % of the accepted requests do not exceed. Missing below 36,
+          or below min_requests=.
+        - ``p90_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `p90`. Missing with too few.
+        - ``p90_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `p90`. Missing with too few.
+        - ``p95`` (timedelta64[us], microseconds): Latency that 95 % of the accepted requests do not exceed. Missing below 72,
+          or below min_requests=.
+        - ``p95_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `p95`. Missing with too few.
+        - ``p95_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `p95`. Missing with too few.
+        - ``p99`` (timedelta64[us], microseconds): Latency that 99 % of the accepted requests do not exceed. Missing below 368,
+          or below min_requests=.
+        - ``p99_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `p99`. Missing with too few.
+        - ``p99_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `p99`. Missing with too few.
+        - ``max`` (timedelta64[us], microseconds): Highest latency of the accepted requests. Missing without any.
+        - ``rejected_p50`` (timedelta64[us], microseconds): Latency that 50 % of the requests rejected before the limit do not
+          exceed. Missing below 6, or below min_requests=.
+        - ``rejected_p50_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `rejected_p50`. Missing with
+          too few.
+        - ``rejected_p50_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `rejected_p50`. Missing with
+          too few.
+        - ``rejected_p90`` (timedelta64[us], microseconds): Latency that 90 % of the requests rejected before the limit do not
+          exceed. Missing below 36, or below min_requests=.
+        - ``rejected_p90_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `rejected_p90`. Missing with
+          too few.
+        - ``rejected_p90_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `rejected_p90`. Missing with
+          too few.
+        - ``rejected_p95`` (timedelta64[us], microseconds): Latency that 95 % of the requests rejected before the limit do not
+          exceed. Missing below 72, or below min_requests=.
+        - ``rejected_p95_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `rejected_p95`. Missing with
+          too few.
+        - ``rejected_p95_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `rejected_p95`. Missing with
+          too few.
+        - ``rejected_p99`` (timedelta64[us], microseconds): Latency that 99 % of the requests rejected before the limit do not
+          exceed. Missing below 368, or below min_requests=.
+        - ``rejected_p99_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `rejected_p99`. Missing with
+          too few.
+        - ``rejected_p99_high`` (timedelta64[us], microseconds): Upper end of the 95 % interval of `rejected_p99`. Missing with
+          too few.
+        - ``rejected_max`` (timedelta64[us], microseconds): Highest latency of the requests rejected before the limit. Missing
+          without any.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``reason`` (str): Reasons of missing percentiles. Missing if all are there.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
     not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
     the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md). With
     `min_requests`, it is there without an interval.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True

@@ -104,10 +104,81 @@ def outcomes(
 ) -> pd.DataFrame:
     """Return accepted and rejected requests, with the rejection rate and its interval.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "party", "hour", "weekday_hour", "day", "views", "size"}, optional
+        Groups of the rows, by the columns below (default: None).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time and group, missing last.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
+        - ``hour`` (int64, UTC, with by="hour" or by="weekday_hour"): Hour of the day of the record time, all 24 of them.
+        - ``covered_hours`` (float64, hours, with by="hour" or by="weekday_hour"): Time of this hour that final data cover, on
+          all days. Counts compare per hour of it.
+        - ``weekday`` (int64, UTC, with by="weekday_hour"): Day of the week, 0 for Monday.
+        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time, all days of the window.
+        - ``view_count`` (Int64, views, with by="views"): Views of the request. Missing without a verdict.
+        - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
+        - ``requests`` (int64, requests): Confirmation requests.
+        - ``accepted`` (int64, requests): Accepted requests.
+        - ``rejected`` (int64, requests): Rejected requests.
+        - ``timeouts`` (Int64, requests): Rejected requests with a latency of 29.9 s or more. Missing where the limit may be
+          another one.
+        - ``unspecified`` (int64, requests): Requests with a verdict that is neither.
+        - ``no_verdict`` (int64, requests): Requests without a verdict.
+        - ``rejection_rate`` (float64, share of 1): Rejected requests as a share of accepted and rejected. Missing without any.
+        - ``low`` (float64, share of 1): Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.
+        - ``high`` (float64, share of 1): Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.
+        - ``difference`` (float64, share of 1): Rate minus the rate of all other rows together. Missing by party, for a single
+          row, or without a rate.
+        - ``difference_low`` (float64, share of 1): Lower end of the Newcombe interval of the difference, 95 %. Missing without
+          one.
+        - ``difference_high`` (float64, share of 1): Upper end of the Newcombe interval of the difference, 95 %. Missing without
+          one.
+        - ``p_holm`` (float64): P-value of the difference, adjusted for all rows. Missing if not judged.
+        - ``differs`` (boolean): Whether more than chance explains the difference. Missing if not judged.
+        - ``reason`` (str): Reason why a row is not judged. Missing if it is.
+        - ``dispersion`` (float64): Factor by which clusters of one participant in one hour widen the variance of the rate.
+          Missing if unknown.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames hold committed updates, which have no rejected requests.
+
+    Notes
+    -----
     Source: ``verdict_result`` of the verdicts (docs/facts.md#survivorship). Each row is compared with all other rows together,
     adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
     request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> len(lf.verdict.outcomes(day, by="hour"))
     24
     """

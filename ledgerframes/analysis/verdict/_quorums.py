@@ -66,8 +66,58 @@ SETS = replace(
 def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = None, every: str | None = None) -> pd.DataFrame:
     """Return the parties that confirm together, and the number of confirmations needed.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {"participant", "template"}, optional
+        Groups of the rows, by the columns below (default: None).
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
+        Mondays or months (default: None).
+
+    Returns
+    -------
+    DataFrame
+        One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.
+
+        Columns:
+
+        - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
+        - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
+          window.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
+          verdict.
+        - ``kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
+        - ``package_name`` (str, with by="template"): Package of the root node. Missing without a visible tree.
+        - ``template_name`` (str, with by="template"): Module and entity of the root node. Missing without a visible tree.
+        - ``choice`` (str, with by="template"): Choice that the root node exercises. Missing for a create.
+        - ``parties`` (str): Parties that can confirm, in alphabetical order, separated by commas.
+        - ``threshold`` (Int64, confirmations): Confirmations needed.
+        - ``party_count`` (Int64, parties): Number of parties that can confirm.
+        - ``quorums`` (int64, quorums): Quorums of these parties with this threshold.
+        - ``views`` (int64, views): Views with such a quorum.
+        - ``requests`` (int64, requests): Confirmation requests with such a quorum.
+        - ``share`` (float64, share of 1): Share of all quorums.
+        - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> groups = lf.verdict.quorums(day)
     >>> bool((groups["threshold"] <= groups["party_count"]).all())
     True

@@ -95,9 +95,49 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** If more rejections
     lie from 20 s to below 29.9 s than from there on, the limit of the network may be another, and no kind is named.
 
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per rejected request; sorted by migration and record time.
+
+        Columns:
+
+        - ``update_id`` (str): Id of the rejected request.
+        - ``migration_id`` (int64): Migration of the synchronizer.
+        - ``record_time`` (datetime64[us, UTC]): Sequencing time.
+        - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
+        - ``latency`` (timedelta64[us], microseconds): Finalization time minus record time.
+        - ``reject_kind_heuristic`` (category): Guess from the latency: timeout from 29.9 s, contention below. Missing without
+          one, or if the limit may be another.
+        - ``traffic_cost`` (Int64, bytes): Cost of the request. Missing without a traffic summary.
+        - ``view_count`` (int64, views): Views of the request.
+        - ``coverage`` (float64, share of 1): Share of the rejected requests with a known cost. Missing if there are none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If the frames hold committed updates, which have no rejected requests.
+
+    Notes
+    -----
     Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
     docs/facts.md#survivorship).
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> rejected = lf.verdict.rejections(day)
     >>> bool(rejected["reject_kind_heuristic"].dropna().isin(["contention", "timeout"]).all())
     True

@@ -104,21 +104,67 @@ def waited_for(
     ----------
     frames : Frames
         With ``verdicts`` and ``quorums``.
-    by : {"party", "participant"}, optional
+    by : {None, "party", "participant"}, optional
         Confirming party, or participant that hosts confirming parties (default: party, also for None).
     hosting : DataFrame, optional
         For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The history
         does not hold it: it is in ``ledger_topology`` of a participant's ledger.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+    min_requests : int, optional
+        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
+        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+
+    Returns
+    -------
+    DataFrame
+        One row per confirming party, or per participant; sorted by ``p_holm``, lowest first and missing last, then by required
+        requests, most first, and by name.
+
+        Columns:
+
+        - ``party`` (str): Confirming party. Missing by participant.
+        - ``participant`` (str): Participant that hosts confirming parties. Missing by party.
+        - ``named`` (int64, requests): Requests that can do without its confirmation.
+        - ``required`` (int64, requests): Requests that need its confirmation.
+        - ``slow`` (Int64, requests): Required requests that were slow. Missing where the limit of timeouts may not be 30 s.
+        - ``slow_rate`` (float64, share of 1): Slow requests as a share of the required ones. Missing without any or `slow`.
+        - ``low`` (float64, share of 1): Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.
+        - ``high`` (float64, share of 1): Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.
+        - ``difference`` (float64, share of 1): Rate less the rate of requests that do not name it. Missing without either.
+        - ``difference_low`` (float64, share of 1): Lower end of the 95 % interval of the difference. Missing with it.
+        - ``difference_high`` (float64, share of 1): Upper end of the 95 % interval of the difference. Missing with it.
+        - ``p_holm`` (float64): P-value of the difference, adjusted for all rows. Missing if not judged.
+        - ``differs`` (boolean): Whether more than chance explains the difference. Missing if not judged.
+        - ``median_latency`` (timedelta64[us], microseconds): Median latency of the required requests. Missing below 6 requests,
+          or below min_requests=.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
+          min_requests=.
+        - ``reason`` (str): Reason why a row is not judged. Missing if it is.
+        - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+    CoverageError
+        If the frames hold committed updates, which have no rejected requests.
+    UsageError
         If `hosting` is needed and missing, or has no such column.
 
+    Notes
+    -----
     Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
     that do not name it, adjusted for the number of rows. A row that ``differs`` is slow more, or less, often than chance
     explains. The interval of the difference is not adjusted, so it decides nothing among many rows.
 
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parties = lf.verdict.waited_for(day)
     >>> bool((parties["slow"] <= parties["required"]).all())
     True

@@ -21,7 +21,6 @@ from ..ledger import Contract
 from ..timeline import PRIVATE
 from ..times import instant, trimmed
 from ..transactions.draft import DraftTransaction
-from ..transactions.kinds import branches_of
 from ..transactions.trees import TreeWriter, changes
 from ..values import LEDGER
 from ..world import World
@@ -145,7 +144,7 @@ class Contracts:
 
         Each is its position in pre-order, whether it is a create, and its contract.
         """
-        for position, (is_create, contract) in enumerate(changes(draft, branches_of(draft))):
+        for position, (is_create, contract) in enumerate(changes(draft, draft.branches())):
             if contract and contract.concerns(self._parties):
                 yield position, is_create, contract
 

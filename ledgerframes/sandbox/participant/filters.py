@@ -15,7 +15,17 @@ import msgspec
 from ..ledger import Template
 from ..requests import OneOf, PartyId, Request, TemplateId, Wrapped
 from ..responses import Json, LedgerApiError
-from ..transactions.declarations import UPGRADED_PACKAGE, newer
+from ..transactions.constants import UPGRADED_PACKAGE, newer
+from ..transactions.specs import TemplateSpec
+from ..transactions.templates.apps import (
+    ALLOCATION,
+    ALLOCATION_INTERFACE,
+    HOLDING_INTERFACE,
+    INSTRUCTION_INTERFACE,
+    LOCKED_TOKEN,
+    TOKEN,
+)
+from ..transactions.templates.coin import COIN, LOCKED_COIN
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
@@ -109,15 +119,15 @@ class UpdateFormat(Request):
 class Registry:
     """Templates and interfaces that the participant knows, by the names that requests use.
 
-    `known` are the templates of the world, by their names in the sandbox.
+    `known` are the templates of the world in the network's words.
     """
 
-    def __init__(self, known: Mapping[str, Template]) -> None:
-        holding, allocation = (known[name].identifier for name in ("holding_interface", "allocation_interface"))
-        holdings = ("coin", "locked_coin", "token", "locked_token")
+    def __init__(self, known: Mapping[TemplateSpec, Template]) -> None:
+        holding, allocation = (known[spec].identifier for spec in (HOLDING_INTERFACE, ALLOCATION_INTERFACE))
+        holdings = (COIN, LOCKED_COIN, TOKEN, LOCKED_TOKEN)
         self.implements: Mapping[str, tuple[str, ...]] = {
-            **{known[name].identifier: (holding,) for name in holdings},
-            known["allocation"].identifier: (allocation,),
+            **{known[spec].identifier: (holding,) for spec in holdings},
+            known[ALLOCATION].identifier: (allocation,),
         }
         first = reversed([*known.values()])  # of two packages of one name the network's own counts
         self._packages = {entry.package_name: entry.package_id for entry in first}
@@ -125,7 +135,7 @@ class Registry:
         # A filter matches a template in all versions of its package.
         self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}
         self._newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
-        self._interfaces = {holding, allocation, known["instruction_interface"].identifier}  # no template implements the last
+        self._interfaces = {holding, allocation, known[INSTRUCTION_INTERFACE].identifier}  # no template implements the last
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
 
     def packages(self) -> list[tuple[str, str]]:

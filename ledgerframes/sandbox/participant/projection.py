@@ -14,6 +14,7 @@ from ..identifiers import contract_id
 from ..ledger import Contract, arrange, create, exercise
 from ..randomness import digest, number
 from ..times import instant
+from ..transactions.templates.apps import TRADE, VENUE
 from ..world import World
 
 STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
@@ -127,8 +128,8 @@ def _private_body(world: World, event: Event, verdict: dict[str, Any]) -> dict[s
         price = f"{cents // 100}.{cents % 100:02d}00000000"
         terms = {"buyer": customer, "seller": operator, "venue": operator, "price": price}
         identifier = contract_id("private", event.update_id, position)
-        trades.append(create(Contract(identifier, constants.templates["trade"], [operator, customer]), terms))
-    venue = constants.lasting("venue", operator)
+        trades.append(create(Contract(identifier, constants.templates[TRADE], [operator, customer]), terms))
+    venue = constants.lasting(VENUE, operator)
     result = [trade["contract_id"] for trade in trades]
     root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], trades)
     root_ids, nodes = arrange(event.update_id, [root], effective_at, stakeholders=True)

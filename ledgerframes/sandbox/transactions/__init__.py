@@ -1,5 +1,6 @@
-"""Transactions of a world, declared in network.txt and interpreted here.
+"""Transactions of a world.
 
-Read network.txt, then `draft` and `kinds` (the interpreter); `payments`, `purchases`, `governance` and `rewards` contain
-the functions that declarations name.
+Read `templates`, `choices` and `kinds`, which say what can happen, then `draft` and `trees`, which make it happen. `roles`
+draws who takes part. `payments`, `purchases`, `governance`, `rewards` and `settlements` make the contracts and nodes that
+take more than a declaration.
 """

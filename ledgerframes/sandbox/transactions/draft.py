@@ -1,4 +1,4 @@
-"""A transaction before it reaches the network.
+"""A transaction before it reaches the network, and its kind.
 
 A draft knows who takes part, and which contracts are used and made. It does not depend on an encoding. `trees` writes its nodes.
 """
@@ -19,15 +19,53 @@ from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND, RoundState
 from ..timeline import ACCEPTED, REJECTED, PlannedEvent
 from ..values import TEXTS, UNITS_PER_COIN, Names
-from .declarations import KINDS, NOTED, TEMPLATES, WorldConstants, newer
+from .constants import WorldConstants, newer
+from .specs import TemplateSpec, TreeNode
+from .templates.coin import COIN_RULES
+from .templates.governance import DSO_RULES
+from .templates.rounds import OPEN_ROUND
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
+
+
+class View(NamedTuple):
+    """A transaction view, with its parties as names that may stand for several."""
+
+    confirmers: Sequence[str]
+    informees: Sequence[str] = ()  # those who do not confirm
+    quorum: Sequence[str] = ()  # a second quorum
+    each: tuple[str, str] | None = None  # a name and a list: one view for each party of the list
+    children: Sequence[View] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind of transaction, with its parties, views and nodes.
+
+    Roles and content are names of the transaction, each with the function that returns its value, in the order of the calls.
+    Content is only decided if the history shows the transaction, because it consumes contracts.
+    """
+
+    name: str
+    submitter: str = ""  # one of the roles, or a party that does not need to be drawn
+    roles: Mapping[str, Callable[[DraftTransaction], Any]] = field(default_factory=dict)
+    views: Sequence[View] = ()
+    content: Mapping[str, Callable[[DraftTransaction], Any]] = field(default_factory=dict)
+    tree: Sequence[TreeNode] = ()
+    nodes: Callable[[DraftTransaction], list[Branch]] | None = None  # instead of content and tree
+    bytes_per_view: int = 1500
+    workflow_id: str = ""
+    carries: TemplateSpec | None = None  # template of the contract that it leaves for the next slice
+    stands_for: Callable[[DraftTransaction], Kind] | None = None  # decides the kind of a transaction, if not this one
+    # Whether all its contracts are the DSO's, known by a key, and nothing of it is drawn, so that its content is only
+    # decided when it is read.
+    is_internal: bool = False
 
 
 class Branch(NamedTuple):
     """Nodes of a tree that are written later."""
 
-    tree: str  # in the notation of declarations
+    tree: tuple[TreeNode, ...]
     names: Names  # added to those of the transaction
 
 
@@ -40,12 +78,12 @@ class MadeContract(Contract):
     def __init__(
         self,
         identity: str | tuple[object, ...],
-        template_name: str,
+        spec: TemplateSpec,
         template: Template,  # in the version in use
         draft: DraftTransaction,
         names: Names,
     ) -> None:
-        spec, shared, self.template_name, self.names = TEMPLATES[template_name], draft.names, template_name, names
+        shared, self.spec, self.names = draft.names, spec, names
         super().__init__(
             identity,
             template,
@@ -76,7 +114,8 @@ class SliceState:
     number: int  # of the slice
     totals_of: TotalsOf | None = None  # activity of a round; None if rounds are settled without app rewards
     totals: RoundTotals = field(default_factory=RoundTotals)
-    pools: defaultdict[str, Pool] = field(default_factory=lambda: defaultdict(Pool))  # by template
+    pools: defaultdict[TemplateSpec, Pool] = field(default_factory=lambda: defaultdict(Pool))
+    split_coupons: Pool = field(default_factory=Pool)  # of beneficiaries
     contract_count: int = 0
     tracking_ids: dict[str, str] = field(default_factory=dict)  # by accepted offer
     reassignment: dict[str, Any] | None = None  # names of the half that is yet to happen
@@ -132,10 +171,10 @@ class DraftTransaction:
 
     state: SliceState
     event: PlannedEvent
+    kind: Kind
     index: int  # in the slice
     effective_at: int  # ledger effective time, microseconds since 1970
     roots: list[Branch] = field(default_factory=list)  # nodes that come before those of the kind's tree
-    branches: list[Branch] = field(default_factory=list)  # all root nodes, once its content is decided
     is_signed_outside: bool = False
     request: Request | None = None  # with its verdict; None before verdicts were recorded
     traffic: dict[str, Any] | None = None  # summary; None if the service does not know it
@@ -149,7 +188,7 @@ class DraftTransaction:
     def __post_init__(self) -> None:
         """Set the first names, which are the sources of payloads and the parties of views."""
         constants, time = self.state.constants, self.event.time
-        self.kind = KINDS[self.event.kind]
+        self._branches: list[Branch] | None = None  # once the content is decided
         self.constants, self.parties = constants, constants.parties
         self.draws, self.pools, self.migration_id = self.state.draws, self.state.pools, self.state.migration_id
         self.round_state = self.state.round_at(time)  # of the lowest open round; None if none is open yet
@@ -162,11 +201,33 @@ class DraftTransaction:
             "second": self.effective_at - self.effective_at % 1_000_000,
             "clock": self.effective_at - self.effective_at % 1000,
             "round": self.round_number,
-            "open_round": constants.lasting("open_round", self.round_number),
+            "open_round": constants.lasting(OPEN_ROUND, self.round_number),
             "index": self.index,
-            "coin_rules": constants.lasting("coin_rules", constants.rounds.rules_version(time)),
-            "dso_rules": constants.lasting("dso_rules", constants.schedule.script.dso_rules_version(time)),
+            "coin_rules": constants.lasting(COIN_RULES, constants.rounds.rules_version(time)),
+            "dso_rules": constants.lasting(DSO_RULES, constants.schedule.script.dso_rules_version(time)),
         }
+
+    def assign_roles(self) -> None:
+        """Draw the names of the roles, and decide the kind if that is open."""
+        if self.kind.stands_for:
+            self.kind = self.kind.stands_for(self)
+        self.bytes_per_view = self.kind.bytes_per_view
+        for name, role in self.kind.roles.items():
+            self.names[name] = role(self)
+
+    def decide_content(self) -> None:
+        """Take and make the contracts of the transaction, unless that can wait."""
+        if not self.kind.is_internal:
+            self.branches()
+
+    def branches(self) -> list[Branch]:
+        """Return the root nodes, whose content is decided at the latest now."""
+        if self._branches is None:
+            for name, content in self.kind.content.items():
+                self.names[name] = content(self)
+            nodes = self.kind.nodes(self) if self.kind.nodes else self.nodes(*self.kind.tree)
+            self._branches = self.roots + nodes
+        return self._branches
 
     @cached_property
     def update_id(self) -> str:
@@ -187,31 +248,31 @@ class DraftTransaction:
         """Draw an amount around `median` coins, in units of 10**-10."""
         return self.draws.around(median * UNITS_PER_COIN, 1.3) + self.draws.below(UNITS_PER_COIN)
 
-    def any_visible(self, template: str) -> Contract | None:
+    def any_visible(self, template: TemplateSpec) -> Contract | None:
         """Draw a contract of a pool without taking it, if the transaction will be visible."""
         return self.pools[template].any(self.draws) if self.is_visible else None
 
-    def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
+    def make(self, template: TemplateSpec, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
         """Make a contract, known by a key or an id or not, which the tree must create."""
-        if template in NOTED:
+        if template.has_note:
             names["note"] = self.draws.pick(TEXTS)
         identity: str | tuple[object, ...] = identifier
         if key:
-            identity = self.constants.seed, "lasting", TEMPLATES[template].key_word, *key
+            identity = self.constants.seed, "lasting", template.key_word, *key
         elif not identifier:
             self.state.contract_count += 1
             identity = self.constants.seed, self.state.number, self.state.contract_count
         in_use = self.version(self.constants.templates[template])
         return MadeContract(identity, template, in_use, self, names)
 
-    def offer(self, template: str, **names: Any) -> Contract:
+    def offer(self, template: TemplateSpec, **names: Any) -> Contract:
         """Make a contract that later transactions may consume."""
         contract = self.make(template, **names)
         self.pools[template].add(contract)
         return contract
 
-    def nodes(self, tree: str, **names: Any) -> list[Branch]:
-        """Return the root nodes of a tree, with more names than those of the transaction."""
+    def nodes(self, *tree: TreeNode, **names: Any) -> list[Branch]:
+        """Return the nodes of a tree, with more names than those of the transaction."""
         return [Branch(tree, names)]
 
 

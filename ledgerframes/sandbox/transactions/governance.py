@@ -1,4 +1,4 @@
-"""Functions of declarations for rounds, rules, rights and recurring events."""
+"""Nodes and contracts of rounds, rules, rights and recurring events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,38 @@ from ..randomness import number
 from ..rounds import FIRST_ROUND
 from ..schedule import CONFIG_CHANGE, OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from ..script import MEMBER, MESSAGES, SCRIPT, SV
+from .choices.governance import (
+    COIN_RULES_SET_CONFIG,
+    CONFIRMATION_EXPIRE,
+    DSO_RULES_ADD_SV,
+    DSO_RULES_CONFIRM_ACTION,
+    DSO_RULES_EXECUTE_CONFIRMED_ACTION_CONFIG,
+    DSO_RULES_EXPIRE_STALE_CONFIRMATION,
+    DSO_RULES_OFFBOARD_SV,
+)
+from .choices.rewards import (
+    DSO_RULES_CONVERT_FEATURED_APP_ACTIVITY_MARKERS,
+    DSO_RULES_GRANT_FEATURED_APP_RIGHT,
+    DSO_RULES_REVOKE_FEATURED_APP_RIGHT,
+    DSO_RULES_UPDATE_FEATURED_APP_RIGHT,
+    FEATURED_APP_RIGHT_CANCEL,
+    FEATURED_APP_RIGHT_UPDATE,
+    FEATURED_APP_RIGHT_WITHDRAW,
+)
+from .choices.rounds import (
+    COIN_RULES_ADVANCE_OPEN_MINING_ROUNDS,
+    COIN_RULES_BOOTSTRAP_ROUNDS,
+    DSO_RULES_ADVANCE_OPEN_MINING_ROUNDS,
+)
 from .draft import Branch, DraftTransaction
 from .payments import mint, transfer
 from .rewards import coupon, round_contract, super_validators
+from .specs import TemplateSpec, archive, create, exercise
+from .templates.apps import BATCH, REGISTRY, VENUE
+from .templates.coin import ACTIVITY_MARKER, COIN, COIN_RULES, FAKE_RIGHT, FEATURED_RIGHT, VALIDATOR_LICENSE
+from .templates.governance import CONFIRMATION, DSO_RULES, PRICE_VOTE, STATUS_REPORT
+from .templates.rounds import CALCULATE_REWARDS, OPEN_ROUND, SUMMARIZING_ROUND
+from .templates.wallet import NAME_RULES, SUBSCRIPTION
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
@@ -27,18 +56,18 @@ UNKNOWN_COST = 700  # bytes of an envelope with unknown views only
 # Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
 
 
-def _recurring_names(draft: DraftTransaction, template: str, member: int, occurrence: int) -> dict[str, Any]:
+def _recurring_names(draft: DraftTransaction, template: TemplateSpec, member: int, occurrence: int) -> dict[str, Any]:
     """Return the names of an occurrence, of which the first is the submitter."""
     parties, providers, is_replacement = draft.parties, draft.parties.providers, occurrence >= 0
     sv = parties.svs[member % len(parties.svs)]
-    if template == "price_vote":  # at the start without a price (docs/facts.md#price-vote-without-price)
+    if template is PRICE_VOTE:  # at the start without a price (docs/facts.md#price-vote-without-price)
         drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
         millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
         return {"sv": sv.identifier, "price": f"0.{millionths:06d}".rstrip("0") if is_replacement else None}
-    if template == "status_report":
+    if template is STATUS_REPORT:
         report = {"reports": is_replacement or None, "round_ahead": draft.round_number + 2, "number": occurrence + 1}
         return {"sv": sv.identifier, "sv_name": sv.name, **report}
-    if template == "validator_license":
+    if template is VALIDATOR_LICENSE:
         contact = f"operations+{member}@validators.invalid"
         names = {"validator": parties.validators[member].identifier, "sponsor": sv.identifier, "contact": contact}
         return {**names, "first_round": FIRST_ROUND, "missed": member % 4, "start": draft.constants.rounds.start}
@@ -46,21 +75,21 @@ def _recurring_names(draft: DraftTransaction, template: str, member: int, occurr
     return {"payer": payer.identifier, "provider": provider.identifier, "description": f"reading room, seat {member + 1}"}
 
 
-def recurring(draft: DraftTransaction, template: str) -> str:
+def recurring(draft: DraftTransaction, template: TemplateSpec) -> str:
     """Set the names of an occurrence, and return the first of them."""
     names = _recurring_names(draft, template, draft.event.member, draft.event.occurrence)
     draft.names.update(names)
-    if template == "price_vote" and draft.event.member == PLANTED_MEMBER:
+    if template is PRICE_VOTE and draft.event.member == PLANTED_MEMBER:
         draft.fixed_costs = PLANTED_COSTS if draft.event.occurrence % PLANTED_EVERY == PLANTED_REMAINDER else ()
     return str(next(iter(names.values())))
 
 
-def occurrence(draft: DraftTransaction, template: str, ahead: str) -> Contract:
-    """Make the contract of this occurrence, or of the one before."""
-    return _recurring_contract(draft, template, draft.event.member, draft.event.occurrence + int(ahead))
+def occurrence(draft: DraftTransaction, template: TemplateSpec, ahead: int = 0) -> Contract:
+    """Make the contract of this occurrence, or of one before or after."""
+    return _recurring_contract(draft, template, draft.event.member, draft.event.occurrence + ahead)
 
 
-def _recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
+def _recurring_contract(draft: DraftTransaction, template: TemplateSpec, member: int, occurrence: int) -> Contract:
     return draft.make(template, (member, occurrence), **_recurring_names(draft, template, member, occurrence))
 
 
@@ -72,15 +101,16 @@ def round_tick(draft: DraftTransaction) -> list[Branch]:
     tick, constants = draft.event.occurrence, draft.constants
     lowest = FIRST_ROUND + tick
     has_rewards = constants.rounds.terms(lowest).calculates_rewards
+    contracts = archive("lowest"), create("summarizing"), create("calculate"), create("fresh")
     return draft.nodes(
-        "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +calculate +fresh]]",
-        lowest=round_contract(draft, "open_round", lowest),
-        middle=constants.lasting("open_round", lowest + 1),
-        latest=constants.lasting("open_round", lowest + 2),
-        summarizing=round_contract(draft, "summarizing_round", lowest),
-        fresh=round_contract(draft, "open_round", lowest + OPEN_AT_ONCE),
+        exercise(DSO_RULES_ADVANCE_OPEN_MINING_ROUNDS, exercise(COIN_RULES_ADVANCE_OPEN_MINING_ROUNDS, *contracts)),
+        lowest=round_contract(draft, OPEN_ROUND, lowest),
+        middle=constants.lasting(OPEN_ROUND, lowest + 1),
+        latest=constants.lasting(OPEN_ROUND, lowest + 2),
+        summarizing=round_contract(draft, SUMMARIZING_ROUND, lowest),
+        fresh=round_contract(draft, OPEN_ROUND, lowest + OPEN_AT_ONCE),
         price=constants.rounds.price(lowest + OPEN_AT_ONCE),
-        calculate=[round_contract(draft, "calculate_rewards", lowest)] if has_rewards else [],
+        calculate=[round_contract(draft, CALCULATE_REWARDS, lowest)] if has_rewards else [],
     )
 
 
@@ -90,15 +120,17 @@ def round_tick(draft: DraftTransaction) -> list[Branch]:
 def confirmation(draft: DraftTransaction) -> list[Branch]:
     """Convert waiting markers to coupons, expire a stale confirmation, or confirm an action."""
     draws, pools = draft.draws, draft.pools
-    markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
+    markers = pools[ACTIVITY_MARKER].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
     if markers:
         coupons = [each for marker in markers for each in coupon(draft, marker.owner, "0.5")]
-        tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
+        tree = exercise(DSO_RULES_CONVERT_FEATURED_APP_ACTIVITY_MARKERS, archive("markers"), create("coupons"))
         return draft.nodes(tree, markers=markers, coupons=coupons)
-    if stale := pools["confirmation"].any(draws):
+    if stale := pools[CONFIRMATION].any(draws):
         stale.is_spent = True
-        return draft.nodes("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
-    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.offer("confirmation"))
+        tree = exercise(DSO_RULES_EXPIRE_STALE_CONFIRMATION, exercise(CONFIRMATION_EXPIRE))
+        return draft.nodes(tree, confirmation=stale)
+    tree = exercise(DSO_RULES_CONFIRM_ACTION, create("confirmation"))
+    return draft.nodes(tree, confirmation=draft.offer(CONFIRMATION))
 
 
 def grant_rights(draft: DraftTransaction, since: str) -> list[Branch]:
@@ -107,8 +139,8 @@ def grant_rights(draft: DraftTransaction, since: str) -> list[Branch]:
     for provider in draft.parties.providers:
         if provider.featured == since:
             names: dict[str, Any] = {"provider": provider.identifier, "weight": provider.weight}
-            right = draft.make("featured_right", (provider.identifier,), **names)
-            nodes += draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
+            right = draft.make(FEATURED_RIGHT, (provider.identifier,), **names)
+            nodes += draft.nodes(exercise(DSO_RULES_GRANT_FEATURED_APP_RIGHT, create("right")), right=right, **names)
     return nodes
 
 
@@ -121,7 +153,7 @@ def dso_rules(draft: DraftTransaction, version: int) -> Contract:
         {"sv": sv.identifier, "name": sv.name, "weight": weight, "participantId": f"PAR::{sv.participant}"}
         for sv, weight in super_validators(draft, version)
     ]
-    return draft.make("dso_rules", (version,), svs=svs)
+    return draft.make(DSO_RULES, (version,), svs=svs)
 
 
 def coin_rules(draft: DraftTransaction, version: int) -> Contract:
@@ -129,42 +161,42 @@ def coin_rules(draft: DraftTransaction, version: int) -> Contract:
     terms = draft.constants.rounds.terms_of_release(version)
     versions = {"minting_version": terms.minting_version, "dry_run_version": terms.dry_run_version}
     names: dict[str, Any] = {"traffic_price": str(terms.traffic_price), **versions}
-    return draft.make("coin_rules", (version,), per_year=f"{terms.per_year}.0", **names)
+    return draft.make(COIN_RULES, (version,), per_year=f"{terms.per_year}.0", **names)
 
 
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
 
 
 def _make_rules(draft: DraftTransaction) -> list[Branch]:
-    rounds = [round_contract(draft, "open_round", FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
+    rounds = [round_contract(draft, OPEN_ROUND, FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
     rules = {"dso_rules": dso_rules(draft, 0), "coin_rules": coin_rules(draft, 0)}
     price = draft.constants.rounds.price(FIRST_ROUND)
-    tree = "+dso_rules +coin_rules $CoinRules_Bootstrap_Rounds[+rounds]"
-    return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
+    tree = create("dso_rules"), create("coin_rules"), exercise(COIN_RULES_BOOTSTRAP_ROUNDS, create("rounds"))
+    return draft.nodes(*tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
 
 
 def _make_apps(draft: DraftTransaction) -> list[Branch]:
     apps = [
         draft.make(template, (app.identifier,), operator=app.identifier, name=app.name)
         for app in draft.parties.providers
-        for template in ("venue", "batch")
+        for template in (VENUE, BATCH)
     ]
-    return draft.nodes("+apps", apps=[*apps, draft.make("registry", identifier=draft.names["registry"].identifier)])
+    return draft.nodes(create("apps"), apps=[*apps, draft.make(REGISTRY, identifier=draft.names["registry"].identifier)])
 
 
-def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Branch]:
-    return draft.nodes("+first", first=[_recurring_contract(draft, template, member, -1) for member in members])
+def _make_first(draft: DraftTransaction, template: TemplateSpec, members: range) -> list[Branch]:
+    return draft.nodes(create("first"), first=[_recurring_contract(draft, template, member, -1) for member in members])
 
 
 GENESIS: tuple[Callable[[DraftTransaction], list[Branch]], ...] = (
     _make_rules,
-    lambda draft: draft.nodes("+rules", rules=draft.make("name_rules", identifier=draft.names["name_rules"].identifier)),
+    lambda draft: draft.nodes(create("rules"), rules=draft.make(NAME_RULES, identifier=draft.names["name_rules"].identifier)),
     lambda draft: grant_rights(draft, "start"),
-    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2)),
-    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2, VALIDATORS)),
-    lambda draft: _make_first(draft, "price_vote", range(SVS)),
-    lambda draft: _make_first(draft, "status_report", range(SVS)),
-    lambda draft: _make_first(draft, "subscription", range(SUBSCRIBERS)),
+    lambda draft: _make_first(draft, VALIDATOR_LICENSE, range(VALIDATORS // 2)),
+    lambda draft: _make_first(draft, VALIDATOR_LICENSE, range(VALIDATORS // 2, VALIDATORS)),
+    lambda draft: _make_first(draft, PRICE_VOTE, range(SVS)),
+    lambda draft: _make_first(draft, STATUS_REPORT, range(SVS)),
+    lambda draft: _make_first(draft, SUBSCRIPTION, range(SUBSCRIBERS)),
     _make_apps,
 )
 
@@ -182,7 +214,7 @@ def change_state(draft: DraftTransaction) -> list[Branch]:
     if draft.event.member == CONFIG_CHANGE:
         old, new = (coin_rules(draft, draft.event.occurrence + ahead) for ahead in (0, 1))
         price = str(draft.constants.rounds.terms_of_release(draft.event.occurrence + 1).traffic_price)
-        tree = "DsoRules_ExecuteConfirmedAction/config[$CoinRules_SetConfig[+new_rules]]"
+        tree = exercise(DSO_RULES_EXECUTE_CONFIRMED_ACTION_CONFIG, exercise(COIN_RULES_SET_CONFIG, create("new_rules")))
         return draft.nodes(tree, coin_rules=old, new_rules=new, traffic_price=price)
     action = SCRIPT[draft.event.member].action
     return draft.nodes(CHANGES[action[0]], **_names_of_change(draft, *action))
@@ -197,17 +229,17 @@ def _right(draft: DraftTransaction, party: str, slot: str) -> Contract:
         if (right.party, right.slot, right.cycle) == (party, slot, draft.event.occurrence)
     )
     provider = draft.parties.planted[party].identifier
-    return draft.make("featured_right", identifier=rounds.right_id(right), provider=provider, weight=right.weight)
+    return draft.make(FEATURED_RIGHT, identifier=rounds.right_id(right), provider=provider, weight=right.weight)
 
 
 CHANGES = {  # tree of each action of the script
-    "grant": "DsoRules_GrantFeaturedAppRight[+right]",
-    "withdraw": "DsoRules_RevokeFeaturedAppRight[FeaturedAppRight_Withdraw]",
-    "cancel": "FeaturedAppRight_Cancel",
-    "update": "DsoRules_UpdateFeaturedAppRight[FeaturedAppRight_Update[+renewed]]",
-    "imitate": "+fake",
-    "add": "DsoRules_AddSv[+new_rules]",
-    "offboard": "DsoRules_OffboardSv[+new_rules]",
+    "grant": exercise(DSO_RULES_GRANT_FEATURED_APP_RIGHT, create("right")),
+    "withdraw": exercise(DSO_RULES_REVOKE_FEATURED_APP_RIGHT, exercise(FEATURED_APP_RIGHT_WITHDRAW)),
+    "cancel": exercise(FEATURED_APP_RIGHT_CANCEL),
+    "update": exercise(DSO_RULES_UPDATE_FEATURED_APP_RIGHT, exercise(FEATURED_APP_RIGHT_UPDATE, create("renewed"))),
+    "imitate": create("fake"),
+    "add": exercise(DSO_RULES_ADD_SV, create("new_rules")),
+    "offboard": exercise(DSO_RULES_OFFBOARD_SV, create("new_rules")),
 }
 
 
@@ -219,7 +251,7 @@ def _names_of_change(draft: DraftTransaction, what: str, party: str = "", slot: 
         return {**rules, "member": member.identifier, "member_name": member.name, "member_id": f"PAR::{member.participant}"}
     names: dict[str, Any] = {"provider": draft.parties.planted[party].identifier}
     if what == "imitate":  # a contract that looks like a right, from a package that anybody may upload
-        return {"fake": draft.make("look_alike", impostor=draft.parties.users[-1].identifier, **names)}
+        return {"fake": draft.make(FAKE_RIGHT, impostor=draft.parties.users[-1].identifier, **names)}
     names |= {"right": _right(draft, party, slot), "weight": (rest[-1] if rest else "") or None}
     return names | {"renewed": _right(draft, party, rest[0])} if what == "update" else names
 
@@ -246,4 +278,4 @@ def scripted_transfer(draft: DraftTransaction) -> list[Branch]:
     """Transfer a coin."""
     sender, receiver = draft.names["sender"], draft.names["receiver"]
     coin = mint(draft, sender, draft.draw_units(20))
-    return transfer(draft, sender, sender, [coin], [draft.make("coin", owner=receiver, units=coin.units // 2)])
+    return transfer(draft, sender, sender, [coin], [draft.make(COIN, owner=receiver, units=coin.units // 2)])

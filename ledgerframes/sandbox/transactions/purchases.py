@@ -1,4 +1,4 @@
-"""Functions of declarations for traffic, names and dust, which burn coin."""
+"""Nodes and contracts of traffic, names and dust, which burn coin."""
 
 from __future__ import annotations
 
@@ -11,8 +11,26 @@ from ..parties import VALIDATORS
 from ..randomness import number
 from ..schedule import Schedule
 from ..values import UNITS_PER_COIN
+from .choices.apps import TRANSFER_FACTORY_TRANSFER
+from .choices.coin import (
+    COIN_EXPIRE_V2,
+    COIN_RULES_BUY_MEMBER_TRAFFIC,
+    COIN_RULES_MERGE_MEMBER_TRAFFIC_CONTRACTS,
+    LOCKED_COIN_EXPIRE_COIN_V2,
+)
+from .choices.wallet import (
+    ANS_ENTRY_EXPIRE,
+    ANS_ENTRY_RENEW,
+    ANS_RULES_COLLECT_ENTRY_RENEWAL_PAYMENT,
+    ANS_RULES_COLLECT_INITIAL_ENTRY_PAYMENT,
+    ANS_RULES_REQUEST_ENTRY,
+    DSO_RULES_EXPIRE_ANS_ENTRY,
+)
 from .draft import Branch, DraftTransaction
 from .payments import mint, mint_missing, take_coins, total_of, transfer, transfer_names
+from .specs import archive, create, exercise, insert
+from .templates.coin import COIN, LIVENESS_RECORD, LOCKED_COIN, MEMBER_TRAFFIC
+from .templates.wallet import NAME_CONTEXT, NAME_ENTRY, SUBSCRIPTION_REQUEST
 
 ENTRY_NAMES = (
     "atelier-nord", "café-lumière", "böckling", "three-hares", "o-malley", "sol-y-mar", "tide", "zweigstelle",
@@ -71,7 +89,7 @@ def _paid(draft: DraftTransaction, byte_count: int, round_number: int) -> dict[s
 
 
 def _traffic(draft: DraftTransaction, occurrence: int, **names: Any) -> Contract:
-    return draft.make("member_traffic", (draft.event.member, occurrence), **names)
+    return draft.make(MEMBER_TRAFFIC, (draft.event.member, occurrence), **names)
 
 
 def buy_traffic(draft: DraftTransaction) -> list[Branch]:
@@ -83,16 +101,17 @@ def buy_traffic(draft: DraftTransaction) -> list[Branch]:
     bought = _bought(draft, occurrence)
     bought |= _paid(draft, bought["bytes"], draft.round_number)
     issuing = draft.constants.rounds.issuing_at(draft.event.time)
-    coupons = {"records": draft.pools["liveness_record"].take(buyer, MAX_RECORDS, issuing)}
-    paid = draft.make("coin", owner=dso, units=bought["spent"])
+    coupons = {"records": draft.pools[LIVENESS_RECORD].take(buyer, MAX_RECORDS, issuing)}
+    paid = draft.make(COIN, owner=dso, units=bought["spent"])
     inputs = mint_missing(draft, buyer, paid.units - total_of(coupons["records"]))
     if how == BY_TRANSFER:  # to the DSO, which names the member
         nodes = transfer(draft, buyer, buyer, inputs, [paid], coupons, is_offered=False)
         names = {**bought, "sender": buyer, "transfer": nodes, "paid": paid}
-        tree = "TransferFactory_Transfer[*transfer -paid +traffic]"
+        tree = exercise(TRANSFER_FACTORY_TRANSFER, insert("transfer"), archive("paid"), create("traffic"))
     else:
         names = {**transfer_names(draft, buyer, inputs, [], coupons, paid.units), **bought, "burned": paid}
-        tree = "$CoinRules_BuyMemberTraffic[-used +burned -burned +coins +traffic]"
+        burn = create("burned"), archive("burned")
+        tree = exercise(COIN_RULES_BUY_MEMBER_TRAFFIC, archive("used"), *burn, create("coins"), create("traffic"))
     return draft.nodes(tree, traffic=_traffic(draft, occurrence, **bought), **names)
 
 
@@ -107,7 +126,7 @@ def _merge(draft: DraftTransaction, occurrence: int) -> list[Branch]:
     paid = [_paid(draft, each["bytes"], round_number) for each, round_number in zip(bought, bought_in, strict=True)]
     names = {**_bought(draft, occurrence), "bytes": sum(each["bytes"] for each in bought), "purchases": len(earlier)}
     names |= {name: sum(each[name] for each in paid) for name in ("usd", "spent")}
-    tree = "$CoinRules_MergeMemberTrafficContracts[-merged +traffic]"
+    tree = exercise(COIN_RULES_MERGE_MEMBER_TRAFFIC_CONTRACTS, archive("merged"), create("traffic"))
     return draft.nodes(tree, merged=merged, traffic=_traffic(draft, occurrence, **names))
 
 
@@ -116,7 +135,7 @@ def _merge(draft: DraftTransaction, occurrence: int) -> list[Branch]:
 
 def buy_name(draft: DraftTransaction) -> list[Branch]:
     """Request a name and pay for it."""
-    return _pay_for_name(draft, draft.make("name_entry", expires=draft.effective_at + TERM))
+    return _pay_for_name(draft, draft.make(NAME_ENTRY, expires=draft.effective_at + TERM))
 
 
 def _term(draft: DraftTransaction, occurrence: int) -> Contract:
@@ -125,7 +144,7 @@ def _term(draft: DraftTransaction, occurrence: int) -> Contract:
     name = f"{ENTRY_NAMES[member]}-{life}.unverified.sand"
     expires = draft.constants.rounds.start + TERM * (occurrence + 1)
     names: dict[str, Any] = {"name": name, "url": f"https://names.invalid/{name}", "description": "", "expires": expires}
-    return draft.make("name_entry", (draft.names["user"], member, occurrence), **names)
+    return draft.make(NAME_ENTRY, (draft.names["user"], member, occurrence), **names)
 
 
 def name_term(draft: DraftTransaction) -> list[Branch]:
@@ -133,23 +152,27 @@ def name_term(draft: DraftTransaction) -> list[Branch]:
     occurrence, turn = draft.event.occurrence, draft.event.occurrence % TURNS
     sv = draft.parties.svs[0].identifier
     if turn == EXPIRED:
-        tree = "DsoRules_ExpireAnsEntry[AnsEntry_Expire]"
+        tree = exercise(DSO_RULES_EXPIRE_ANS_ENTRY, exercise(ANS_ENTRY_EXPIRE))
         return draft.nodes(tree, old=_term(draft, occurrence - 1), sv=sv)
     entry = _term(draft, occurrence)
     if turn == BOUGHT:
         name = f"{ENTRY_NAMES[draft.event.member]}-{occurrence // TURNS}.unverified.sand"
         draft.names.update(name=name, url=f"https://names.invalid/{name}", description="", sv=sv)
         return _pay_for_name(draft, entry)
-    tree = "AnsRules_CollectEntryRenewalPayment[*transfer -fee AnsEntry_Renew[+entry]]"
+    renewal = exercise(ANS_ENTRY_RENEW, create("entry"))
+    tree = exercise(ANS_RULES_COLLECT_ENTRY_RENEWAL_PAYMENT, insert("transfer"), archive("fee"), renewal)
     return draft.nodes(tree, old=_term(draft, occurrence - 1), entry=entry, **_pay_fee(draft, sv))
 
 
 def _pay_for_name(draft: DraftTransaction, entry: Contract) -> list[Branch]:
-    request = draft.make("subscription_request")
-    context = draft.make("name_context", request=request)
+    request = draft.make(SUBSCRIPTION_REQUEST)
+    context = draft.make(NAME_CONTEXT, request=request)
     fee = _pay_fee(draft, draft.names["sv"])
-    tree = "AnsRules_RequestEntry[+context +request] AnsRules_CollectInitialEntryPayment[*transfer -fee +entry]"
-    return draft.nodes(tree, request=request, context=context, entry=entry, **fee)
+    tree = (
+        exercise(ANS_RULES_REQUEST_ENTRY, create("context"), create("request")),
+        exercise(ANS_RULES_COLLECT_INITIAL_ENTRY_PAYMENT, insert("transfer"), archive("fee"), create("entry")),
+    )
+    return draft.nodes(*tree, request=request, context=context, entry=entry, **fee)
 
 
 def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
@@ -157,7 +180,7 @@ def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
     user = draft.names["user"]
     inputs = take_coins(draft, user)
     inputs += mint_missing(draft, user, NAME_FEE - total_of(inputs))
-    fee = draft.make("coin", owner=draft.constants.dso, units=NAME_FEE)
+    fee = draft.make(COIN, owner=draft.constants.dso, units=NAME_FEE)
     return {"transfer": transfer(draft, user, provider, inputs, [fee]), "fee": fee}
 
 
@@ -168,9 +191,9 @@ def dust(draft: DraftTransaction) -> list[Branch]:
     """Leave a tiny coin in every second occurrence, and expire it in the next."""
     member, occurrence, owner = draft.event.member, draft.event.occurrence, draft.names["owner"]
     is_locked, key = member == LOCKED_OWNER, (owner, member, occurrence // 2)
-    tiny = draft.make("locked_coin" if is_locked else "coin", ("dust", *key), owner=owner, units=DUST)
+    tiny = draft.make(LOCKED_COIN if is_locked else COIN, ("dust", *key), owner=owner, units=DUST)
     if occurrence % 2:
-        tree = "Locked$Coin_Expire$CoinV2" if is_locked else "$Coin_ExpireV2"
-        return draft.nodes(tree, dust=tiny, units=DUST)
+        choice = LOCKED_COIN_EXPIRE_COIN_V2 if is_locked else COIN_EXPIRE_V2
+        return draft.nodes(exercise(choice), dust=tiny, units=DUST)
     coin = mint(draft, owner, DUST + UNITS_PER_COIN)
     return transfer(draft, owner, owner, [coin], [tiny], is_offered=False)

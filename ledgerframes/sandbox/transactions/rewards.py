@@ -1,4 +1,4 @@
-"""Functions of declarations for rewards, from their issue to their collection."""
+"""Nodes and contracts of rewards, from their issue to their collection."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from ..randomness import number
 from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
+from .choices.governance import DSO_RULES_CONFIRM_ACTION
+from .choices.rewards import DSO_RULES_RECEIVE_SV_REWARD_COUPON, REWARD_COUPON_ASSIGN_BENEFICIARIES
 from .draft import Branch, DraftTransaction
 from .payments import mint_missing, total_of, transfer
+from .specs import TemplateSpec, archive, create, exercise
+from .templates.coin import COIN, LIVENESS_RECORD, REWARD_COUPON, REWARD_COUPON_V2, SV_COUPON
+from .templates.governance import CONFIRMATION
 
 MAX_CACHED_ROUNDS = 2000
 MAX_COUPONS = 14
@@ -31,9 +36,9 @@ SHARING_SV, SHARED_WEIGHT = 0, 33_333  # the first SV gives a part to a benefici
 # Rounds and what they issue
 
 
-def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
+def round_contract(draft: DraftTransaction, template: TemplateSpec, round_number: int) -> Contract:
     """Make the contract of a round in one of its states."""
-    return draft.make(state, (round_number,), **round_names(draft.constants.rounds, round_number))
+    return draft.make(template, (round_number,), **round_names(draft.constants.rounds, round_number))
 
 
 @lru_cache(MAX_CACHED_ROUNDS)  # about ten transactions make a contract of the same round
@@ -59,7 +64,8 @@ def round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
 
 def confirm_action(draft: DraftTransaction, **names: str) -> list[Branch]:
     """Confirm an action, when there is nothing else to do."""
-    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation", **names), **names)
+    tree = exercise(DSO_RULES_CONFIRM_ACTION, create("confirmation"))
+    return draft.nodes(tree, confirmation=draft.make(CONFIRMATION, **names), **names)
 
 
 def coupon_v2(
@@ -67,8 +73,9 @@ def coupon_v2(
 ) -> Contract:
     """Make a coupon for its provider or beneficiary, once rewards are based on traffic."""
     names: dict[str, Any] = {"provider": provider, "holder": beneficiary or provider, "beneficiary": beneficiary}
-    coupon = draft.make("reward_coupon_v2", (round_number, provider, *key), units=amount, round=round_number, **names)
-    draft.pools["split_coupon" if beneficiary else "reward_coupon_v2"].add(coupon)
+    coupon = draft.make(REWARD_COUPON_V2, (round_number, provider, *key), units=amount, round=round_number, **names)
+    pool = draft.state.split_coupons if beneficiary else draft.pools[REWARD_COUPON_V2]
+    pool.add(coupon)
     return coupon
 
 
@@ -77,26 +84,25 @@ def coupon_v2(
 
 def coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
     """Make a coupon for a featured provider before rewards are based on traffic."""
-    provider = draft.names.get(provider, provider)
     terms = draft.constants.rounds.terms(draft.round_number)
     if terms.is_traffic_based or provider not in draft.featured:
         return []
     amount = units(Decimal(weight))
     draft.state.totals.coupons[draft.round_number] += amount
     minted = amount * units(FEATURED_CAP) // UNITS_PER_COIN
-    return [draft.offer("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)]
+    return [draft.offer(REWARD_COUPON, provider=provider, featured=True, weight=weight, units=minted)]
 
 
-def collect(draft: DraftTransaction, owner: str) -> list[Branch]:
-    """Merge coins and coupons of an owner into the coin that is left for the next slice."""
-    names, party = draft.names, draft.names[owner]
+def collect(draft: DraftTransaction) -> list[Branch]:
+    """Merge coins and coupons of the owner into the coin that is left for the next slice."""
+    names, party = draft.names, draft.names["owner"]
     issuing = draft.constants.rounds.issuing_at(draft.event.time)
-    coins = draft.pools["coin"].take(party, 3)
-    coupons = {"app_coupons": draft.pools["reward_coupon"].take(party, MAX_COUPONS, issuing)}
-    coupons["coupons_v2"] = draft.pools["reward_coupon_v2"].take(party, MAX_COUPONS)
-    coupons["coupons_v2"] += draft.pools["split_coupon"].take(party, MAX_COUPONS)
+    coins = draft.pools[COIN].take(party, 3)
+    coupons = {"app_coupons": draft.pools[REWARD_COUPON].take(party, MAX_COUPONS, issuing)}
+    coupons["coupons_v2"] = draft.pools[REWARD_COUPON_V2].take(party, MAX_COUPONS)
+    coupons["coupons_v2"] += draft.state.split_coupons.take(party, MAX_COUPONS)
     coins += mint_missing(draft, party, names["units"] - total_of(coins) - sum(map(total_of, coupons.values())))
-    merged = draft.make("coin", identifier=names["identifier"], owner=party, units=names["units"])
+    merged = draft.make(COIN, identifier=names["identifier"], owner=party, units=names["units"])
     # The change is not offered to others: with coupons it depends on activity, on which the history must not depend.
     return transfer(draft, party, party, coins, [merged], coupons, is_offered=False)
 
@@ -104,7 +110,7 @@ def collect(draft: DraftTransaction, owner: str) -> list[Branch]:
 def split_rewards(draft: DraftTransaction) -> list[Branch]:
     """Assign the beneficiaries of a provider's coupons, if it has some."""
     provider = draft.names["provider"]
-    coupons = draft.pools["reward_coupon_v2"].take(provider, MAX_SPLIT)
+    coupons = draft.pools[REWARD_COUPON_V2].take(provider, MAX_SPLIT)
     if not coupons:
         return confirm_action(draft, sv=provider)
     percentages = OTHER_SHARES if draft.event.occurrence % OTHER_EVERY == OTHER_REMAINDER else SPLIT_SHARES
@@ -118,7 +124,7 @@ def split_rewards(draft: DraftTransaction) -> list[Branch]:
             amount = units(Decimal(each.units) / UNITS_PER_COIN * Decimal(percentage))
             assigned.append(coupon_v2(draft, each.round_number, provider, amount, beneficiary, rank))
     return draft.nodes(
-        "RewardCoupon_AssignBeneficiaries[-others +assigned]",
+        exercise(REWARD_COUPON_ASSIGN_BENEFICIARIES, archive("others"), create("assigned")),
         coupon=coupons[0],
         others=coupons[1:],
         assigned=assigned,
@@ -173,7 +179,7 @@ def sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[Co
     coupons = []
     for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member)):
         names: dict[str, Any] = {"sv": sv, "beneficiary": beneficiary, "weight": weight, "units": per_weight * weight}
-        coupons.append(draft.make("sv_coupon", (member, occurrence, rank), round=round_number, **names))
+        coupons.append(draft.make(SV_COUPON, (member, occurrence, rank), round=round_number, **names))
     return coupons
 
 
@@ -181,7 +187,7 @@ def receive_sv_reward(draft: DraftTransaction) -> list[Branch]:
     """Give an SV its coupons of the current round."""
     coupons = sv_coupons(draft, draft.event.member, draft.event.occurrence)
     shares = [{"beneficiary": party, "weight": weight} for party, weight in _sv_shares(draft, draft.event.member)]
-    return draft.nodes("DsoRules_ReceiveSvRewardCoupon[+coupons]", coupons=coupons, shares=shares)
+    return draft.nodes(exercise(DSO_RULES_RECEIVE_SV_REWARD_COUPON, create("coupons")), coupons=coupons, shares=shares)
 
 
 def collect_sv_reward(draft: DraftTransaction) -> list[Branch]:
@@ -195,4 +201,4 @@ def liveness_record(draft: DraftTransaction) -> Contract:
     """Make the liveness record of a validator, which mints its share of the round."""
     terms = draft.constants.rounds.terms(draft.round_number)
     draft.state.totals.faucets[draft.round_number] += 1
-    return draft.offer("liveness_record", units=per_faucet(terms))
+    return draft.offer(LIVENESS_RECORD, units=per_faucet(terms))

@@ -1,4 +1,4 @@
-"""Functions of declarations for rounds after their end, from rewards to archive."""
+"""Nodes and contracts of rounds after their end, from rewards to archive."""
 
 from __future__ import annotations
 
@@ -8,6 +8,25 @@ from ..formulas import RoundTotals, app_rewards
 from ..ledger import Contract
 from ..reward_trees import Batch, root_batch
 from ..times import HOUR, MINUTE
+from .choices.rewards import (
+    COIN_RULES_CLAIM_EXPIRED_REWARDS,
+    COIN_RULES_CLAIM_EXPIRED_REWARDS_V2,
+    COIN_RULES_MERGE_UNCLAIMED_REWARDS,
+    COIN_RULES_START_PROCESSING_REWARDS_V2,
+    DSO_RULES_CLAIM_EXPIRED_REWARDS,
+    DSO_RULES_CLAIM_EXPIRED_REWARDS_COUPONS,
+    DSO_RULES_CONFIRM_ACTION_REWARDS,
+    DSO_RULES_EXECUTE_CONFIRMED_ACTION_REWARDS,
+    DSO_RULES_MERGE_UNCLAIMED_REWARDS,
+    PROCESS_REWARDS_V2_PROCESS_BATCH,
+    PROCESS_REWARDS_V2_PROCESS_BATCH_BATCHES,
+)
+from .choices.rounds import (
+    COIN_RULES_MINING_ROUND_ARCHIVE,
+    COIN_RULES_MINING_ROUND_START_ISSUING,
+    DSO_RULES_EXECUTE_CONFIRMED_ACTION,
+    DSO_RULES_MINING_ROUND_CLOSE,
+)
 from .draft import Branch, DraftTransaction
 from .rewards import (
     confirm_action,
@@ -19,9 +38,17 @@ from .rewards import (
     sv_rewards,
     sv_weight,
 )
+from .specs import archive, create, exercise
+from .templates.coin import REWARD_COUPON, UNCLAIMED_REWARD
+from .templates.governance import REWARD_CONFIRMATION
+from .templates.rounds import CALCULATE_REWARDS, CLOSED_ROUND, ISSUING_ROUND, PROCESS_REWARDS, SUMMARIZING_ROUND
 
 EXPIRES_AFTER = 6 * HOUR + MINUTE  # after a settlement; its time and that in its coupons differ by seconds
-START = "DsoRules_ExecuteConfirmedAction/rewards[-confirmations $CoinRules_StartProcessingRewardsV2[-calculate +process]]"
+START = exercise(
+    DSO_RULES_EXECUTE_CONFIRMED_ACTION_REWARDS,
+    archive("confirmations"),
+    exercise(COIN_RULES_START_PROCESSING_REWARDS_V2, archive("calculate"), create("process")),
+)
 
 
 def settle_rounds(draft: DraftTransaction) -> list[Branch]:
@@ -32,7 +59,8 @@ def settle_rounds(draft: DraftTransaction) -> list[Branch]:
         nodes += _close(draft, rounds.settled_by(occurrence - rounds.close_lag))
     if occurrence >= rounds.close_lag + rounds.archive_lag:
         for number in rounds.settled_by(occurrence - rounds.close_lag - rounds.archive_lag):
-            nodes += draft.nodes("$CoinRules_MiningRound_Archive[-old]", old=round_contract(draft, "closed_round", number))
+            tree = exercise(COIN_RULES_MINING_ROUND_ARCHIVE, archive("old"))
+            nodes += draft.nodes(tree, old=round_contract(draft, CLOSED_ROUND, number))
     return (nodes + _claim_expired(draft)) or confirm_action(draft)
 
 
@@ -40,10 +68,11 @@ def _settle(draft: DraftTransaction, round_number: int) -> list[Branch]:
     """Begin to issue what a round issues, and process its rewards."""
     totals_of = draft.state.totals_of
     totals = totals_of(round_number, draft.state.totals) if totals_of else draft.state.totals
+    start = exercise(COIN_RULES_MINING_ROUND_START_ISSUING, archive("old"), create("new"))
     nodes = draft.nodes(
-        "DsoRules_ExecuteConfirmedAction[$CoinRules_MiningRound_StartIssuing[-old +new]]",
-        old=round_contract(draft, "summarizing_round", round_number),
-        new=round_contract(draft, "issuing_round", round_number),
+        exercise(DSO_RULES_EXECUTE_CONFIRMED_ACTION, start),
+        old=round_contract(draft, SUMMARIZING_ROUND, round_number),
+        new=round_contract(draft, ISSUING_ROUND, round_number),
         featured_coupons=totals.coupons[round_number],
         sv_weight=sv_weight(draft.constants.rounds, round_number),
         faucet_coupons=totals.faucets[round_number],
@@ -56,9 +85,10 @@ def _close(draft: DraftTransaction, closing: range) -> list[Branch]:
     """Close issuing rounds, and expire the coupons of theirs that nobody collected."""
     nodes: list[Branch] = []
     for round_number in closing:
-        names = {name: round_contract(draft, f"{name}_round", round_number) for name in ("issuing", "closed")}
-        nodes += draft.nodes("DsoRules_MiningRound_Close[-old +new]", old=names["issuing"], new=names["closed"])
-        apps = draft.pools["reward_coupon"].take_rounds((round_number,))
+        issuing, closed = (round_contract(draft, template, round_number) for template in (ISSUING_ROUND, CLOSED_ROUND))
+        tree = exercise(DSO_RULES_MINING_ROUND_CLOSE, archive("old"), create("new"))
+        nodes += draft.nodes(tree, old=issuing, new=closed)
+        apps = draft.pools[REWARD_COUPON].take_rounds((round_number,))
         # Of its coupons an SV collects its own, but the last SV collects none.
         svs = [
             coupon
@@ -66,8 +96,9 @@ def _close(draft: DraftTransaction, closing: range) -> list[Branch]:
             for coupon in sv_coupons(draft, member, occurrence)[member < len(draft.constants.schedule.sv_collections) :]
         ]
         if apps or svs:
-            tree = "DsoRules_ClaimExpiredRewards[$CoinRules_ClaimExpiredRewards[-app_coupons -sv_coupons]]"
-            nodes += draft.nodes(tree, app_coupons=apps, sv_coupons=svs, closed=names["closed"])
+            claim = exercise(COIN_RULES_CLAIM_EXPIRED_REWARDS, archive("app_coupons"), archive("sv_coupons"))
+            tree = exercise(DSO_RULES_CLAIM_EXPIRED_REWARDS, claim)
+            nodes += draft.nodes(tree, app_coupons=apps, sv_coupons=svs, closed=closed)
     return nodes
 
 
@@ -77,13 +108,14 @@ def _close(draft: DraftTransaction, closing: range) -> list[Branch]:
 def _process_rewards(draft: DraftTransaction, round_number: int, totals: RoundTotals) -> list[Branch]:
     """Confirm the rewards of a round, and process their batches."""
     root = root_batch(app_rewards(draft.constants.rounds.terms(round_number), totals.weights[round_number]))
-    calculate = round_contract(draft, "calculate_rewards", round_number)
+    calculate = round_contract(draft, CALCULATE_REWARDS, round_number)
     names: dict[str, Any] = {"round": round_number, "calculate": calculate, "batch_hash": root.hash}
     nodes, confirmations = [], []
     for sv, _ in super_validators(draft):
         own = {**names, "sv": sv.identifier}
-        confirmations.append(draft.make("reward_confirmation", (round_number, sv.identifier), **own))
-        nodes += draft.nodes("DsoRules_ConfirmAction/rewards[+confirmation]", confirmation=confirmations[-1], **own)
+        confirmations.append(draft.make(REWARD_CONFIRMATION, (round_number, sv.identifier), **own))
+        tree = exercise(DSO_RULES_CONFIRM_ACTION_REWARDS, create("confirmation"))
+        nodes += draft.nodes(tree, confirmation=confirmations[-1], **own)
     process = _process_contract(draft, round_number, root, ())
     nodes += draft.nodes(START, process=process, confirmations=confirmations, **names)
     return nodes + _process_batch(draft, round_number, root, process, ())
@@ -92,7 +124,7 @@ def _process_rewards(draft: DraftTransaction, round_number: int, totals: RoundTo
 def _process_contract(draft: DraftTransaction, round_number: int, batch: Batch, path: tuple[int, ...]) -> Contract:
     """Make the contract of a batch, by the positions of the batches that lead to it."""
     names = round_names(draft.constants.rounds, round_number)
-    return draft.make("process_rewards", (round_number, *path), batch_hash=batch.hash, **names)
+    return draft.make(PROCESS_REWARDS, (round_number, *path), batch_hash=batch.hash, **names)
 
 
 def _process_batch(
@@ -103,12 +135,14 @@ def _process_batch(
         is_dry_run = draft.constants.rounds.terms(round_number).is_dry_run
         awards = [{"provider": party, "units": units} for party, units in batch.allowances]
         coupons = [] if is_dry_run else [coupon_v2(draft, round_number, party, units) for party, units in batch.allowances]
-        return draft.nodes("ProcessRewardsV2_ProcessBatch[+coupons]", process=process, awards=awards, coupons=coupons)
+        tree = exercise(PROCESS_REWARDS_V2_PROCESS_BATCH, create("coupons"))
+        return draft.nodes(tree, process=process, awards=awards, coupons=coupons)
     paths = [(*path, position) for position in range(len(batch.children))]
     below = list(zip(batch.children, paths, strict=True))
     contracts = [_process_contract(draft, round_number, child, child_path) for child, child_path in below]
     hashes = [{"batch_hash": child.hash} for child in batch.children]
-    nodes = draft.nodes("ProcessRewardsV2_ProcessBatch/batches[+children]", process=process, hashes=hashes, children=contracts)
+    tree = exercise(PROCESS_REWARDS_V2_PROCESS_BATCH_BATCHES, create("children"))
+    nodes = draft.nodes(tree, process=process, hashes=hashes, children=contracts)
     for contract, (child, child_path) in zip(contracts, below, strict=True):
         nodes += _process_batch(draft, round_number, child, contract, child_path)
     return nodes
@@ -124,12 +158,14 @@ def _claim_expired(draft: DraftTransaction) -> list[Branch]:
     for round_number in _expired_rounds(draft):
         if coupons := _uncollected(draft, round_number):
             units = sum(coupon.units for coupon in coupons)
-            claimed.append(draft.make("unclaimed_reward", (round_number,), units=units))
-            tree = "DsoRules_ClaimExpiredRewards/coupons[$CoinRules_ClaimExpiredRewardsV2[-expired +unclaimed]]"
+            claimed.append(draft.make(UNCLAIMED_REWARD, (round_number,), units=units))
+            claim = exercise(COIN_RULES_CLAIM_EXPIRED_REWARDS_V2, archive("expired"), create("unclaimed"))
+            tree = exercise(DSO_RULES_CLAIM_EXPIRED_REWARDS_COUPONS, claim)
             nodes += draft.nodes(tree, expired=coupons, unclaimed=claimed[-1])
     if len(claimed) > 1:
-        merged = draft.make("unclaimed_reward", ("merged", draft.event.occurrence), units=sum(part.units for part in claimed))
-        tree = "DsoRules_MergeUnclaimedRewards[$CoinRules_MergeUnclaimedRewards[-parts +merged]]"
+        merged = draft.make(UNCLAIMED_REWARD, ("merged", draft.event.occurrence), units=sum(part.units for part in claimed))
+        merge = exercise(COIN_RULES_MERGE_UNCLAIMED_REWARDS, archive("parts"), create("merged"))
+        tree = exercise(DSO_RULES_MERGE_UNCLAIMED_REWARDS, merge)
         nodes += draft.nodes(tree, parts=claimed, merged=merged)
     return nodes
 

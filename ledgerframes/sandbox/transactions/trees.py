@@ -9,8 +9,9 @@ from msgspec import Raw
 
 from ..ledger import Contract, Node, archive, create, exercise
 from ..values import Names
-from .declarations import Step, WorldConstants
+from .constants import Step, WorldConstants
 from .draft import Branch, DraftTransaction, MadeContract, resolve_parties
+from .specs import Keyed
 
 
 class TreeWriter:
@@ -27,16 +28,16 @@ class TreeWriter:
         """Return the node that creates a contract of a transaction."""
         if not isinstance(contract, MadeContract):
             raise TypeError(f"No transaction makes {contract.identifier}.")
-        return create(contract, Raw(self._constants.payload(contract.template_name)({**self._shared, **contract.names})))
+        return create(contract, Raw(self._constants.payload(contract.spec)({**self._shared, **contract.names})))
 
     def _steps(self, steps: Iterable[Step], names: Names) -> list[Node]:
         nodes: list[Node] = []
         for step in steps:
-            if step.mark == "+":
+            if step.action == "create":
                 nodes += map(self.create, _as_list(names[step.name]))
-            elif step.mark == "-":
+            elif step.action == "archive":
                 nodes += [archive(contract, Raw(self._constants.unit)) for contract in _as_list(names[step.name])]
-            elif step.mark == "*":
+            elif step.action == "insert":
                 nodes += self.nodes(names[step.name])
             else:
                 nodes.append(self._exercise(step, names))
@@ -62,19 +63,20 @@ def changes(draft: DraftTransaction, branches: Iterable[Branch]) -> list[tuple[b
     for tree, own in branches:
         names = {**draft.names, **own}
         for step in constants.steps(tree):
-            if step.mark == "*":
+            if step.action == "insert":
                 nodes += changes(draft, names[step.name])
-            elif step.mark:
-                nodes += [(step.mark == "+", contract) for contract in _as_list(names[step.name])]
-            else:
+            elif step.action == "exercise":
                 nodes.append((False, _contract_of(step, names, constants) if step.is_consuming else None))
+            else:
+                nodes += [(step.action == "create", contract) for contract in _as_list(names[step.name])]
     return nodes
 
 
 def _contract_of(step: Step, names: Names, constants: WorldConstants) -> Contract:
     """Return the contract that a step exercises a choice of."""
-    template, *key = step.contract
-    contract: Contract = constants.lasting(template, names[key[0]]) if key else names[template]
+    if isinstance(step.contract, Keyed):
+        return constants.lasting(step.contract.template, names[step.contract.key])
+    contract: Contract = names[step.contract]
     return contract
 
 

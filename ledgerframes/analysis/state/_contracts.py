@@ -1,0 +1,365 @@
+"""Lifetimes of rounds, rights, super validators, prices and contracts that do not count."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes.analysis._arguments import Snapshot
+from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, PROBLEMS, ROUNDS, SUPER_VALIDATORS
+from ledgerframes.analysis.state._lifetimes import read_lifetimes
+from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
+from ledgerframes.analysis.state._tables import build, second_rights
+from ledgerframes.frames import Frames
+
+
+@ROUNDS.document
+def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the lifetimes of all mining rounds, each with its prices and rules.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+        Columns:
+
+        - ``round_number`` (Int64): Mining round. Missing if the payload cannot be read.
+        - ``opens_at`` (datetime64[us, UTC]): Time from which the round is open. Missing if it cannot be read.
+        - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the coin. Missing if it is not in the contract.
+        - ``traffic_price`` (decimal128(38, 10)[pyarrow], USD per MB): Price of traffic. Missing if it is not in the contract.
+        - ``tick_duration`` (timedelta64[us], microseconds): Time from round to round. Missing if it is not in the contract.
+        - ``coin_per_year`` (decimal128(38, 10)[pyarrow], coin): Coin to issue per year. Missing if it is not in the contract.
+        - ``app_share`` (decimal128(38, 10)[pyarrow], share of 1): Share of the issuance for apps. Missing if it is not in the
+          contract.
+        - ``development_share`` (decimal128(38, 10)[pyarrow], share of 1): Share of the issuance for development. Missing if it
+          is not in the contract.
+        - ``featured_cap`` (decimal128(38, 10)[pyarrow], coin per USD): Largest issuance per weight of a featured app. Missing
+          if it is not in the contract.
+        - ``minting_version`` (str): Scheme of app rewards. Missing without a reward configuration.
+        - ``reward_threshold`` (decimal128(38, 10)[pyarrow], USD): Smallest reward of a party. Missing if it is not in the
+          contract.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
+        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
+        - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
+        - ``contract_id`` (str): The contract.
+        - ``source`` (category): history, snapshot, or given.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
+    count; see :func:`problems`.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> rounds = lf.state.rounds(frames)
+    >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
+    3
+    """
+    return build(ROUNDS, frames, base)
+
+
+@FEATURED.document
+def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the lifetimes of all featured rights, each with its factor.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+        Columns:
+
+        - ``party`` (str): App provider. Missing if the payload cannot be read.
+        - ``weight`` (decimal128(38, 10)[pyarrow]): Factor of the right, 1 by default. Missing if it cannot be read.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
+        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
+        - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
+        - ``contract_id`` (str): The contract.
+        - ``source`` (category): history, snapshot, or given.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> rights = lf.state.featured(frames)
+    >>> bool((rights["weight"] >= 0).all())
+    True
+    """
+    return build(FEATURED, frames, base)
+
+
+@SUPER_VALIDATORS.document
+def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the super validators of each lifetime of the network's rules.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per contract and super validator; sorted by start, contract and party.
+
+        Columns:
+
+        - ``party`` (str): Party of the super validator.
+        - ``name`` (str): Name of the super validator. Missing if it is not sent.
+        - ``participant`` (str): Participant id without a prefix. Missing if it is not sent.
+        - ``reward_weight`` (Int64): Reward weight. Missing if it is not sent.
+        - ``joined_round`` (Int64): Round of joining. Missing if it is not sent.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
+        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
+        - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
+        - ``contract_id`` (str): The contract.
+        - ``source`` (category): history, snapshot, or given.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
+    False
+    """
+    return build(SUPER_VALIDATORS, frames, base)
+
+
+@CONFIG.document
+def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the lifetimes of the network's traffic prices and reward rules.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+        Columns:
+
+        - ``traffic_price`` (decimal128(38, 10)[pyarrow], USD per MB): Price of traffic beyond the free rate. Missing if it is
+          not in the contract.
+        - ``min_topup`` (Int64, bytes): Smallest purchase. Missing if it is not in the contract.
+        - ``burst_amount`` (Int64, bytes): Free traffic. Missing if it is not in the contract.
+        - ``burst_window`` (timedelta64[us], microseconds): Time for free traffic. Missing if it is not in the contract.
+        - ``minting_version`` (str): Scheme of app rewards. Missing without a reward configuration.
+        - ``reward_threshold`` (decimal128(38, 10)[pyarrow], USD): Smallest reward of a party. Missing if it is not in the
+          contract.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
+        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
+        - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
+        - ``contract_id`` (str): The contract.
+        - ``source`` (category): history, snapshot, or given.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> lf.state.config(frames)["source"].unique().tolist()
+    ['history']
+    """
+    return build(CONFIG, frames, base)
+
+
+@PROBLEMS.document
+def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the contracts that look like the network's and do not count, with the reasons.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
+        whose contracts are alive at its time.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+        Columns:
+
+        - ``contract_id`` (str): The contract.
+        - ``template_name`` (str): Module and entity of its template.
+        - ``package_name`` (str): Package of its template. Missing if it is not sent.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``reason`` (category): Why the contract does not count, or not fully.
+        - ``source`` (category): history or snapshot.
+        - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
+          none.
+        - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames.
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
+    last one that was created.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> lf.state.problems(frames)["contract_id"].is_unique
+    True
+    """
+    if is_snapshot(frames):
+        rows = snapshot_lifetimes(frames, base)
+    else:
+        PROBLEMS.check(frames)
+        assert isinstance(frames, Frames)
+        rows = read_lifetimes(frames, base)
+    rows["reason"] = rows["reason"].where(rows["reason"] != "", second_rights(rows))
+    rows["coverage"] = rows["payload"].notna().astype("float64")
+    rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
+    return PROBLEMS.build(frames if isinstance(frames, Frames) else None, {**rows})
+
+
+def tables(frames: Snapshot, *, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
+    """Return rounds, rights and super validators by the arguments of ``lf.activity``.
+
+    Parameters
+    ----------
+    frames : Frames or DataFrame
+        As for :func:`rounds`.
+    base : Frames or DataFrame, optional
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``rounds``, ``featured`` and ``sv_participants``.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-09")
+    >>> state = lf.state.tables(day, base=lf.load_contracts(net, at="2026-11-08T12:00:00Z"))
+    >>> bool(lf.activity.weights(day, every=None, **state)["burn_bytes"].notna().all())
+    True
+    """
+    return {
+        "rounds": rounds(frames, base=base),
+        "featured": featured(frames, base=base),
+        "sv_participants": super_validators(frames, base=base),
+    }

@@ -1,0 +1,115 @@
+"""Tables of the contracts that are the state of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._arguments import Snapshot
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, LIFETIME, ROUNDS, SUPER_VALIDATORS
+from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
+from ledgerframes.analysis.state._payloads import (
+    COIN_RULES,
+    OPEN_ROUND,
+    RIGHT,
+    RULES,
+    Values,
+    read_right,
+    read_round,
+    read_rules,
+    read_validators,
+)
+from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+# Template of the contracts of each figure, and what reads the values of its rows.
+READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
+    ROUNDS.name: (OPEN_ROUND, read_round),
+    FEATURED.name: (RIGHT, read_right),
+    SUPER_VALIDATORS.name: (RULES, read_validators),
+    CONFIG.name: (COIN_RULES, read_rules),
+}
+
+
+def build(figure: declare.Figure, frames: Snapshot, base: Snapshot | None) -> pd.DataFrame:
+    if is_snapshot(frames):
+        return _of_snapshot(frames, figure, base)
+    figure.check(frames)
+    assert isinstance(frames, Frames)
+    return table_of(frames, figure, base)
+
+
+def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | None) -> pd.DataFrame:
+    """Return the declared table of a snapshot alone."""
+    lifetimes = snapshot_lifetimes(snapshot, base)
+    template, _ = READERS[figure.name]
+    if template != RIGHT and of_template(lifetimes, template).empty:  # a network can be without rights only
+        raise UsageError(
+            f"The snapshot has no contract of {template}. Pass the result of lf.load_contracts(net, at=…) without templates=."
+        )
+    return _table_of(snapshot if isinstance(snapshot, Frames) else None, figure, lifetimes)
+
+
+def table_of(frames: Frames, figure: declare.Figure, base: Snapshot | None = None) -> pd.DataFrame:
+    """Return the declared table of one kind of contracts."""
+    return tables_of(frames, base)[figure.name].copy(deep=False)
+
+
+def tables_of(frames: Frames, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
+    """Return the declared tables of all kinds of contracts, which callers do not change."""
+    if base is None or isinstance(base, Frames):
+        return _tables_once(frames, base)
+    return _read_tables(frames, base)  # the caller may change a DataFrame
+
+
+@once_per_frames
+def _tables_once(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
+    return _read_tables(frames, base)
+
+
+def _read_tables(frames: Frames, base: Snapshot | None) -> dict[str, pd.DataFrame]:
+    lifetimes = read_lifetimes(frames, base)
+    return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
+
+
+def _table_of(frames: Frames | None, figure: declare.Figure, lifetimes: pd.DataFrame) -> pd.DataFrame:
+    template, read = READERS[figure.name]
+    names = [column.name for column in figure.columns[: -len(LIFETIME)]]
+    contracts = of_template(lifetimes, template)
+    values = [read(payload) if payload else [] for payload in contracts["payload"]]
+    rows = [row for each in values for row in each or [dict.fromkeys(names)]]
+    lives = contracts.iloc[np.repeat(np.arange(len(contracts)), [max(len(each), 1) for each in values])]
+    columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
+    columns |= {column.name: lives[column.name].array for column in LIFETIME}
+    columns["coverage"] = ratio([sum(map(bool, values))], [len(values)])[0]
+    keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
+    result = figure.build(frames, columns)
+    return result.sort_values(keys, ignore_index=True)
+
+
+def _column(column: declare.ResultColumn, rows: list[Values]) -> pd.Series:
+    values = [row[column.name] for row in rows]
+    if column.dtype == declare.AMOUNT:
+        return amounts(values)
+    return pd.Series(values, dtype=column.dtype)
+
+
+def second_rights(lifetimes: pd.DataFrame) -> pd.Series:
+    """Return a reason for each right whose provider has another one at the same time."""
+    reasons = pd.Series("", lifetimes.index, dtype="str")
+    rights = of_template(lifetimes, RIGHT)
+    values = [read_right(payload or {}) for payload in rights["payload"]]
+    rights = rights.assign(party=pd.Series([each[0]["party"] if each else None for each in values], rights.index, "object"))
+    rights = rights[rights["party"].notna()].sort_values("from", kind="stable")
+    ends = rights["until"].fillna(pd.Timestamp.max.tz_localize("UTC").floor("us"))
+    latest_end = ends.groupby(rights["party"]).cummax().groupby(rights["party"]).shift()
+    reasons[rights.index[(latest_end > rights["from"]).to_numpy()]] = "second right of a provider"
+    return reasons

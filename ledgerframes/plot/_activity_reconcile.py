@@ -1,0 +1,106 @@
+"""Plots of where published activity weights differ from the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._activity import NO_RECORD
+from ledgerframes.plot._chart import Chart, draw_result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["activity_reconcile", "activity_reconcile_summary"]
+
+
+def activity_reconcile(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the number of records for each reason of a mismatch.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.reconcile`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        A bar per outcome and reason, and the parties with the most mismatches in the note.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.reconcile``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
+    """
+    return draw_result("activity.reconcile", frame, ax, _draw_reconcile, empty=NO_RECORD)
+
+
+def _draw_reconcile(chart: Chart) -> None:
+    frame = chart.frame
+    counts = frame.groupby(["outcome", "reason"], dropna=False, observed=True).size().reset_index(name="records")
+    parties = frame.loc[frame["outcome"] != "equal", "party"].value_counts().head(2)
+    most = ", ".join(f"{r.label(party, 30)} ({count:,})" for party, count in parties.items())
+    return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
+
+
+def activity_reconcile_summary(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the number of records for each reason of a mismatch.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.activity.reconcile_summary`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        A bar per outcome and reason.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``activity.reconcile_summary``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
+    """
+    return draw_result("activity.reconcile_summary", frame, ax, _draw_reconcile_summary, empty=NO_RECORD)
+
+
+def _draw_reconcile_summary(chart: Chart) -> None:
+    return _draw_reasons(chart, chart.frame, "")
+
+
+def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
+    """Draw a bar per outcome and reason, the equal records first."""
+    is_equal = (counts["outcome"] == "equal").to_numpy(dtype=bool)
+    visible = counts.iloc[np.lexsort((-counts["records"].to_numpy(), ~is_equal))[: r.MAX_ROWS]]
+    labels = [
+        "equal" if outcome == "equal" else f"{outcome}: {reason if isinstance(reason, str) else 'unknown'}"
+        for outcome, reason in zip(visible["outcome"], visible["reason"], strict=True)
+    ]
+    values, total = r.numbers(visible["records"]), counts["records"].sum() or 1
+    texts = [f"{value:,.0f}  ({r.percent(value / total)})" for value in values]
+    s.bars(chart, labels, values, texts, colors=[c.color(0 if outcome == "equal" else 1) for outcome in visible["outcome"]])
+    c.counts_of_bars(chart.ax, values.max(), "Records")
+    return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))

@@ -1,0 +1,303 @@
+"""Plots of the cost of kinds of request, of one transaction, and of the balance to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.texts.representation import pluralize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
+__all__ = ["cost_anatomy", "cost_budget", "cost_compare", "cost_estimate", "cost_runway"]
+MAX_ENVELOPES = 25
+MAX_POINTS = 5_000
+JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
+STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
+
+
+def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the envelopes of one transaction as a waterfall of bytes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.cost.anatomy`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``cost.anatomy``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
+    """
+    return draw_result("cost.anatomy", frame, ax, _draw_anatomy)
+
+
+def _draw_anatomy(chart: Chart) -> None:
+    ax, frame = chart.ax, chart.frame
+    envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
+    texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
+    labels, costs = r.group_remaining(texts, r.numbers(envelopes["traffic_cost"]), MAX_ENVELOPES)
+    if len(costs) == 0 or np.isnan(costs).all():
+        return chart.show_message("The cost of this transaction is unknown.")
+    costs = np.nan_to_num(costs)
+    total = float(costs.sum())
+    drawn = s.bars(chart, labels, costs, [c.size(cost) for cost in costs], np.cumsum(costs) - costs)
+    for bar, text in zip(drawn, labels, strict=True):
+        if "no views" in text:
+            bar.set(facecolor=c.color(2), **s.HATCHED)
+    c.bytes_axis(ax.xaxis, total, chart.axis_title("traffic_cost"))
+    ax.set_ylabel("Envelope")
+    counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
+    note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
+    in_envelopes = f"{c.size(total)} in {pluralize(int(counts['envelope']), 'envelope')}"
+    return chart.show_titles(f"Traffic cost by envelope: {in_envelopes}", note)
+
+
+def cost_compare(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the median cost of each kind before and after, with the interval.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.cost.compare`, with any ``by=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
+        The band around the second dot is the 95 % interval of the difference for all kinds together, so a band that has the first
+        dot in it is no clear change. Those outside of it have a color.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``cost.compare``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> noon = "2026-11-08T12:00:00Z"
+    >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
+    """
+    return draw_result("cost.compare", frame, ax, _draw_compare)
+
+
+def _draw_compare(chart: Chart) -> None:
+    frame = chart.frame
+    visible = frame[frame["median_before"].notna() & frame["median_after"].notna()].head(r.MAX_ROWS)
+    if visible.empty:
+        return chart.show_message("No kind of request has a median before and after.")
+    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low_all", "high_all"))
+    ink = c.text_color(chart.ax)
+    colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
+    names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
+    chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
+    largest = s.changes(chart, [_with_change(*each) for each in names], before, after, colors)
+    c.bytes_axis(chart.ax.xaxis, largest, "Median traffic cost")
+    chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
+    omitted = len(frame) - len(visible)
+    notes = (
+        "Hollow: before, filled: after, band: 95 % interval for all kinds together",
+        f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
+        r.few_requests_note(visible, ["median_before", "median_after"]),
+    )
+    return chart.show_titles("Median traffic cost before and after", *notes)
+
+
+def _with_change(label: str, relative: float, judgment: str) -> str:
+    """Return the label of a kind, with the change of its median if it is clear."""
+    if judgment == "too few":
+        return f"{label}  (few)"
+    is_clear = judgment in JUDGMENT_COLORS and not pd.isna(relative)
+    return f"{label}  ({'+' if relative > 0 else '−'}{r.percent(abs(relative), 1)})" if is_clear else label
+
+
+def cost_estimate(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw actual costs against estimated costs on equal axes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.cost.estimate`, with any ``by=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Actual cost [bytes] by estimated cost [bytes], one point per row, with the line on which they are equal. By request: one
+        point per request.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``cost.estimate``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=5_000)
+    >>> ax = lf.plot.cost_estimate(lf.cost.estimate(day, estimates, by="request"))
+    """
+    return draw_result("cost.estimate", frame, ax, _draw_estimate)
+
+
+def _draw_estimate(chart: Chart) -> None:
+    ax, frame = chart.ax, chart.frame
+    both = frame[frame["estimated"].notna() & frame["actual"].notna()]
+    if both.empty:
+        return chart.show_message("No request has an estimated and an actual cost.")
+    visible = both.iloc[:: max(1, -(-len(both) // MAX_POINTS))]
+    for number, outcome in enumerate(("matched", "rejected")):
+        part = visible[visible["outcome"] == outcome]
+        points = (r.numbers(part["estimated"]), r.numbers(part["actual"]))
+        if len(part):
+            ax.plot(*points, "os"[number], color=c.color(number), markersize=4, alpha=0.5, label=f"{outcome} ({len(part):,})")
+    s.equal_costs(chart, r.numbers(both["estimated"]), r.numbers(both["actual"]))
+    chart.set_height(5)
+    thinned = f"{len(visible):,} of {len(both):,} points" if len(visible) < len(both) else ""
+    return chart.show_titles("Actual and estimated traffic cost", thinned)
+
+
+def cost_budget(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the cost of each kind of request as a percentage of its budget.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.cost.budget`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %. Its texts say limit, because a budget
+        can come from other weeks instead of from somebody who set it.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``cost.budget``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
+    >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
+    >>> ax = lf.plot.cost_budget(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
+    """
+    return draw_result("cost.budget", frame, ax, _draw_budget)
+
+
+def _draw_budget(chart: Chart) -> None:
+    ax, frame = chart.ax, chart.frame
+    visible = frame[frame["value"].notna() & (frame["budget"] > 0)].head(r.MAX_ROWS)
+    if visible.empty:
+        return chart.show_message("No kind of request has enough requests for its limit.")
+    used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
+    labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
+    texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
+    bars, annotations = s.bars(chart, labels, used, texts), cast("list[Annotation]", ax.texts)
+    for bar, share, text in zip(bars, used, annotations, strict=True):
+        bar.set(facecolor=c.color(1 if share > 1 else 0), hatch="///" if share > 1 else "")
+        text.xy = (max(share, 1), text.xy[1])  # to the right of the line
+    ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
+    ax.set_xlim(0, max(used.max(), 1) * 1.3)
+    c.ratio_axis(ax.xaxis, "Cost relative to the limit")
+    omitted = len(frame) - len(visible)
+    notes = ("Hatched: above the limit", f"Not shown: {omitted:,} without enough requests" if omitted else "")
+    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its limit", *notes)
+
+
+def cost_runway(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the traffic balance to come, with the band that covers about 4 of 5 cases.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.cost.runway`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``cost.runway``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
+    >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
+    >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))
+    """
+    return draw_result("cost.runway", frame, ax, _draw_runway, empty="No hour to forecast.")
+
+
+def _draw_runway(chart: Chart) -> None:
+    ax, frame = chart.ax, chart.frame
+    low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
+    times = c.time_numbers(frame["hour"])
+    has_band = not np.isnan(low).all()
+    if has_band:
+        ax.fill_between(times, *np.maximum([low, high], 0), color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
+    ax.plot(times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
+    ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
+    largest = float(np.nanmax([*high, *middle, 0])) or 1.0
+    ax.set_ylim(0, largest * 1.35)
+    c.legend_top(ax, 4)
+    c.bytes_axis(ax.yaxis, largest, "Traffic balance")
+    chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
+    title = "Forecast of the traffic balance" + ("" if any(ends) or not has_band else ", which lasts longer than this")
+    no_band = "" if has_band else "No band: a week of the history has no burn"
+    return chart.show_titles(title, "If the coming weeks are like the last", no_band)
+
+
+def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) -> bool:
+    """Draw a line at the first hour below 0, and return whether there is one."""
+    (dry,) = np.nonzero(balances < 0)
+    if not len(dry):
+        return False
+    end = chart.frame["hour"].iloc[dry[0]]
+    style = "--" if text.startswith("earliest") else ":"
+    chart.ax.axvline(times[dry[0]], color=c.color(1), linewidth=1, linestyle=style, label=f"{text}, {end:%d %b %H:%M}")
+    return True

@@ -1,0 +1,191 @@
+"""Plots of what the store has, and of what nodes list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis._groups import is_true
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.texts.representation import pluralize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["reconcile_bounds", "reconcile_coverage", "reconcile_digests"]
+STATUSES: s.Styles = {
+    "ok": {"color": s.FINE},
+    "provisional": {"color": s.PALE},
+    "degraded": {"color": s.ODD},
+    "gap": {"color": s.BAD},
+    "missing": s.MISSING,
+    "before history": {"color": s.NOTHING},
+    "future": {"facecolor": "white", "edgecolor": "#c5c9ce"},
+}
+RANGES: s.Styles = {
+    "final": {"color": s.FINE},
+    "provisional": {"color": s.PALE},
+    "pruned": {"facecolor": s.BAD, "edgecolor": s.BAD},
+    "not in the store": s.MISSING,
+    "covered twice": {"facecolor": s.ODD, "edgecolor": s.ODD},
+}
+DIGESTS: s.Styles = {
+    "equal": {"color": s.FINE},
+    "different": {"color": s.BAD},
+    "empty digest": {"color": s.ODD},
+    "missing": s.MISSING,
+    "not settled": {"color": s.NOTHING},
+}
+DAY = pd.Timedelta(1, "D")
+
+
+def reconcile_coverage(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw which periods the store has, and which differ from those before.
+
+    The frame can have several datasets together (``pandas.concat``). It needs ``every=``: without it, the status is a sentence.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.reconcile.coverage`, with any ``every=``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        One row per dataset, a cell per period in the color of its status.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``reconcile.coverage``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-07", until="2026-11-09")
+    >>> ax = lf.plot.reconcile_coverage(lf.reconcile.coverage(frames))
+    """
+    return draw_result("reconcile.coverage", frame, ax, _draw_coverage, empty="No period in this window.")
+
+
+def _draw_coverage(chart: Chart) -> None:
+    frame = chart.frame
+    names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
+    if not chart.has_periods:
+        chart.ax.set_xlabel("Record time (UTC)")
+        chart.show_titles("Coverage of the store")
+        return chart.show_message(f"{', '.join(f'{name}: {text}' for name, text in zip(names, status, strict=True))}.")
+    codes, labels = pd.factorize(names)
+    s.cells(chart, [*labels], s.cell_spans(frame), codes, status.tolist(), STATUSES)
+    chart.show_times(*s.time_limits(frame))
+    reasons = frame.loc[status == "degraded", "reason"].dropna().astype("str").unique()
+    ok = f"{(status == 'ok').sum():,} of {len(frame):,} ok"
+    return chart.show_titles("Coverage of the store", ok, ", ".join(reasons).capitalize())
+
+
+def reconcile_bounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the offset ranges of a ledger, with gaps and overlaps.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.reconcile.bounds`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Offsets from the first to the last: the ranges by status, those that were pruned, those that are not in the store, and
+        in a second row those that are covered twice.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``reconcile.bounds``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> ax = lf.plot.reconcile_bounds(lf.reconcile.bounds(lf.load_updates(net)))
+    """
+    return draw_result("reconcile.bounds", frame, ax, _draw_bounds, empty="The store has no offset of this ledger.")
+
+
+def _draw_bounds(chart: Chart) -> None:
+    frame = chart.frame
+    after, through, gap, overlap = (chart.numbers(name) for name in ("after", "through", "gap_before", "overlap_before"))
+    status = np.where(is_true(frame["is_pruned"]), "pruned", frame["status"].astype("str"))
+    has_gap, has_overlap = gap > 0, overlap > 0
+    starts = np.concatenate([after, (after - gap)[has_gap], after[has_overlap]])
+    ends = np.concatenate([through, after[has_gap], (after + overlap)[has_overlap]])
+    kinds = [*status, *["not in the store"] * has_gap.sum(), *["covered twice"] * has_overlap.sum()]
+    labels = ["offsets", "covered twice"] if has_overlap.any() else ["offsets"]
+    s.cells(chart, labels, (starts, ends), np.array([kind == "covered twice" for kind in kinds], dtype=int), kinds, RANGES)
+    chart.set_height(2.0 + 0.35 * len(labels))
+    c.count_axis(chart.ax.xaxis, "Offset")
+    chart.ax.set_xlim(after.min(), max(through.max(), after.min() + 1))
+    pruned = (through - after)[status == "pruned"].sum()
+    missing = f"{pluralize(int(gap.sum()), 'offset')} not in the store"
+    notes = [missing, f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
+    return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
+
+
+def reconcile_digests(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw on which days the nodes agree on the digests of bulk objects.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.reconcile.digests`.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        A row for all nodes, then one for each node that dissents or misses an object, with a cell per day.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``reconcile.digests``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> import pandas as pd
+    >>> until = pd.Timestamp("2026-11-02", tz="UTC")
+    >>> objects = pd.DataFrame({"object_key": ["k"], "sha256": ["x"], "until": [until]})
+    >>> ax = lf.plot.reconcile_digests(lf.reconcile.digests({"a": objects, "b": objects}))
+    """
+    return draw_result("reconcile.digests", frame, ax, _draw_digests, empty="No node lists a bulk object.")
+
+
+def _draw_digests(chart: Chart) -> None:
+    frame = chart.frame
+    every = pd.DataFrame({"until": frame["until"], "node": None, "outcome": frame["outcome"].astype("str")})
+    parts = [
+        every.assign(node=frame[column].str.split(", "), outcome=outcome).explode("node").dropna(subset="node")
+        for outcome, column in (("different", "dissenters"), ("missing", "missing_at"))
+    ]
+    nodes = pd.concat(parts)["node"].value_counts().index
+    rows = pd.concat([every, *parts])
+    rows = rows.assign(row=nodes.get_indexer(pd.Index(rows["node"])) + 1)
+    rows = rows[rows["row"] <= r.MAX_ROWS]
+    periods = pd.DataFrame({"period_start": rows["until"] - DAY, "period_end": rows["until"]})
+    labels = ["all nodes", *(r.label(name) for name in nodes[: r.MAX_ROWS])]
+    s.cells(chart, labels, s.cell_spans(periods), rows["row"].to_numpy(), rows["outcome"].tolist(), DIGESTS)
+    chart.show_times(*s.time_limits(periods))
+    equal = f"Equal at all nodes: {frame['outcome'].eq('equal').sum():,} of {len(frame):,} objects"
+    omitted = r.omitted_note(len(nodes) - r.MAX_ROWS, noun="nodes")
+    return chart.show_titles("Digests of bulk objects, per day", equal, omitted)

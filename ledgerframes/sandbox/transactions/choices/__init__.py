@@ -1,0 +1,1 @@
+"""Choices of the network, by topic."""
