@@ -37,8 +37,9 @@ PAGE = """\
 {more}```
 """
 TABLES = """
-.. autodata:: ledgerframes.TABLES
-   :no-value:
+.. py:data:: TABLES
+
+   All tables by name. :func:`table` returns one of them.
 """
 
 
