@@ -30,15 +30,15 @@ PAGE = """\
 
 ```{{eval-rst}}
 .. automodule:: {module}
-   :members:
-   :imported-members:
+   :members:{imported}
    :inherited-members: object, Exception
    :exclude-members: {excluded}
 {more}```
 """
 TABLES = """
-.. autodata:: ledgerframes.TABLES
-   :no-value:
+.. py:data:: TABLES
+
+   All tables by name. :func:`table` returns one of them.
 """
 
 
@@ -71,7 +71,8 @@ def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
     excluded = ", ".join(sorted(set(listed(module)) - set(public_names(module))))
     more = TABLES if module is lf else ""  # a dictionary has no docstring, so no member of the module is one
-    return PAGE.format(title=title, module=module.__name__, excluded=excluded, more=more)
+    imported = "\n   :imported-members:" if module is lf else ""  # the package alone has no __all__
+    return PAGE.format(title=title, module=module.__name__, imported=imported, excluded=excluded, more=more)
 
 
 def page_of(title: str) -> str:
