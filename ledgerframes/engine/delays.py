@@ -22,11 +22,7 @@ OPEN_REQUESTS = Relation(
         size,
         latency,
         epoch_us(record_time) AS opens,
-        opens + latency AS closes,
-        -- The last end of the timeouts that were sequenced before it.
-        max(closes) FILTER (WHERE outcome = 'timed out (by latency)') OVER (
-            ORDER BY opens RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS timeouts_close
+        opens + latency AS closes
     FROM requests
     WHERE latency >= 0
     """,
@@ -53,16 +49,29 @@ TIMEOUTS = Relation(
     relations=(OPEN_REQUESTS,),
     is_kept=True,
 )
+ENDS_OF_TIMEOUTS = Relation(
+    "ends_of_timeouts",
+    "One row per time at which a request that timed out was sequenced: the last end of those sequenced until then.",
+    """
+    SELECT opens, max(max(closes)) OVER (ORDER BY opens) AS timeouts_close
+    FROM open_requests
+    WHERE outcome = 'timed out (by latency)'
+    GROUP BY opens
+    """,
+    relations=(OPEN_REQUESTS,),
+)
 BASELINES = Relation(
     "baselines",
     "One row per size, and one of all sizes: the median latency of accepted requests outside of the intervals of timeouts.",
     """
     SELECT size, grouping(size) = 1 AS is_of_all, count(*) AS requests, quantile_disc(latency, 0.50) AS baseline
-    FROM open_requests
-    WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED' AND coalesce(timeouts_close <= opens, true)
+    FROM (SELECT size, latency, opens FROM open_requests WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED') AS accepted
+    -- The last timeout that was sequenced before it.
+    ASOF LEFT JOIN ends_of_timeouts ON accepted.opens > ends_of_timeouts.opens
+    WHERE coalesce(timeouts_close <= accepted.opens, true)
     GROUP BY GROUPING SETS ((size), ())
     """,
-    relations=(OPEN_REQUESTS,),
+    relations=(OPEN_REQUESTS, ENDS_OF_TIMEOUTS),
     is_kept=True,
 )
 LATE_REQUESTS = Relation(
