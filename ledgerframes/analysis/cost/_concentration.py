@@ -142,7 +142,10 @@ def concentration(
 
 
 def _requests_call(frames: Frames, by: str | None, every: str | None) -> Call:
-    """Return the call of all requests, whose parts are those of each participant if these are the members."""
+    """Return the call of all requests.
+
+    Its parts are the requests of each participant, if participants are the members.
+    """
     parts = ("submitting_participant_uid",) if by in (None, "participant") else ()
     return Call(replace(CONCENTRATION, parts=parts), frames, None, every, options_of(frames))
 
