@@ -100,8 +100,13 @@ BY_HAND: dict[str, tuple[str, ...]] = {
     ),
     "cost.wasted": (
         f"""
-        SELECT count(*), sum(cost), arg_max(update_id, cost) FROM ({REQUESTS})
-        WHERE verdict_result = 'VERDICT_RESULT_REJECTED'
+        SELECT
+            date_trunc('day', record_time), count(*), count(*) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED'),
+            sum(cost) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED'),
+            sum(cost) FILTER (verdict_result IS DISTINCT FROM 'VERDICT_RESULT_REJECTED'),
+            sum(cost) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < INTERVAL 29.9 SECONDS),
+            sum(cost) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= INTERVAL 29.9 SECONDS)
+        FROM ({REQUESTS}) GROUP BY ALL
         """,
     ),
     "cost.concentration by participant": (
@@ -109,9 +114,11 @@ BY_HAND: dict[str, tuple[str, ...]] = {
     ),
     "verdict.outcomes by participant": (f"SELECT submitting_participant_uid, {OUTCOMES} FROM ({REQUESTS}) GROUP BY ALL",),
     "verdict.latency every hour": (
-        """
-        SELECT date_trunc('hour', record_time), verdict_result, count(*), quantile_disc(latency, [0.5, 0.9, 0.95, 0.99])
-        FROM (SELECT *, finalization_time - record_time AS latency FROM verdicts) GROUP BY ALL
+        f"""
+        SELECT
+            date_trunc('hour', record_time), verdict_result, count(*), max(latency),
+            quantile_disc(latency, [0.5, 0.9, 0.95, 0.99])
+        FROM ({REQUESTS}) GROUP BY ALL
         """,
     ),
     "verdict.rejections": (

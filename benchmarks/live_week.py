@@ -20,8 +20,10 @@ from measuring import PeakOfWorkers, peak_megabytes
 from week_store import SINCE, UNTIL, network
 
 import ledgerframes as lf
+from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 
+ALL_UPDATES = Relation("all_updates", "One row per update.", "SELECT update_id, node_count FROM updates", tables=("updates",))
 BILL: dict[str, Any] = {"price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True, "min_coverage": 0}
 CALLS: dict[str, Callable[[Frames], object]] = {
     "activity.concentration": lambda frames: lf.activity.concentration(frames),
@@ -83,8 +85,9 @@ def _halves(frames: Frames) -> tuple[Frames, Frames]:
 
 def _largest(frames: Frames) -> str:
     """Return the id of the update with the most nodes."""
-    updates = frames.read("updates", ["update_id", "node_count"])
-    return str(updates["update_id"].iloc[updates["node_count"].to_numpy().argmax()])
+    # In the engine, so that the ids of all updates do not count as memory of the call.
+    largest = Query("SELECT arg_max(update_id, node_count) AS update_id FROM all_updates", (ALL_UPDATES,))
+    return str(run(frames, largest)["update_id"][0])
 
 
 def compute(store: Path, call: str, threads: int | None) -> dict[str, float]:

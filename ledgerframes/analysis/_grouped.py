@@ -171,7 +171,9 @@ class Call:
     @property
     def rows(self) -> str:
         """The rows that are grouped, in SQL."""
-        joins = "".join(f" LEFT JOIN {each.name} USING (update_id)" for each in self.figure.joins)
+        # Rows by view have joined the envelopes of their requests already.
+        others = (each.name for each in self.figure.joins if each not in self.grouping.rows.relations)
+        joins = "".join(f" LEFT JOIN {name} USING (update_id)" for name in others)
         rows = f"{self.grouping.rows.name}{joins}"
         if self.every is None:
             return rows

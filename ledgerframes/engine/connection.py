@@ -30,6 +30,7 @@ SESSION = (
     # A join keeps the rows of its right side in memory, as written. DuckDB would choose by the number of rows, which it does not
     # know of a stored table.
     "disabled_optimizers = 'build_side_probe_side'",
+    "asof_loop_join_threshold = 0",  # for the same reason, it would compare all pairs of rows
     "enable_progress_bar = true",  # for `waiting.py`, which shows it
     "enable_progress_bar_print = false",
 )

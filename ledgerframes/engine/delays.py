@@ -22,11 +22,7 @@ OPEN_REQUESTS = Relation(
         size,
         latency,
         epoch_us(record_time) AS opens,
-        opens + latency AS closes,
-        -- The last end of the timeouts that were sequenced before it.
-        max(closes) FILTER (WHERE outcome = 'timed out (by latency)') OVER (
-            ORDER BY opens RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS timeouts_close
+        opens + latency AS closes
     FROM requests
     WHERE latency >= 0
     """,
@@ -53,23 +49,39 @@ TIMEOUTS = Relation(
     relations=(OPEN_REQUESTS,),
     is_kept=True,
 )
+ENDS_OF_TIMEOUTS = Relation(
+    "ends_of_timeouts",
+    "One row per time at which a request that timed out was sequenced: the last end of those sequenced until then.",
+    """
+    SELECT opens, max(max(closes)) OVER (ORDER BY opens) AS timeouts_close
+    FROM open_requests
+    WHERE outcome = 'timed out (by latency)'
+    GROUP BY opens
+    """,
+    relations=(OPEN_REQUESTS,),
+)
 BASELINES = Relation(
     "baselines",
     "One row per size, and one of all sizes: the median latency of accepted requests outside of the intervals of timeouts.",
     """
     SELECT size, grouping(size) = 1 AS is_of_all, count(*) AS requests, quantile_disc(latency, 0.50) AS baseline
-    FROM open_requests
-    WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED' AND coalesce(timeouts_close <= opens, true)
+    FROM (SELECT size, latency, opens FROM open_requests WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED') AS accepted
+    -- The last timeout that was sequenced before it.
+    ASOF LEFT JOIN ends_of_timeouts ON accepted.opens > ends_of_timeouts.opens
+    WHERE coalesce(timeouts_close <= accepted.opens, true)
     GROUP BY GROUPING SETS ((size), ())
     """,
-    relations=(OPEN_REQUESTS,),
+    relations=(OPEN_REQUESTS, ENDS_OF_TIMEOUTS),
     is_kept=True,
 )
 LATE_REQUESTS = Relation(
     "late_requests",
     "One row per request that took longer than its baseline by the least delay.",
     """
-    SELECT open_requests.*, coalesce(of_size.baseline, of_all.baseline) AS baseline
+    SELECT
+        open_requests.*,
+        coalesce(of_size.baseline, of_all.baseline) AS baseline,
+        row_number() OVER (ORDER BY record_time, update_id) AS late_number
     FROM open_requests
     JOIN (FROM baselines WHERE is_of_all) AS of_all ON true
     LEFT JOIN (FROM baselines WHERE NOT is_of_all AND requests >= 30) AS of_size
@@ -79,6 +91,36 @@ LATE_REQUESTS = Relation(
     relations=(OPEN_REQUESTS, BASELINES),
     is_kept=True,
 )
+CONFIRMING_PARTIES = Relation(
+    "confirming_parties",
+    "One row per late request, or that timed out, with quorums: their parties.",
+    """
+    SELECT update_id, list_sort(list_distinct(flatten(list(parties)))) AS parties
+    FROM quorums
+    SEMI JOIN (SELECT update_id FROM late_requests UNION SELECT update_id FROM timeouts) USING (update_id)
+    GROUP BY update_id
+    """,
+    tables=("quorums",),
+    relations=(LATE_REQUESTS, TIMEOUTS),
+    is_kept=True,
+)
+SETS_OF_PARTIES = Relation(
+    "sets_of_parties",
+    "One row per different set of confirming parties, with a number.",
+    """
+    SELECT parties, row_number() OVER () AS set_number
+    FROM (SELECT DISTINCT parties FROM confirming_parties)
+    """,
+    relations=(CONFIRMING_PARTIES,),
+    is_kept=True,
+)
+SETS_OF_REQUESTS = Relation(
+    "sets_of_requests",
+    "One row per request with confirming parties: the number of their set.",
+    "SELECT update_id, set_number FROM confirming_parties JOIN sets_of_parties USING (parties)",
+    relations=(CONFIRMING_PARTIES, SETS_OF_PARTIES),
+    is_kept=True,
+)
 WAITS = Relation(
     "waits",
     "One row per moved interval of a timeout and late request that was sequenced in it.",
@@ -86,51 +128,62 @@ WAITS = Relation(
     SELECT
         shift,
         number,
-        timeouts.update_id AS culprit_id,
-        late_requests.update_id,
-        late_requests.submitting_participant_uid = timeouts.submitting_participant_uid AS has_same_participant,
-        -- No request waits for itself. As a condition of the join, this would make it compare all pairs.
-        CASE
-            WHEN late_requests.update_id <> timeouts.update_id
-            THEN least(late_requests.latency - baseline, timeouts.closes - late_requests.opens)
-        END AS added,
-        least(late_requests.latency, timeouts.closes - late_requests.opens) AS overlap
-    FROM timeouts
-    JOIN late_requests ON late_requests.opens > timeouts.opens AND late_requests.opens < timeouts.closes
+        late_number,
+        culprits.set_number AS culprit_set,
+        late.set_number AS victim_set,
+        coalesce(late.submitting_participant_uid = culprits.submitting_participant_uid, false) AS has_same_participant,
+        least(late.latency - baseline, culprits.closes - late.opens) AS added,
+        least(late.latency, culprits.closes - late.opens) AS overlap
+    FROM (
+        -- Both meet in a slot of ten seconds, because a join by times alone compares too many. None is later than a late request.
+        SELECT *, unnest(generate_series(opens // 10_000_000, least(closes, last) // 10_000_000)) AS slot
+        FROM timeouts
+        LEFT JOIN sets_of_requests USING (update_id)
+        CROSS JOIN (SELECT max(opens) AS last FROM late_requests)
+    ) AS culprits
+    JOIN (
+        SELECT *, opens // 10_000_000 AS slot
+        FROM late_requests
+        LEFT JOIN sets_of_requests USING (update_id)
+    ) AS late USING (slot)
     CROSS JOIN delays
-    WHERE added >= least_delay
+    WHERE late.opens > culprits.opens
+        AND late.opens < culprits.closes
+        AND added >= least_delay
+        AND late.update_id <> culprits.update_id -- no request waits for itself
     """,
-    relations=(TIMEOUTS, LATE_REQUESTS),
+    relations=(TIMEOUTS, LATE_REQUESTS, SETS_OF_REQUESTS),
     is_kept=True,
 )
-CONFIRMING_PARTIES = Relation(
-    "confirming_parties",
-    "One row per request that waited, or for which another one did: the parties of its quorums.",
+LINKED_SETS = Relation(
+    "linked_sets",
+    "One row per two sets with parties in common, of a request that waited and of one that timed out.",
     """
-    SELECT update_id, list_distinct(flatten(list(parties))) AS parties
-    FROM quorums
-    SEMI JOIN (SELECT update_id FROM waits UNION SELECT culprit_id FROM waits) USING (update_id)
-    GROUP BY update_id
+    SELECT victim_set, culprit_set, list_intersect(of_victim.parties, of_culprit.parties) AS parties_in_common
+    FROM (SELECT DISTINCT victim_set, culprit_set FROM waits)
+    JOIN sets_of_parties AS of_victim ON of_victim.set_number = victim_set
+    JOIN sets_of_parties AS of_culprit ON of_culprit.set_number = culprit_set
+    WHERE len(parties_in_common) > 0
     """,
-    tables=("quorums",),
-    relations=(WAITS,),
+    relations=(WAITS, SETS_OF_PARTIES),
+    is_kept=True,
 )
 VICTIMS = Relation(
     "victims",
     "One row per shift and request that probably waited, for the timeout whose interval it overlaps longest.",
     """
-    SELECT
-        shift,
-        number,
-        culprit_id,
-        waits.update_id,
-        added,
-        list_intersect(coalesce(of_victim.parties, []), coalesce(of_culprit.parties, [])) AS parties_in_common
-    FROM waits
-    LEFT JOIN confirming_parties AS of_victim ON of_victim.update_id = waits.update_id
-    LEFT JOIN confirming_parties AS of_culprit ON of_culprit.update_id = culprit_id
-    WHERE coalesce(has_same_participant, false) OR len(parties_in_common) > 0
-    QUALIFY row_number() OVER (PARTITION BY shift, waits.update_id ORDER BY overlap DESC, number) = 1
+    SELECT shift, number, late_number, added, coalesce(parties_in_common, []) AS parties_in_common
+    FROM (
+        SELECT shift, late_number, unnest(arg_max(
+            {number: number, added: added, victim_set: victim_set, culprit_set: culprit_set},
+            {overlap: overlap, earlier: -number}
+        ))
+        FROM waits
+        LEFT JOIN (SELECT victim_set, culprit_set, true AS is_linked FROM linked_sets) USING (victim_set, culprit_set)
+        WHERE has_same_participant OR is_linked
+        GROUP BY shift, late_number
+    )
+    LEFT JOIN linked_sets USING (victim_set, culprit_set)
     """,
-    relations=(WAITS, CONFIRMING_PARTIES),
+    relations=(WAITS, LINKED_SETS),
 )

@@ -29,7 +29,7 @@ SETS_OF_VIEWS = Relation(
     f"""
     SELECT update_key, view_id, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
-        SELECT DISTINCT update_key, view_id, hash(party)::HUGEINT AS party_number
+        SELECT DISTINCT update_key, view_id, hash(party) AS party_number
         FROM (SELECT {key_of("update_id")} AS update_key, view_id, unnest(parties) AS party FROM quorums)
         WHERE party IS NOT NULL
     )
@@ -39,17 +39,11 @@ SETS_OF_VIEWS = Relation(
 )
 ENVELOPES_OF_ONE_VIEW = Relation(
     "envelopes_of_one_view",
-    "One row per view with envelopes of this view alone.",
+    "One row per envelope of one view alone.",
     f"""
-    SELECT
-        {key_of("update_id")} AS update_key,
-        view_ids[1] AS view_id,
-        count(*) AS envelopes,
-        sum(traffic_cost) AS traffic_cost,
-        max(traffic_cost) AS largest
+    SELECT {key_of("update_id")} AS update_key, view_ids[1] AS view_id, traffic_cost
     FROM envelopes
     WHERE traffic_cost >= 0 AND len(view_ids) = 1
-    GROUP BY ALL
     """,
     tables=("envelopes",),
 )
@@ -63,7 +57,7 @@ ENVELOPES_OF_SEVERAL_VIEWS = Relation(
             {key_of("update_id")} AS update_key,
             envelope_index,
             traffic_cost,
-            hash(party)::HUGEINT AS party_number
+            hash(party) AS party_number
         FROM (
             SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
             FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0 AND len(view_ids) > 1)
@@ -91,15 +85,15 @@ SAME_CONFIRMERS = Relation(
             SELECT
                 update_key,
                 confirmers,
-                sum(envelopes) AS envelopes,
+                count(*) AS envelopes,
                 sum(traffic_cost) AS traffic_cost,
-                max(largest) AS largest
+                max(traffic_cost) AS largest
             FROM (
-                SELECT update_key, confirmers, set_number, envelopes, traffic_cost, largest
+                SELECT update_key, confirmers, set_number, traffic_cost
                 FROM envelopes_of_one_view
                 JOIN sets_of_views USING (update_key, view_id)
                 UNION ALL
-                SELECT update_key, confirmers, set_number, 1, traffic_cost, traffic_cost
+                SELECT update_key, confirmers, set_number, traffic_cost
                 FROM envelopes_of_several_views
             )
             GROUP BY update_key, confirmers, set_number

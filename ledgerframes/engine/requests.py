@@ -5,6 +5,7 @@ All that start with ``requests`` have the columns of the first, so that a measur
 
 from __future__ import annotations
 
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
 
 DECISIONS = Relation(
@@ -234,28 +235,57 @@ CONFIRMERS_BY_VIEW = Relation(
     """,
     tables=("quorums",),
 )
+COSTS_OF_VIEWS = Relation(
+    "costs_of_views",
+    "One row per view with a verdict or envelopes: its informees and confirmers, missing without a verdict, and its envelopes.",
+    f"""
+    -- Rows of three tables under one key, because three joins of all views of a week do not fit into memory.
+    SELECT
+        update_key,
+        view_id,
+        max(informees) AS informees,
+        CASE WHEN max(informees) IS NOT NULL THEN count(party_number)::INTEGER END AS confirmers,
+        count(envelope) AS envelopes,
+        sum(traffic_cost)::BIGINT AS traffic_cost
+    FROM (
+        SELECT {key_of("update_id")} AS update_key, view_id, coalesce(len(informees), 0)::INTEGER AS informees FROM views
+        UNION ALL BY NAME
+        -- An envelope counts for the lowest of its views.
+        SELECT {key_of("update_id")} AS update_key, list_min(view_ids) AS view_id, true AS envelope, traffic_cost
+        FROM envelopes
+        WHERE traffic_cost >= 0 AND len(view_ids) > 0
+        UNION ALL BY NAME
+        SELECT DISTINCT update_key, view_id, hash(party) AS party_number
+        FROM (SELECT {key_of("update_id")} AS update_key, view_id, unnest(parties) AS party FROM quorums)
+    )
+    GROUP BY update_key, view_id
+    HAVING count(informees) + count(envelope) > 0
+    """,
+    tables=("views", "envelopes", "quorums"),
+)
 REQUESTS_BY_VIEW = Relation(
     "requests_by_view",
     "One row per view of a request, with the cost of its envelopes.",
-    """
+    f"""
     SELECT
-        requests.* REPLACE (
-            CASE WHEN is_known THEN envelopes_by_view.traffic_cost END AS total_traffic_cost,
-            is_known AND envelopes_by_request.update_id IS NOT NULL AS is_known
+        requests.* EXCLUDE (update_key, has_envelopes) REPLACE (
+            CASE WHEN is_known THEN traffic_cost END AS total_traffic_cost,
+            is_known AND has_envelopes AS is_known
         ),
         view_id,
-        CASE WHEN views.update_id IS NOT NULL THEN coalesce(len(views.informees), 0) END AS informees,
-        CASE WHEN views.update_id IS NOT NULL THEN coalesce(confirmers_by_view.confirmers, 0) END AS confirmers,
-        CASE WHEN is_known THEN coalesce(envelopes_by_view.envelopes, 0) ELSE 0 END AS envelopes,
-        root_nodes.* EXCLUDE (update_id)
-    FROM views
-    FULL JOIN envelopes_by_view USING (update_id, view_id)
-    JOIN requests USING (update_id)
-    LEFT JOIN confirmers_by_view USING (update_id, view_id)
-    LEFT JOIN envelopes_by_request USING (update_id)
-    LEFT JOIN root_nodes USING (update_id)
-    WHERE views.update_id IS NOT NULL OR is_known
+        informees,
+        confirmers,
+        CASE WHEN is_known THEN envelopes ELSE 0 END AS envelopes
+    FROM costs_of_views
+    JOIN (
+        SELECT
+            requests_by_template.*,
+            {key_of("requests_by_template.update_id")} AS update_key,
+            envelopes_by_request.update_id IS NOT NULL AS has_envelopes
+        FROM requests_by_template
+        LEFT JOIN envelopes_by_request USING (update_id)
+    ) AS requests USING (update_key)
+    WHERE informees IS NOT NULL OR is_known
     """,
-    tables=("views",),
-    relations=(REQUESTS, ENVELOPES_BY_VIEW, ENVELOPES_BY_REQUEST, CONFIRMERS_BY_VIEW, ROOT_NODES),
+    relations=(COSTS_OF_VIEWS, REQUESTS_BY_TEMPLATE, ENVELOPES_BY_REQUEST),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,14 +23,14 @@ UNKNOWN = "without a cost, or if all others are unknown"
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 # Requests that belong to exactly one member that is known.
 HAS_MEMBER = {
-    "participant": "submitting_participant_uid IS NOT NULL",
     "party": "is_single_party",
     "template": "kind = 'transaction' AND template_name IS NOT NULL",
 }
 
 
 def _queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
-    return [_requests_call(frames, every).query, _members_query(_members_call(frames, by, every))]
+    requests = _requests_call(frames, by, every)
+    return [requests.query] if requests.parts else [requests.query, _members_query(_members_call(frames, by, every))]
 
 
 CONCENTRATION = declare.Figure(
@@ -126,9 +127,10 @@ def concentration(
     """
     CONCENTRATION.check(frames, by)
     member = by or "participant"
-    requests = measure(_requests_call(frames, every))
-    members = _costs_of_members(_members_call(frames, by, every), len(requests))
-    measures = [_measures(period_costs) for period_costs in members]
+    call = _requests_call(frames, by, every)
+    requests = measure(call)
+    rows = _participants(requests.parts) if call.parts else _other_members(_members_call(frames, by, every))
+    measures = [_measures(period_costs) for period_costs in _costs_of_members(rows, len(requests))]
     values: dict[str, Any] = {
         **requests.keys,
         **requests.values,
@@ -139,12 +141,17 @@ def concentration(
     return CONCENTRATION.build(frames, values, by, every=every)
 
 
-def _requests_call(frames: Frames, every: str | None) -> Call:
-    return Call(CONCENTRATION, frames, None, every, options_of(frames))
+def _requests_call(frames: Frames, by: str | None, every: str | None) -> Call:
+    """Return the call of all requests.
+
+    Its parts are the requests of each participant, if participants are the members.
+    """
+    parts = ("submitting_participant_uid",) if by in (None, "participant") else ()
+    return Call(replace(CONCENTRATION, parts=parts), frames, None, every, options_of(frames))
 
 
 def _members_call(frames: Frames, by: str | None, every: str | None) -> Call:
-    return Call(CONCENTRATION, frames, by or "participant", every)
+    return Call(CONCENTRATION, frames, by, every)
 
 
 def _members_query(call: Call) -> Query:
@@ -157,12 +164,21 @@ def _members_query(call: Call) -> Query:
     return call.parts_query(KEYS[call.by].key_names, measures)
 
 
-def _costs_of_members(call: Call, period_count: int) -> list[list[int | None]]:
-    """Return the cost of each member of each period in no order, None if it is unknown."""
+def _participants(parts: pd.DataFrame) -> pd.DataFrame:
+    """Return the cost of each participant of each period, from the query of all requests."""
+    return parts[parts["submitting_participant_uid"].notna()].assign(**{COST: parts["known_bytes"]})
+
+
+def _other_members(call: Call) -> pd.DataFrame:
+    """Return the cost of each party or kind of request of each period."""
     rows = run(call.frames, _members_query(call))
+    return rows[rows["requests"] > 0]
+
+
+def _costs_of_members(rows: pd.DataFrame, period_count: int) -> list[list[int | None]]:
+    """Return the cost of each member of each period in no order, None if it is unknown."""
     costs: list[list[int | None]] = [[] for _ in range(period_count)]
-    rows = rows[rows["requests"] > 0]
-    periods = rows["period"] if call.every else pd.Series(0, rows.index)
+    periods = rows["period"] if "period" in rows else pd.Series(0, rows.index)
     for period, cost in zip(periods.tolist(), rows[COST].tolist(), strict=True):
         costs[period].append(None if pd.isna(cost) else cost)
     return costs

@@ -264,11 +264,19 @@ ORDER BY number, shift"""
 def victims_query(tables: Tables) -> Query:
     """Return a query of the requests that waited for one that timed out."""
     select = """\
-SELECT culprit_id, update_id, record_time, submitting_participant_uid, latency, baseline, added
+SELECT
+    timeouts.update_id AS culprit_id,
+    late_requests.update_id,
+    late_requests.record_time,
+    late_requests.submitting_participant_uid,
+    late_requests.latency,
+    baseline,
+    added
 FROM victims
-JOIN late_requests USING (update_id)
-ORDER BY record_time, update_id"""
-    return Query(select, (delays.VICTIMS,), tables)
+JOIN late_requests USING (late_number)
+JOIN timeouts USING (shift, number)
+ORDER BY late_requests.record_time, late_requests.update_id"""
+    return Query(select, (delays.VICTIMS, delays.LATE_REQUESTS, delays.TIMEOUTS), tables)
 
 
 def _culprits(frames: Frames, tables: Tables) -> dict[str, Any]:
