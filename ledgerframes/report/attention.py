@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.analysis.findings._facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.report.registry import ABOUT, MEASURES
 from ledgerframes.report.summary.texts import listing
@@ -15,13 +16,13 @@ MAX_SENTENCES = 5
 ABOUT_DATA = {NOT_IN_STORE: ABOUT, NOT_FINAL: ABOUT}  # facts on the data, which concern every page
 
 
-class Finding(TypedDict):
-    """One finding on a page.
+class LinkedText(TypedDict):
+    """A sentence on a finding.
 
     Attributes
     ----------
     text : str
-        Its sentence.
+        What the finding says.
     heading : str
         The heading of the page that shows it.
     """
@@ -37,7 +38,7 @@ class Attention(TypedDict):
     ----------
     summary : str
         The sentence on all findings.
-    findings : list of Finding
+    findings : list of LinkedText
         The first of those that the page shows, with most at stake.
     others : int
         The number of all others of these.
@@ -46,7 +47,7 @@ class Attention(TypedDict):
     """
 
     summary: str
-    findings: list[Finding]
+    findings: list[LinkedText]
     others: int
     elsewhere: str
 
@@ -63,11 +64,11 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     measures = {**ABOUT_DATA, **headings}
     absent = [what for what in MEASURES if what not in headings]
     is_shown = findings["what"].isin(measures).astype(bool)
-    shown = [Finding(text=row.sentence, heading=_heading(row, measures)) for row in findings[is_shown].itertuples()]
+    rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in rows_of(findings[is_shown])]
     return Attention(
         summary=findings.attrs["sentence"],
-        findings=shown[:MAX_SENTENCES],
-        others=len(shown[MAX_SENTENCES:]),
+        findings=rows[:MAX_SENTENCES],
+        others=len(rows[MAX_SENTENCES:]),
         elsewhere=_describe_elsewhere(findings[~is_shown], absent) if absent and findings.attrs["looked_at"] else "",
     )
 
