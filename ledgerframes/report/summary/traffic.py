@@ -16,9 +16,9 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent, signed_size
-from ledgerframes.texts.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose
+from ledgerframes.texts.representation import pluralize
 
 MAX_KINDS = 3
 MAX_PARTICIPANTS = 2
