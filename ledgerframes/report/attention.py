@@ -79,6 +79,7 @@ def _heading(row: Any, headings: Mapping[str, str]) -> str:
 
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str]) -> str:
     """Return how many findings are on measures that the page does not show."""
-    count, names = len(findings), listing(absent)
-    others = f"{count:,} of the findings {'is' if count == 1 else 'are'} on {names}"
-    return f"{others}, which this page does not show." if count else f"This page does not show {names}, where nothing is unusual."
+    if findings.empty:
+        return f"This page does not show {listing(absent)}, where nothing is unusual."
+    names = listing([what for what in absent if (findings["what"] == what).any()])
+    return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, which this page does not show."

@@ -57,8 +57,7 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
         {"text": "Finding 2.", "heading": "Who is slow?"},
         {"text": "Finding 3.", "heading": ABOUT},
     ]
-    names = ", ".join(what for what in MEASURES[:-1] if what != "latency")
-    assert attention["elsewhere"] == f"1 of the findings is on {names} and {MEASURES[-1]}, which this page does not show."
+    assert attention["elsewhere"] == "1 of them is on requests, which this page does not show."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
     assert nothing["elsewhere"] == "This page does not show requests, where nothing is unusual."
 
