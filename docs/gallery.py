@@ -45,8 +45,14 @@ def plots() -> Iterator[tuple[str, str, list[str]]]:
 
 def gallery_page() -> str:
     """Return the page, whose pictures the site has."""
-    parts = [f"## {name}\n\n{sentence}\n\n```py\n{chr(10).join(lines[-LINES:])}\n```\n" for name, sentence, lines in plots()]
-    return "\n".join([INTRODUCTION, *parts])
+    return "\n".join([INTRODUCTION, *(entry(*plot) for plot in plots())])
+
+
+def entry(name: str, sentence: str, lines: list[str]) -> str:
+    """Return a plot with its call, and a link to its parameters."""
+    call = "\n".join(lines[-LINES:])
+    link = f"{{py:func}}`lf.plot.{name} <ledgerframes.plot.{name}>`"
+    return f"## {name}\n\n{sentence}\n\n```py\n{call}\n```\n\nParameters: {link}\n"
 
 
 def draw(directory: Path) -> None:
@@ -66,8 +72,8 @@ def render(directory: Path) -> None:
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
 
-    from ledgerframes.control_characters import escape_html
     from ledgerframes.report import notebooks_dir
+    from ledgerframes.texts.control_characters import escape_html
 
     directory.mkdir(parents=True, exist_ok=True)
     for path in sorted(notebooks_dir().glob("*.ipynb")):

@@ -22,6 +22,7 @@ def test_each_plot_has_its_call() -> None:
     assert re.findall(r"^## (\w+)$", text, re.MULTILINE) == list(lf.plot.__all__)
     for name in lf.plot.__all__:
         assert f"lf.plot.{name}(" in text
+        assert f"{{py:func}}`lf.plot.{name} <ledgerframes.plot.{name}>`" in text
 
 
 def test_the_site_shows_a_picture_of_each_plot() -> None:
