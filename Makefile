@@ -8,7 +8,7 @@ REPORTS := reports
 PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
 
-.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample data bench bench-loading bench-answers bench-findings lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -85,7 +85,10 @@ sample: .venv/ready  ## Publish the reports that the site of the docs shows, in 
 	$(MAKE) reports REPORTS=build/sample/sample
 	rm -rf build/sample/sample/latest build/sample/sample/.*.lock
 
-docs: sample  ## Build the site of the docs with sample reports, in build/docs/index.html
+gallery: .venv/ready  ## Draw each plot and run each notebook for the site of the docs, in build/sample
+	$(BIN)/python docs/gallery.py build/sample
+
+docs: sample gallery  ## Build the site of the docs with sample reports, plots and notebooks, in build/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going docs build/docs
 
 data: .venv/ready  ## Write the sample in data/

@@ -39,6 +39,10 @@ TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 SAMPLE_LINK = (
     '\n\n<p><a href="sample/index.html">Sample reports</a> of a week of the sandbox, as a scheduler publishes them.</p>\n\n'
 )
+PLOT = re.compile(r"^## (\w+)\n\n(.+)$", re.MULTILINE)
+PICTURE = r'## \1\n\n\2\n\n<p><img src="gallery/\1.svg" alt="\2"></p>'
+NOTEBOOK = re.compile(r"^Notebook: \[\w+\]\([\w./-]*?(\w+)\.ipynb\)", re.MULTILINE)
+RENDERED = r'\g<0> (<a href="notebooks/\1.html">with its outputs</a>)'
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
@@ -53,12 +57,16 @@ def setup(app: Sphinx) -> None:
 
 def change_page(app: Sphinx, name: str, source: list[str]) -> None:
     """Turn what hosts of repositories show into what Sphinx reads: anchors, files outside this directory, the sidebar."""
+    if name == "gallery" and (SAMPLE / "gallery").is_dir():
+        source[0] = PLOT.sub(PICTURE, source[0])
+    if name == "notebooks" and (SAMPLE / "notebooks").is_dir():
+        source[0] = NOTEBOOK.sub(RENDERED, source[0])
     source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the tests of examples need the empty line, a reader does not
     source[0] = ANCHOR.sub(r"(\1)=", source[0])
     source[0] = OUTSIDE.sub(r"{download}`\1 <\2>`", source[0])
     if name == "index":
         source[0] += navigation(source[0])
-        if html_extra_path:
+        if (SAMPLE / "sample").is_dir():
             source[0] = source[0].replace("\n\n", SAMPLE_LINK, 1)
 
 

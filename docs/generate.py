@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_origin
 
+from gallery import gallery_page
 from questions import notebooks_page, questions_page
 from reference import reference_pages
 
@@ -27,6 +28,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "operations.md": operations_page(),
         "questions.md": f"{GENERATED}\n\n{questions_page()}",
+        "gallery.md": f"{GENERATED}\n\n{gallery_page()}",
         "notebooks.md": f"{GENERATED}\n\n{notebooks_page()}",
         "settings.md": settings_page(),
         **reference_pages(),

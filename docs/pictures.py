@@ -79,7 +79,7 @@ def draw_days(ax: Axes, run: Mapping[str, Any], colors: Mapping[str, str]) -> No
     worst = max(range(len(days)), key=lambda number: days[number])
     point = dates[len(before) + worst], 100 * days[worst]
     ax.plot(*point, "o", color=colors["mark"], markersize=8)
-    sentence = "\n".join(textwrap.wrap(keep_together(run["attention"]["sentences"][0]), 48))
+    sentence = "\n".join(textwrap.wrap(keep_together(run["attention"]["findings"][0]["text"]), 48))
     place = {"xytext": (-16, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
     ax.annotate(sentence, point, color=colors["ink"], size=9, **place)
     ax.text(dates[0], 100 * high, "8 of 10 days of the six weeks before", color=colors["soft"], size=8, va="bottom")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -16,7 +17,6 @@ from ledgerframes.report.notebook import code_cells, read_notebook, tags
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
 LONGEST_CELL = 5
-SHORT = {"01_first_frames", "02_traffic_cost", "03_verdicts"}
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -71,6 +71,12 @@ def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> Non
 
 def test_code_cells_are_short_enough_to_copy(path: Path) -> None:
     book = read_notebook(path)
-    if path.stem in SHORT:
-        assert [cell["source"] for cell in code_cells(book) if len(cell["source"].splitlines()) > LONGEST_CELL] == []
-        assert book["cells"][-1]["source"].startswith("## Now with your network")
+    assert [cell["source"] for cell in code_cells(book) if len(cell["source"].splitlines()) > LONGEST_CELL] == []
+
+
+def test_ends_with_the_lines_for_another_network(path: Path) -> None:
+    last = read_notebook(path)["cells"][-1]["source"]
+    assert last.startswith("## Now with your network")
+    (code,) = re.findall(r"```python\n(.*?)\n```", last, re.DOTALL)
+    ast.parse(code)
+    assert len(code.splitlines()) == 3

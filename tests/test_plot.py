@@ -144,7 +144,8 @@ def per_round(name, by=None):
         leading = pd.DataFrame({"round_number": rounds, "is_partial": False}).astype(
             {"round_number": "Int64", "is_partial": "boolean"}
         )
-        return pd.concat([leading, result(name, by)(rows)], axis=1)
+        others = result(name, by, over_time=True)(rows).drop(columns=["period_start", "period_end", "is_partial"])
+        return pd.concat([leading, others], axis=1)
 
     return frame
 
@@ -265,7 +266,6 @@ PICTURES = {
     "names": (plot.economy_names, result("economy.names"), TIME, "Names"),
     "names over time": (plot.economy_names, result("economy.names", over_time=True), TIME, "Names"),
     "calendar": (plot.reconcile_coverage, result("reconcile.coverage", over_time=True), TIME, ""),
-    "held": (plot.reconcile_coverage, limited(result("reconcile.coverage"), 1), TIME, ""),
     "digests": (plot.reconcile_digests, result("reconcile.digests"), TIME, ""),
     "bulk": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals"), "Updates", ""),
     "bulk over time": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals", over_time=True), TIME, ""),

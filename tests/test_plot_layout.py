@@ -16,6 +16,7 @@ from test_plot import START, one_party, per_round, result, texts_of
 
 from ledgerframes import plot
 from ledgerframes.plot._canvas import amount_axis, bytes_axis, plain, ratio_axis
+from ledgerframes.report.pictures import draw_pictures
 
 NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
 
@@ -182,6 +183,19 @@ def test_a_gap_between_two_cells_is_no_time_without_data():
     ends = sorted(path.vertices[:, 0].max() for each in ax.collections for path in each.get_paths())
     first_end = pd.Timestamp("2026-11-09", tz="UTC").timestamp() / 86_400
     assert 0 < first_end - ends[0] < 15 / 1_440  # days
+
+
+def test_a_lifetime_that_ends_as_it_begins_can_be_seen():
+    ax = plot.state_featured(result("state.featured")(24))  # each one lasts no time
+    widths = [path.get_extents().width for bars in ax.collections for path in bars.get_paths()]
+    low, high = ax.get_xlim()
+    assert len(widths) == 24
+    assert min(widths) > (high - low) / 300
+
+
+def test_a_status_without_periods_is_a_sentence():
+    ax = plot.reconcile_coverage(result("reconcile.coverage")(1))
+    assert draw_pictures(ax.figure)[0] == {"text/html": '<p class="note">Coverage of the store, events: ok.</p>'}
 
 
 def test_many_cells_keep_their_gaps():

@@ -12,12 +12,13 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
 from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import from_microseconds, microseconds
+from ledgerframes.analysis._groups import from_microseconds, is_true, microseconds
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import exercises
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 from ledgerframes.values.decimals import EXACT
 from ledgerframes.values.money import TrafficPrice, require_price
@@ -33,6 +34,8 @@ DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(
     "votes.price",
+    answer=lambda result: _of_price(result),
+    main_columns=("observed_at", "median", "lowest", "highest", "votes", "voters", "byte_price"),
     without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
     rows="One row per observation; sorted by time.",
     columns=(
@@ -56,6 +59,8 @@ PRICE = declare.Figure(
 )
 STALE = declare.Figure(
     "votes.stale",
+    answer=lambda result: _of_stale(result),
+    main_columns=("sv", "price", "age", "is_stale", "deviation", "is_outlier", "median_without"),
     without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
     rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
     columns=(
@@ -358,3 +363,30 @@ def _round_prices(times: pd.Series, network: Network) -> list[Decimal | None]:
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]
     return [rounds.price(number) for number in numbers]
+
+
+# -- sentences ----------------------------------------------------------------------------------------------------------
+
+
+def _of_price(result: pd.DataFrame) -> str:
+    """Return the median price of the last observation."""
+    known = result.dropna(subset="median")
+    if known.empty:
+        return "No vote has a price."
+    (row,) = known.tail(1).to_dict("records")
+    prices = f"The median is {row['median']:.4f} USD per coin, from {row['lowest']:.4f} to {row['highest']:.4f}."
+    voters = pluralize(row["voters"], "super validator")
+    return f"At {row['observed_at']:%Y-%m-%d %H:%M} UTC, {row['votes']:,} of {voters} have a vote with a price. {prices}"
+
+
+def _of_stale(result: pd.DataFrame) -> str:
+    """Return how many votes are old, and what outliers do to the median."""
+    latest = result[result["observed_at"] == result["observed_at"].max()]
+    outliers = [
+        f"{row['sv']} votes {row['price']:.4f}. Without it, the median is {row['median_without']:.4f}."
+        for row in latest[is_true(latest["is_outlier"])].to_dict("records")
+    ]
+    ages = latest.dropna(subset="age").nlargest(1, "age").to_dict("records")
+    oldest = "".join(f" The oldest is that of {row['sv']}, {row['age'].days} days old." for row in ages)
+    others = " ".join([f"Outliers: {len(outliers):,}.", *outliers])
+    return f"Stale votes: {is_true(latest['is_stale']).sum():,}.{oldest} {others}"

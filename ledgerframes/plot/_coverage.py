@@ -80,9 +80,8 @@ def _draw_coverage(chart: Chart) -> None:
     frame = chart.frame
     names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
     if not chart.has_periods:
-        chart.ax.set_xlabel("Record time (UTC)")
-        chart.show_titles("Coverage of the store")
-        return chart.show_message(f"{', '.join(f'{name}: {text}' for name, text in zip(names, status, strict=True))}.")
+        texts = ", ".join(f"{name}: {text}" for name, text in zip(names, status, strict=True))
+        return chart.show_message(f"Coverage of the store, {texts}.")
     codes, labels = pd.factorize(names)
     s.cells(chart, [*labels], s.cell_spans(frame), codes, status.tolist(), STATUSES)
     chart.show_times(*s.time_limits(frame))

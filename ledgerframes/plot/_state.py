@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["state_featured", "state_rounds", "state_super_validators"]
 
 MIN_SPAN = 1 / 24  # days
+MIN_SHARE = 0.004  # of the axis that a lifetime has, however short it was
 LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.PALE}}
 
 
@@ -160,6 +161,7 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     events = [c.time_numbers(frame[name].dropna()).max(initial=0) for name in ("from", "until", "known_until")]
     end = max(*events, starts.min() + MIN_SPAN)
     ends = np.where(is_active, end, c.time_numbers(frame["until"].fillna(frame["from"])))
+    ends = np.maximum(ends, starts + MIN_SHARE * (end - starts.min()))
     outcomes = np.where(is_active, "active", "ended")[is_shown].tolist()
     labels = [text for code, text in sorted(texts.items())][-r.MAX_ROWS :]
     s.cells(chart, labels, (starts[is_shown], ends[is_shown]), rows[is_shown], outcomes, LIFETIMES)

@@ -23,6 +23,7 @@ _MODULES = {
     "describe_forecast": "forecast",
     "describe_runway": "summary.balance",
     "describe_waste": "history",
+    "forecast_runway": "forecast",
     "list_runs": "runs",
     "load_before": "loads",
     "load_history": "loads",
@@ -35,14 +36,15 @@ _MODULES = {
     "show": "answers",
     "show_table": "tables",
     "show_text": "tables",
+    "usual_budgets": "budgets",
     "write_overview": "overview",
 }
 
 if TYPE_CHECKING:
     from ledgerframes.report.answers import Answer, show
-    from ledgerframes.report.budgets import read_budgets
+    from ledgerframes.report.budgets import read_budgets, usual_budgets
     from ledgerframes.report.cells import shorten
-    from ledgerframes.report.forecast import describe_forecast
+    from ledgerframes.report.forecast import describe_forecast, forecast_runway
     from ledgerframes.report.headline import HEADLINE
     from ledgerframes.report.history import describe_waste
     from ledgerframes.report.loads import load_before, load_history, load_state
@@ -74,6 +76,7 @@ __all__ = [
     "describe_forecast",
     "describe_runway",
     "describe_waste",
+    "forecast_runway",
     "list_runs",
     "load_before",
     "load_history",
@@ -86,6 +89,7 @@ __all__ = [
     "show",
     "show_table",
     "show_text",
+    "usual_budgets",
     "write_overview",
 ]
 

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import pandas as pd
 
+from ledgerframes.analysis._groups import rows_of
+from ledgerframes.analysis.findings._facts import NOT_FINAL, NOT_IN_STORE
+from ledgerframes.report.registry import ABOUT, MEASURES
+from ledgerframes.report.summary.texts import listing
+
 MAX_SENTENCES = 5
+ABOUT_DATA = {NOT_IN_STORE: ABOUT, NOT_FINAL: ABOUT}  # facts on the data, which concern every page
+
+
+class LinkedText(TypedDict):
+    """A sentence on a finding.
+
+    Attributes
+    ----------
+    text : str
+        What the finding says.
+    heading : str
+        The heading of the page that shows it.
+    """
+
+    text: str
+    heading: str
 
 
 class Attention(TypedDict):
@@ -16,18 +38,48 @@ class Attention(TypedDict):
     ----------
     summary : str
         The sentence on all findings.
-    sentences : list of str
-        A sentence on each of the first findings, those with most at stake.
+    findings : list of LinkedText
+        The first of those that the page shows, with most at stake.
     others : int
-        The number of all other findings.
+        The number of all others of these.
+    elsewhere : str
+        The measures that the page does not show, with the number of their findings. Empty if there are none.
     """
 
     summary: str
-    sentences: list[str]
+    findings: list[LinkedText]
     others: int
+    elsewhere: str
 
 
-def describe_attention(findings: pd.DataFrame) -> Attention:
-    """Return what a page says about the result of :func:`ledgerframes.findings`."""
-    sentences = findings["sentence"].head(MAX_SENTENCES).tolist()
-    return Attention(summary=findings.attrs["sentence"], sentences=sentences, others=len(findings) - len(sentences))
+def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> Attention:
+    """Return what a page says about the result of :func:`ledgerframes.findings`.
+
+    Parameters
+    ----------
+    findings : DataFrame
+    headings : mapping of str to str
+        The heading of the page that shows a measure. That of a subject comes first, such as of a confirming party.
+    """
+    measures = {**ABOUT_DATA, **headings}
+    absent = [what for what in MEASURES if what not in headings]
+    is_shown = findings["what"].isin(measures).astype(bool)
+    rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in rows_of(findings[is_shown])]
+    return Attention(
+        summary=findings.attrs["sentence"],
+        findings=rows[:MAX_SENTENCES],
+        others=len(rows[MAX_SENTENCES:]),
+        elsewhere=_describe_elsewhere(findings[~is_shown], absent) if absent and findings.attrs["looked_at"] else "",
+    )
+
+
+def _heading(row: Any, headings: Mapping[str, str]) -> str:
+    return headings.get(row.subject) or headings[row.what]
+
+
+def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str]) -> str:
+    """Return how many findings are on measures that the page does not show."""
+    if findings.empty:
+        return f"This page does not show {listing(absent)}, where nothing is unusual."
+    names = listing([what for what in absent if (findings["what"] == what).any()])
+    return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, which this page does not show."

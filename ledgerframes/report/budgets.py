@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ledgerframes.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ledgerframes.frames import Frames
 
 
 def read_budgets(text: str) -> dict[str, int]:
@@ -33,6 +40,34 @@ def read_budgets(text: str) -> dict[str, int]:
     if len(budgets) < len(pairs):
         raise UsageError(f"budgets= must have one budget for each kind, got {text!r}.")
     return budgets
+
+
+def usual_budgets(history: Frames | pd.DataFrame | None) -> dict[str, int]:
+    """Return the 95th percentile of the cost of each kind of request, and a tenth more.
+
+    Parameters
+    ----------
+    history : Frames or DataFrame or None
+        From :func:`ledgerframes.report.load_history`.
+
+    Returns
+    -------
+    dict of str to int
+        As :func:`ledgerframes.cost.budget` takes them. Kinds with too few requests have none. Days of earlier runs have no kinds.
+
+    Examples
+    --------
+    >>> usual_budgets(None)
+    {}
+    """
+    from ledgerframes.analysis import cost  # late: most reports have no budgets
+    from ledgerframes.frames import Frames
+
+    if not isinstance(history, Frames):
+        return {}
+    kinds = cost.spend(history, by="template").dropna(subset=["template_name", "p95"])
+    names = kinds["template_name"] + ("/" + kinds["choice"]).fillna("")
+    return {name: int(p95) * 11 // 10 for name, p95 in zip(names, kinds["p95"], strict=True)}
 
 
 def _pair(text: str) -> tuple[str, int]:

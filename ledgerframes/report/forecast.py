@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import cost
+from ledgerframes.analysis._groups import rows_of
 from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -12,7 +13,9 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.summary.balance import describe_runway
+from ledgerframes.statistics import printing
 
+LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
 SUPPOSED_WINDOWS = 4  # whose burn a balance is supposed to be, where it is not known
 
 
@@ -48,19 +51,72 @@ def describe_forecast(
     >>> describe_forecast(net, frames, None).rpartition("that. ")[2]
     'No forecast. The store does not have the weeks before this window.'
     """
+    payer, burned = _payer(frames, participant)
+    if burned is None:
+        return "The burn of this window is not known."
+    supposed = "" if balance else " Its balance is not known. Suppose it were four times that."
+    burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{supposed}"
+    weeks = _weeks(net, frames, history)
+    if weeks is None:
+        return f"{burn} No forecast. The store does not have the weeks before this window."
+    try:
+        end = cost.runway_summary(weeks, participant=payer, balance=_start(frames, balance, burned))
+    except CoverageError as error:
+        return f"{burn} No forecast. {error}"
+    return f"{burn} {describe_runway(end)}"
+
+
+def forecast_runway(
+    net: Network, frames: Frames, history: Frames | pd.DataFrame | None, *, participant: str = "", balance: int = 0
+) -> pd.DataFrame | None:
+    """Return the traffic balance of a participant hour by hour, until it ends.
+
+    The parameters are those of :func:`describe_forecast`.
+
+    Returns
+    -------
+    DataFrame or None
+        The result of :func:`ledgerframes.cost.runway` for at most a year. None if there is no forecast.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import forecast_runway
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> print(forecast_runway(net, frames, None))
+    None
+    """
+    payer, burned = _payer(frames, participant)
+    weeks = _weeks(net, frames, history)
+    if weeks is None or burned is None:
+        return None
+    start = _start(frames, balance, burned)
+    try:
+        (end,) = rows_of(cost.runway_summary(weeks, participant=payer, balance=start))
+    except CoverageError:
+        return None
+    days = LONGEST_DAYS if pd.isna(end.runs_dry_last) else min((end.runs_dry_last - start.at).days + 3, MAX_DAYS)
+    return cost.runway(weeks, participant=payer, balance=start, horizon=f"{days}d")
+
+
+def _payer(frames: Frames, participant: str) -> tuple[str, int | None]:
+    """Return a participant, and what it burned, None if that is not known."""
+    if participant:
+        frames.where("verdicts", participant=participant)  # refuses one that does not submit
     payers = cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
     costs = payers.set_index("submitting_participant_uid")["total_traffic_cost"]
     payer = participant or next(iter(costs.index), "")
-    if payer not in costs or frames.window is None:
-        return "The burn of this window is not known."
-    burned = int(costs[payer])
-    supposed = "" if balance else " Its balance is not known. Suppose it were four times that."
-    burn = f"Participant {shorten(payer)} burned {burned:,} known bytes in this window.{supposed}"
-    if not isinstance(history, Frames) or history.window is None:
-        return f"{burn} No forecast. The store does not have the weeks before this window."
-    weeks = load_events(net, since=history.window.since, until=frames.window.until)
-    start = TrafficBalance(balance or SUPPOSED_WINDOWS * burned, frames.window.until)
-    try:
-        return f"{burn} {describe_runway(cost.runway_summary(weeks, participant=payer, balance=start))}"
-    except CoverageError as error:
-        return f"{burn} No forecast. {error}"
+    return payer, int(costs[payer]) if payer in costs else None
+
+
+def _weeks(net: Network, frames: Frames, history: Frames | pd.DataFrame | None) -> Frames | None:
+    """Return the weeks until the end of the window, None of days of earlier runs."""
+    if not isinstance(history, Frames) or history.window is None or frames.window is None:
+        return None
+    return load_events(net, since=history.window.since, until=frames.window.until)
+
+
+def _start(frames: Frames, balance: int, burned: int) -> TrafficBalance:
+    assert frames.window is not None, "frames without a window have no weeks"
+    return TrafficBalance(balance or SUPPOSED_WINDOWS * burned, frames.window.until)

@@ -63,7 +63,7 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     state = load_state(offline, frames) if report.needs_state else None
     facts = {
         "headline": headline,
-        "attention": None if findings is None else describe_attention(findings),
+        "attention": None if findings is None else describe_attention(findings, report.headings),
         "days": daily_integers(frames),
         "problems": _problems(frames),
         "missing_before": [str(window) for window in frames.missing_before],

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.report.cells import keep_together
 from ledgerframes.report.notebook import Notebook, tags
+from ledgerframes.report.registry import ABOUT
 from ledgerframes.report.sparklines import sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
@@ -124,6 +125,7 @@ def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> s
         sections=_split(blocks, contents.sections()),
         run=run,
         since=run["window"]["since"],
+        anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
         is_folded=is_folded,
         links_start=LINKS_START,
         links_end=LINKS_END,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -48,6 +48,13 @@ OPERATIONS: dict[str, Any] = {
     ),
 }
 
+ABOUT = "About this page"  # the heading of what each page says on its data
+# What findings can be on, see the column `what` of lf.findings.
+MEASURES = (
+    *("requests", "cost per request", "wasted share", "rejection rate", "latency", "activity weight", "requests with activity"),
+    *("negative costs", "verdicts before their request", "unknown costs", "cost of one request"),
+)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -66,13 +73,15 @@ class Report:
     needs_cost : bool
         Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
     needs_history : bool
-        Whether it shows usual ranges, from the weeks before its window.
+        Whether it compares with the weeks before its window, for findings and usual ranges.
     needs_state : bool
         Whether it shows rounds and rights, from the state of the network.
     is_folded : bool
         Whether the sections of its page are closed until a reader opens them, so that what it opens with fits a screen.
     subjects : tuple of str
         What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
+    headings : mapping of str to str
+        The heading that shows the findings of a measure, or of a subject such as ``confirming party``.
     """
 
     name: str
@@ -84,6 +93,7 @@ class Report:
     needs_state: bool = False
     is_folded: bool = False
     subjects: tuple[str, ...] = ()
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -138,6 +148,14 @@ REPORTS: dict[str, Report] = {
             needs_cost=True,
             needs_history=True,
             subjects=("traffic",),
+            headings={
+                "requests": "What did it cost?",
+                "unknown costs": "What did it cost?",
+                "cost per request": "What is it paid for?",
+                "cost of one request": "Why is a request expensive?",
+                "wasted share": "What is wasted?",
+                "negative costs": "Do the sums agree?",
+            },
         ),
         Report(
             name="verdicts",
@@ -145,7 +163,15 @@ REPORTS: dict[str, Report] = {
             notebook="03_verdicts.ipynb",
             parameters=create_model("Verdicts", **TOP, **PRICES),
             needs_cost=False,
+            needs_history=True,
             subjects=("verdicts",),
+            headings={
+                "requests": "How are requests decided?",
+                "rejection rate": "How are requests decided?",
+                "latency": "How fast is a decision?",
+                "verdicts before their request": "How fast is a decision?",
+                "confirming party": "Who is slow?",
+            },
         ),
         Report(
             name="activity",
@@ -153,8 +179,13 @@ REPORTS: dict[str, Report] = {
             notebook="04_activity_and_rewards.ipynb",
             parameters=create_model("Activity", every=(Period, Field(default="1d", description=EVERY)), **TOP, **MARKET),
             needs_cost=False,
+            needs_history=True,
             needs_state=True,
             subjects=("activity",),
+            headings={
+                "activity weight": "Who earned the activity weight?",
+                "requests with activity": "Who earned the activity weight?",
+            },
         ),
         Report(
             name="operations",
@@ -164,6 +195,13 @@ REPORTS: dict[str, Report] = {
             needs_cost=True,
             needs_history=True,
             subjects=("balance", "traffic", "verdicts"),
+            headings={
+                "wasted share": "How much is wasted?",
+                "rejection rate": "How much is wasted?",
+                "latency": "Which parties do slow requests wait for?",
+                "cost per request": "Do requests keep to their budgets?",
+                "cost of one request": "Do requests keep to their budgets?",
+            },
         ),
         Report(
             name="weekly",
@@ -175,6 +213,7 @@ REPORTS: dict[str, Report] = {
             needs_state=True,
             is_folded=True,
             subjects=("traffic", "verdicts", "activity"),
+            headings=dict.fromkeys(MEASURES, "What is unusual?"),
         ),
     )
 }

@@ -57,9 +57,9 @@ def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
 
     >>> line = sparkline({"label": "Cost", "unit": "bytes", "before": [None, 1.0], "days": [3.0, 2.0]}, "2026-11-02T00:00:00Z")
     >>> line.before, line.days, line.tips[2].text
-    ('M15 36L25 4', 'M25 4L35 20', '2026-11-02: 3 B')
+    ('M15 36L25 4', 'M25 4L35 20', '2026-11-02: 3 bytes')
     >>> line.label
-    'Cost by day, from 2 B to 3 B; before, from 1 B to 1 B'
+    'Cost by day, from 2 bytes to 3 bytes; before, from 1 byte to 1 byte'
     """
     before, days = list(figure["before"]), list(figure["days"])
     values = [*before, *days]

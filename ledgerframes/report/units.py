@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ledgerframes.statistics import printing
 
-UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 BYTES, SHARE, MICROSECONDS = "bytes", "share", "microseconds"
 
 
@@ -25,13 +24,6 @@ def bytes_text(number: int, *, is_lower_bound: bool = False) -> str:
     """Return bytes in a unit that people read, with three digits.
 
     >>> bytes_text(37_290_109), bytes_text(37_290_109, is_lower_bound=True), bytes_text(1_000_499), bytes_text(12)
-    ('37.3 MB', '≥ 37.2 MB', '1.00 MB', '12 B')
+    ('37.3 MB', '≥ 37.2 MB', '1.00 MB', '12 bytes')
     """
-    step: int = 10 ** max(0, len(str(number)) - 3)
-    rounded = printing.at_least(number) if is_lower_bound else (2 * number + step) // (2 * step) * step
-    sign = "≥ " if is_lower_bound else ""
-    for size, unit in UNITS:
-        if rounded >= size:
-            decimals = max(0, 3 - len(str(rounded // size)))
-            return f"{sign}{rounded / size:.{decimals}f} {unit}"
-    return f"{sign}{rounded} B"
+    return f"≥ {printing.size(printing.at_least(number))}" if is_lower_bound else printing.size(number)

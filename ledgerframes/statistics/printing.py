@@ -28,12 +28,14 @@ __all__ = [
     "share_number",
     "shares_to_100",
     "shares_to_100_texts",
+    "size",
 ]
 
 MISSING = "–"
 FULL_COUNT = 100
 DIGITS = 3
 MICROSECONDS = 1_000_000
+BYTE_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def percent(part: int, whole: int, decimals: int = 1) -> str:
@@ -236,6 +238,29 @@ def about(value: int, low: int, high: int) -> int:
     half = Fraction(high - low, 2)
     step: int = 10 ** max(0, len(str(int(half))) - 1)
     return half_up(Fraction(value, step)) * step
+
+
+def size(number: int) -> str:
+    """Return bytes in a unit that people read, with 3 significant digits.
+
+    Parameters
+    ----------
+    number : int
+        At least 0, of any size. Of a lower bound, pass :func:`at_least`.
+
+    Examples
+    --------
+    >>> size(37_290_109), size(at_least(37_290_109)), size(1_000_499), size(999_600), size(999), size(1)
+    ('37.3 MB', '37.2 MB', '1.00 MB', '1.00 MB', '999 bytes', '1 byte')
+    """
+    number = int(number)  # of NumPy, too, whose integers no fraction takes
+    if number < BYTE_UNITS[-1][0]:
+        return f"{number:,} byte{'s' * (number != 1)}"
+    step: int = 10 ** (len(str(number)) - DIGITS)
+    rounded = (2 * number + step) // (2 * step) * step
+    scale, unit = next(pair for pair in BYTE_UNITS if rounded >= pair[0])
+    decimals = max(0, DIGITS - len(str(rounded // scale)))
+    return f"{_fixed(Fraction(rounded, scale), decimals)} {unit}"
 
 
 def duration(microseconds: int | None) -> str:

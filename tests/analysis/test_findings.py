@@ -22,6 +22,7 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.rules import parse_rule
+from ledgerframes.statistics import printing
 from ledgerframes.values.windows import Window
 
 MONDAY = DAY - timedelta(days=6)
@@ -130,7 +131,7 @@ def test_a_bad_day_costs_what_its_requests_cost() -> None:
     low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
     assert row["sentence"] == (
         f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usual are {low} to {high}. "
-        f"That is {effect:,} bytes ({effect * 50 / 10**6:,.2f} USD) more than usual."
+        f"That is {printing.size(effect)} ({effect * 50 / 10**6:,.2f} USD) more than usual."
     )
     assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
 
@@ -188,7 +189,7 @@ def test_a_costly_kind_is_named() -> None:
     low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
     assert row["sentence"] == (
         f"Kind Main:Asset/Split: the median request costs {row['value']:,.0f} bytes, usual are {low:,} to {high:,}. "
-        f"That is {row['effect_bytes']:,} bytes more than usual."
+        f"That is {printing.size(row['effect_bytes'])} more than usual."
     )
 
 
@@ -200,8 +201,8 @@ def test_a_giant_request_comes_first() -> None:
     assert (row["usual_high"], row["before"]) == (before[-1], before[(len(before) - 1) // 2])
     assert row["effect_bytes"] == 600_000 - row["before"]
     assert row["sentence"] == (
-        f"Request 0-0300 costs 600,000 bytes. Requests of its kind, Main:Asset/Split, cost {before[-1]:,} bytes at most in the "
-        f"6 weeks before. That is {row['effect_bytes']:,} bytes more than usual."
+        f"Request 0-0300 costs 600 kB. Requests of its kind, Main:Asset/Split, cost {printing.size(before[-1])} at most in the "
+        f"6 weeks before. That is {printing.size(row['effect_bytes'])} more than usual."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
 
@@ -244,7 +245,7 @@ def test_a_balance_that_ends_is_a_fact(quiet: Frames) -> None:
     row = only(lf.findings(quiet, participant="val-0", balance=balance), "balance", "balance")
     (end,) = lf.cost.runway_summary(quiet, participant="val-0", balance=balance)["runs_dry_first"]
     assert (row["name"], row["value"], row["until"]) == ("val-0", 100_000, end)
-    assert row["sentence"] == f"The balance of participant val-0, 100,000 bytes, can end on {end:%Y-%m-%d %H:%M}."
+    assert row["sentence"] == f"The balance of participant val-0, 100 kB, can end on {end:%Y-%m-%d %H:%M}."
     lasts = lf.findings(quiet, participant="val-0", balance=lf.TrafficBalance(10**12, MONDAY + WEEK))
     assert lasts.empty
 

@@ -15,7 +15,7 @@ from citations import anchors_of
 from matplotlib import pyplot
 
 DOCS = Path(__file__).parents[2] / "docs"
-GENERATED_PAGES = {"cli.md", "notebooks.md", "operations.md", "questions.md", "settings.md", "tables.md"}
+GENERATED_PAGES = {"cli.md", "gallery.md", "notebooks.md", "operations.md", "questions.md", "settings.md", "tables.md"}
 PAGES = sorted({page.name for page in DOCS.glob("*.md")} | GENERATED_PAGES)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

@@ -71,7 +71,12 @@ RUN = {
         }
         for text in HOSTILE
     ],
-    "attention": {"summary": HOSTILE[0], "sentences": list(HOSTILE), "others": 0},
+    "attention": {
+        "summary": HOSTILE[0],
+        "findings": [{"text": text, "heading": text} for text in HOSTILE],
+        "others": 0,
+        "elsewhere": HOSTILE[0],
+    },
     "summary": [{"term": HOSTILE[0], "text": HOSTILE[1], "details": list(HOSTILE)}],
 }
 

@@ -29,7 +29,7 @@ def sentences_on_activity(sides: Sides) -> list[str]:
         sentence_on_the_leader(stored, leader),
         sentence_on_concentration(weights),
         sentence_on_records(whole, stored),
-        rewards_sentence(whole, stored, sides.prices["market"]),
+        rewards_sentence(whole, stored, ""),
         below,
         sentence_on_proofs(whole, stored),
         sentence_without_factors(whole, stored),

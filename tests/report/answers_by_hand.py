@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from .groups_by_hand import GroupRates
 from .operations_by_hand import SIZES, confirmers_of
-from .stored import ACCEPTED, REJECTED, Row, Stored, latency_of, middle, percent, seconds, shortened
+from .stored import ACCEPTED, REJECTED, Row, Stored, latency_of, middle, percent, seconds, shortened, size_of
 from .traffic_by_hand import costs_by_kind, costs_by_payer, kinds_of
 
 LEAST_OF_KIND = 6  # requests, for a median of their kind
@@ -20,13 +21,27 @@ def times_of(stored: Stored) -> dict[str, datetime]:
 
 def sentence_on_periods(stored: Stored, length: timedelta) -> str:
     costs: Counter[datetime] = Counter()
-    times = times_of(stored)
+    times, periods = times_of(stored), stored.since.replace(hour=0, minute=0)  # of which the window can cut the first
     for update_id, cost in stored.costs.items():
-        costs[stored.since + (times[update_id] - stored.since) // length * length] += cost
+        costs[periods + (times[update_id] - periods) // length * length] += cost
     start, highest = min(costs.items(), key=lambda item: (-item[1], item[0]))
-    number, share = -(-(stored.until - stored.since) // length), percent(highest, costs.total())
-    cost = f"{highest:,} bytes, {share} of the known cost"
-    return f"Of {number:,} periods, the one from {start:%Y-%m-%d %H:%M} UTC on has the highest cost: {cost}."
+    number, share = -(-(stored.until - periods) // length) - (stored.since - periods) // length, percent(highest, costs.total())
+    cost = f"{size_of(highest)}, {share} of the known cost"
+    noun = "period" if number == 1 else "periods"
+    return f"Of {number:,} {noun}, the one from {start:%Y-%m-%d %H:%M} UTC on has the highest cost: {cost}."
+
+
+def sentence_on_payers(stored: Stored, total: int) -> str:
+    spent: Counter[str] = Counter()
+    for update_id, verdict in stored.verdicts.items():
+        spent[verdict["submitting_participant_uid"]] += stored.costs.get(update_id, 0)
+    share = percent(sum(sorted(spent.values(), reverse=True)[:5]), total)
+    unknown = len(stored.ids) - len(stored.verdicts)
+    note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
+    return (
+        f"{len(spent):,} participants submitted requests. The five with the highest cost account for {share} of the known cost."
+        f"{note}"
+    )
 
 
 def sentence_on_parties(stored: Stored, total: int) -> str:
@@ -72,7 +87,7 @@ def sentence_on_the_most_expensive(stored: Stored, total: int) -> str:
     reasons = reasons if len(of_kind) >= LEAST_OF_KIND else reasons[1:]
     rejected = ["rejected"] if stored.result(name) == REJECTED else []
     why = "; ".join([*reasons, *rejected])
-    return f"The most expensive request cost {cost:,} bytes, {percent(cost, total)} of the known cost: {why}."
+    return f"The most expensive request cost {size_of(cost)}, {percent(cost, total)} of the known cost: {why}."
 
 
 def envelopes_of(stored: Stored, name: str) -> list[int]:
@@ -83,13 +98,13 @@ def envelopes_of(stored: Stored, name: str) -> list[int]:
 def sentence_on_its_envelopes(stored: Stored) -> str:
     costs = envelopes_of(stored, max(stored.costs, key=stored.costs.__getitem__))
     share = percent(max(costs), sum(costs))
-    return f"{len(costs):,} envelopes cost {sum(costs):,} bytes. The largest cost {max(costs):,} bytes, {share} of them."
+    return f"{len(costs):,} envelopes cost {size_of(sum(costs))}. The largest cost {size_of(max(costs))}, {share} of it."
 
 
 def sentence_on_the_forecast(stored: Stored) -> str:
     payers = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
     payer = max(payers, key=payers.__getitem__)
-    burn = f"Participant {shortened(payer)} burned {payers[payer]:,} known bytes in this window."
+    burn = f"Participant {shortened(payer)} burned {size_of(payers[payer])} of known cost in this window."
     supposed = "Its balance is not known. Suppose it were four times that."
     assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
     needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}, and these frames hold 0"
@@ -103,7 +118,29 @@ def sentence_on_sums(stored: Stored, total: int) -> str:
     return f"{equal} of 6 sums of parts are the total."
 
 
+def sentence_on_history(stored: Stored) -> str:
+    weeks = max(stored.since - stored.begin, timedelta(0)) // timedelta(weeks=1)
+    assert weeks < 4, "a usual range needs other words"
+    return "No period has a usual range: history is too short."
+
+
 # -- verdicts -------------------------------------------------------------------------------------------------------------
+
+
+def number_of_participants(stored: Stored) -> int:
+    """Those of requests without a verdict are a group of their own."""
+    names = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
+    return len(names) + (len(stored.verdicts) < len(stored.ids))
+
+
+def sentence_on_groups(rates: GroupRates, number: int, noun: str) -> str:
+    """Each group against all others together, by Holm."""
+    texts = [f"{shortened(name)} ({'higher' if rates.is_higher(name) else 'lower'})" for name in sorted(rates.differing)]
+    differ = "differs" if len(texts) == 1 else "differ"
+    named = f"{len(texts):,} of them {differ} from the others: {', '.join(texts)}"
+    ending = named if texts else "none can be told from the others"
+    judged = f"{len(rates.judged):,} of {number:,} {noun} have enough requests to be judged"
+    return f"{judged}, and {ending}." if rates.judged else f"{judged}."
 
 
 def sentences_on_medians(stored: Stored, decided: list[Row], median_of: Callable[[list[timedelta]], str]) -> list[str]:

@@ -22,6 +22,7 @@ from .stored import (
     percent,
     seconds,
     shortened,
+    size_of,
     tenths,
     wilson,
 )
@@ -135,7 +136,7 @@ def waste(sides: Sides) -> str:
     number = sum(wasted.values())
     price = money(number, sides.prices)
     at_price = f", which is {price} at the list price" if price else ""
-    return f"{number:,} known bytes{at_price}, {percent(number, sum(stored.costs.values()))} of the known cost."
+    return f"{size_of(number)}{at_price}, {percent(number, sum(stored.costs.values()))} of the known cost."
 
 
 def median_latency(stored: Stored) -> str:
@@ -188,7 +189,7 @@ def change_of_activity(sides: Sides, after: Counter[str]) -> str:
     assert sides.before is not None
     before = weights_of(sides.before)
     change = after.total() - before.total()
-    named, rest = movers({party: after[party] - before[party] for party in before | after}, 2, "app provider", "")
+    named, rest = movers({party: after[party] - before[party] for party in before | after}, 2, "app provider", is_bytes=False)
     texts = [f"{signed(change)} ({signed_percent(change, before.total())}) against the {sides.name}."]
     for party, number in named:
         relative = signed_percent(number, before[party]) if party in before else "new"

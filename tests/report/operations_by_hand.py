@@ -1,41 +1,21 @@
-"""Sentences of the reports on operations and the week, made again from the files of the store by plain loops."""
+"""Sentences of the report on operations, made again from the files of the store by plain loops."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from datetime import datetime, timedelta
+from collections import defaultdict
+from datetime import timedelta
 from fractions import Fraction
 
-from .head_by_hand import decided_of, leaders, rejected_of, weights_of
-from .rewards_by_hand import coins_and_value, total_reward
-from .stored import ACCEPTED, REJECTED, TIMEOUT, Row, Stored, latency_of, middle, percent, seconds, shortened
-from .traffic_by_hand import Sides, basis, costs_by_kind, costs_by_payer, kind_name, money, rate, verdict_of
+from .head_by_hand import decided_of
+from .stored import ACCEPTED, REJECTED, TIMEOUT, Row, Stored, latency_of, middle, seconds
+from .traffic_by_hand import costs_by_kind, kind_name
 
 SIZES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
-SHORT_HISTORY = "Too little history for a usual range: 4 whole weeks are needed, 0 are here."
 SECOND = timedelta(seconds=1)
 
 
 # -- operations -----------------------------------------------------------------------------------------------------------
-
-
-def sentences_on_operations(sides: Sides, weeks: Stored) -> list[str]:
-    """`weeks` has the weeks before the window, as far as the network existed."""
-    stored = sides.after
-    payers = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
-    payer = max(payers, key=payers.__getitem__)
-    assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
-    needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}"
-    wasted = stored.cost_of(name for name in stored.ids if stored.result(name) == REJECTED)
-    return [
-        f"Participant {shortened(payer)} burned {payers[payer]:,} known bytes in this window.",
-        f"No forecast. A runway needs {needed}, and these frames hold 0. Load a longer window.",
-        f"Rejected requests cost {wasted:,} known bytes. {SHORT_HISTORY}",
-        sentence_on_delays(stored),
-        sentence_on_slow_parties(stored),
-        sentence_on_budgets(stored, weeks),
-    ]
 
 
 def sentence_on_delays(stored: Stored) -> str:
@@ -146,75 +126,5 @@ def sentence_on_budgets(stored: Stored, weeks: Stored) -> str:
     worst.sort(key=lambda each: (str(each[0][2]), str(each[0][3] or "")))
     texts = [f"{kind_name(kind)} ({value:,} of {limits[kind]:,} bytes)" for kind, value in worst]
     names = f": {', '.join(texts)}" if texts else ""
-    exceed = "exceed the 95th percentile of the weeks before by over a tenth"
-    return f"{len(worst):,} of {len(now):,} kinds with enough requests {exceed}{names}."
-
-
-# -- the week -------------------------------------------------------------------------------------------------------------
-
-
-def sentences_on_the_week(sides: Sides) -> list[str]:
-    stored = sides.after
-    payers = costs_by_payer(stored)
-    three = sum(sorted((sum(costs) for costs in payers.values()), reverse=True)[:3])
-    number, share = len([name for name in payers if name]), percent(three, sum(stored.costs.values()))
-    decided = decided_of(stored)
-    rejected = len(rejected_of(decided))
-    weeks = (stored.since - stored.begin).days // 7
-    assert weeks < 4, "with a history, the sentence says how much was compared"
-    history = f"Too little history: 4 whole weeks before the window are needed, {max(weeks, 0)} are here."
-    return [
-        f"{history} Only what needs no history was looked at: nothing unusual.",
-        sentence_on_kinds(sides),
-        sentence_on_days(stored),
-        f"{number:,} participants paid. The three with the highest cost account for {share} of it.",
-        f"{rate(rejected, len(decided))} of the decided requests were rejected. No day has a usual range.",
-        sentence_on_providers(stored),
-        sentence_on_worth(sides),
-    ]
-
-
-def sentence_on_kinds(sides: Sides) -> str:
-    assert sides.before is not None
-    first, second = costs_by_kind(sides.before), costs_by_kind(sides.after)
-    verdicts = {kind: verdict_of(kind, first, second)[0] for kind in first | second}
-    changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in verdicts}
-    dearer = sorted((kind for kind in verdicts if verdicts[kind] == "dearer"), key=lambda kind: -abs(changes[kind]))
-    texts = []
-    for kind in dearer:
-        before, after = (middle(side[kind]) for side in (first, second))
-        texts.append(f"{kind[3] or 'create'} +{percent(after - before, before)}")
-    counts = Counter(verdicts.values())
-    listed = f" ({', '.join(texts)})" if texts else ""
-    unclear = f"{counts['no clear change']:,} without a clear change, {counts['too few']:,} with too few requests"
-    other = f"{counts['cheaper']:,} cheaper, {unclear}, {counts['new']:,} new, {counts['gone']:,} gone"
-    return f"Kinds of request: {len(dearer):,} dearer{listed}, {other}."
-
-
-def sentence_on_days(stored: Stored) -> str:
-    """The days that the window does not cut."""
-    days: Counter[datetime] = Counter()
-    times = {row["update_id"]: row["record_time"] for table in ("verdicts", "updates", "traffic") for row in stored.rows(table)}
-    for update_id, cost in stored.costs.items():
-        day = times[update_id].replace(hour=0, minute=0, second=0, microsecond=0)
-        if stored.since <= day and day + timedelta(days=1) <= stored.until:
-            days[day] += cost
-    if len(days) < 2:
-        return "The window has one whole day with known costs, or none."
-    (last, highest), (first, lowest) = days.most_common()[0], days.most_common()[-1]
-    return f"The most expensive day was {last:%A} ({highest:,} bytes), the cheapest {first:%A} ({lowest:,} bytes)."
-
-
-def sentence_on_providers(stored: Stored) -> str:
-    weights = weights_of(stored)
-    texts = [f"{shortened(party)} {percent(weights[party], weights.total())}" for party in leaders(weights)[:3]]
-    return f"{len(weights):,} app providers earned a weight of {weights.total():,}. The highest: {', '.join(texts)}."
-
-
-def sentence_on_worth(sides: Sides) -> str:
-    assert sides.whole is not None
-    total, is_part = sum(sides.after.costs.values()), len(sides.after.costs) < len(sides.after.ids)
-    assert is_part, "a known total needs other words"
-    traffic = f"Traffic: at least {money(total, sides.prices)}, {basis(sides)}."
-    known, _, amount = total_reward(sides.whole, sides.after)
-    return f"{traffic} Rewards of {known:,} rounds: {coins_and_value(amount, sides.prices['market'])}."
+    noun, verb = "kind" if len(now) == 1 else "kinds", "exceeds" if len(worst) == 1 else "exceed"
+    return f"{len(worst):,} of {len(now):,} {noun} with enough requests {verb} their limit{names}."

@@ -218,6 +218,8 @@ def total_reward(whole: Stored, stored: Stored) -> tuple[int, int, Decimal]:
 
 
 def coins_and_value(amount: Decimal, market: str) -> str:
+    if not market:
+        return f"{amount.quantize(Decimal('0.01'), ROUND_HALF_EVEN):,} coin"
     value = (amount * Decimal(market.split()[0])).quantize(Decimal("1e-10"), ROUND_HALF_EVEN)
     coin, currency = (each.quantize(Decimal("0.01"), ROUND_HALF_EVEN) for each in (amount, value))
     return f"{coin:,} coin, worth {currency:,} USD on the market"

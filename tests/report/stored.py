@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,22 @@ def percent(part: int, whole: int) -> str:
 
 def tenths(number: int) -> str:
     return f"{'−' if number < 0 else ''}{abs(number) // 10:,}.{abs(number) % 10}"
+
+
+def size_of(number: int) -> str:
+    return _size(number, ROUND_HALF_UP)
+
+
+def least_size_of(number: int) -> str:
+    return _size(number, ROUND_FLOOR)
+
+
+def _size(number: int, rounding: str) -> str:
+    if number < 1000:
+        return f"{number} {'byte' if number == 1 else 'bytes'}"
+    rounded = Context(prec=3, rounding=rounding).create_decimal(number)
+    power = rounded.adjusted() // 3
+    return f"{rounded.scaleb(-3 * power):f} {('kB', 'MB', 'GB')[power - 1]}"
 
 
 def shortened(name: str) -> str:

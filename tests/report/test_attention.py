@@ -10,8 +10,14 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.report import load_history, run_report
+from ledgerframes.analysis.findings._facts import NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings._looks import UNITS
+from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.findings._weeks import SUBJECTS
+from ledgerframes.report import REPORTS, Report, load_history, run_report
 from ledgerframes.report.attention import describe_attention
+from ledgerframes.report.notebook import read_notebook
+from ledgerframes.report.registry import ABOUT, MEASURES
 
 from .conftest import without_kernel
 from .stored import text_of
@@ -25,36 +31,74 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lf.Network]:
         yield network
 
 
-def found_of(count: int) -> pd.DataFrame:
-    found = pd.DataFrame({"sentence": [f"Finding {number}." for number in range(count)]})
-    found.attrs["sentence"] = "1,200 figures were compared with the 6 weeks before."
+HEADINGS = {"latency": "How fast?", "confirming party": "Who is slow?"}
+
+
+def found_of(*subjects: tuple[str, str]) -> pd.DataFrame:
+    """Findings of these subjects and measures."""
+    rows = [(subject, what, f"Finding {number}.") for number, (subject, what) in enumerate(subjects)]
+    found = pd.DataFrame(rows, columns=["subject", "what", "sentence"])
+    found.attrs |= {"sentence": "1,200 figures were compared with the 6 weeks before.", "looked_at": 1_200}
     return found
 
 
 @pytest.mark.parametrize(("count", "shown", "others"), [(0, 0, 0), (5, 5, 0), (7, 5, 2)])
 def test_at_most_five_sentences_are_shown(count: int, shown: int, others: int) -> None:
-    attention = describe_attention(found_of(count))
-    assert attention["sentences"] == [f"Finding {number}." for number in range(shown)]
-    assert (attention["others"], attention["summary"]) == (others, found_of(0).attrs["sentence"])
+    attention = describe_attention(found_of(*[("day", "latency")] * count), HEADINGS)
+    assert [finding["text"] for finding in attention["findings"]] == [f"Finding {number}." for number in range(shown)]
+    assert (attention["others"], attention["summary"]) == (others, found_of().attrs["sentence"])
 
 
-def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path) -> None:
+def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() -> None:
+    found = found_of(("hour", "requests"), ("party", "latency"), ("confirming party", "latency"), ("data", "not final yet"))
+    attention = describe_attention(found, HEADINGS)
+    assert attention["findings"] == [
+        {"text": "Finding 1.", "heading": "How fast?"},
+        {"text": "Finding 2.", "heading": "Who is slow?"},
+        {"text": "Finding 3.", "heading": ABOUT},
+    ]
+    assert attention["elsewhere"] == "1 of them is on requests, which this page does not show."
+    nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
+    assert nothing["elsewhere"] == "This page does not show requests, where nothing is unusual."
+
+
+def test_nothing_is_called_usual_that_was_not_compared() -> None:
+    found = found_of()
+    found.attrs["looked_at"] = 0
+    assert describe_attention(found, HEADINGS)["elsewhere"] == ""
+
+
+def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
+    assert {*MEASURES} == {*UNITS, ONE_COST}
+    assert {*REPORTS["weekly"].headings} == {*MEASURES}
+
+
+@pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)
+def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report: Report) -> None:
+    book = read_notebook(report.path)
+    lines = [line for cell in book["cells"] if cell["cell_type"] == "markdown" for line in cell["source"].splitlines()]
+    headings = {line.lstrip("# ") for line in lines if line.startswith("##")}
+    assert report.needs_history
+    assert report.headings
+    assert {*report.headings} <= {*MEASURES, *SUBJECTS}
+    assert {*report.headings.values()} <= headings
+
+
+@pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])
+def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path, name: str) -> None:
     with without_kernel():
-        result = run_report("traffic-cost", net=net, out=tmp_path, **WEEK)
+        result = run_report(name, net=net, out=tmp_path, **WEEK)
     frames = lf.load_events(net, **WEEK)
     weeks = load_history(net, frames)
     assert isinstance(weeks, lf.Frames)
     found = lf.findings(frames, history=weeks)
     assert found.attrs["weeks"] >= 4
-    assert result.run["attention"] == describe_attention(found)
+    assert result.run["attention"] == describe_attention(found, REPORTS[name].headings)
     assert result.run["headline"]["findings"] == len(found)
-    (section,) = re.findall(r'<section class="attention">.*?</section>', result.page_path.read_text(encoding="utf-8"), re.DOTALL)
-    assert [text_of(each) for each in re.findall(r"<li>(.*?)</li>", section, re.DOTALL)] == found["sentence"].head(5).tolist()
+    page = result.page_path.read_text(encoding="utf-8")
+    (section,) = re.findall(r'<section class="attention">.*?</section>', page, re.DOTALL)
+    shown = found[found["what"].isin([*REPORTS[name].headings, NOT_IN_STORE, NOT_FINAL])]["sentence"].head(5).tolist()
+    items = re.findall(r"<li>(.*?)(?: <a href=\"#([^\"]*)\">.*?</a>)?</li>", section, re.DOTALL)
+    assert [text_of(text) for text, _ in items] == shown
+    assert all(f'id="{anchor}"' in page for _, anchor in items)
     assert found.attrs["sentence"] in text_of(section)
-
-
-def test_a_report_without_usual_ranges_has_no_findings(net: lf.Network, tmp_path: Path) -> None:
-    with without_kernel():
-        result = run_report("verdicts", net=net, out=tmp_path, **WEEK)
-    assert result.run["attention"] is None
-    assert "attention" not in result.page_path.read_text(encoding="utf-8").partition("<main>")[2]

@@ -17,6 +17,8 @@ from ledgerframes.report.summary.verdicts import describe_verdicts
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
+from .stored import size_of
+
 DAY = timedelta(days=1)
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 WEEK, WEEK_BEFORE = Window(MONDAY, MONDAY + 7 * DAY), Window(MONDAY - 7 * DAY, MONDAY)
@@ -58,9 +60,9 @@ def test_a_rise_is_named_in_a_total_that_falls() -> None:
     before = decided({(0, "big"): (0, 100), (0, "small"): (0, 10), (0, "other"): (0, 7), (0, "last"): (0, 2)}, WEEK_BEFORE)
     after = decided({(0, "big"): (0, 60), (0, "small"): (0, 30), (0, "other"): (0, 6), (0, "last"): (0, 3)})
     change = statement(describe_traffic(Periods(after, before), Prices()), "Change of the known cost")
-    assert change["text"].startswith("−2,000 bytes")
+    assert change["text"].startswith("−2.00 kB (")
     assert change["details"][-1] == (
-        "Participant big: −4,000 bytes. Participant small: +2,000 bytes. 2 other participants: +0 bytes together."
+        "Participant big: −4.00 kB. Participant small: +2.00 kB. 2 other participants: +0 bytes together."
     )
 
 
@@ -74,7 +76,7 @@ def test_no_part_is_called_a_higher_cost_where_no_kind_is_clearly_dearer() -> No
     change = statement(describe_traffic(Periods(frames_of(window=WEEK, network="memory", traffic=rows), before), Prices()),
                        "Change of the known cost")  # fmt: skip
     assert change["details"][:2] == [
-        "It is made up of +60 from other costs within the kinds.",
+        "In bytes, it is made up of +60 from other costs within the kinds.",
         "Of 1 kind with enough requests, none is clearly dearer or cheaper.",
     ]
     assert not [detail for detail in change["details"] if "higher" in detail or "median" in detail]
@@ -89,7 +91,7 @@ def test_who_differs_is_named_and_not_who_is_large() -> None:
         "Of 6 participants with enough requests, 1 differs from the others: odd 30.0 % (84 of 280) against 10.0 % of the others."
     ]
     waste = statement(describe_verdicts(Periods(decided(counts), None), Prices()), "Cost of the rejections")
-    assert waste["text"] == "64,400 known bytes, 11.0 % of the known cost."
+    assert waste["text"] == "64.4 kB, 11.0 % of the known cost."
 
 
 def test_nobody_is_named_where_nobody_differs() -> None:
@@ -136,7 +138,7 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         (row,) = lf.cost.runway_summary(weeks, participant=payer, balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
         assert first["term"] == "Traffic balance"
         ends = f"from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases."
-        assert f"A balance of {balance:,} bytes ends {ends}" in first["text"]
+        assert f"A balance of {size_of(balance)} ends {ends}" in first["text"]
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
     assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices())[0]["term"] == "Problems"
     short = Periods(after, None, weeks=after, balance=1_000, participant=payer)

@@ -35,7 +35,12 @@ RUN: dict[str, Any] = {
             "days": [1.0, 2.0],
         }
     ],
-    "attention": {"summary": "1 <u>finding", "sentences": ["<b>A day."], "others": 2},
+    "attention": {
+        "summary": "1 <u>finding",
+        "findings": [{"text": "<b>A day.", "heading": "<i>Absent"}],
+        "others": 2,
+        "elsewhere": "<u>Latency",
+    },
     "summary": [{"term": "Total", "text": "5 <b> bytes", "details": ["of <i>one</i>"]}],
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,

@@ -15,8 +15,12 @@ from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
 from .answers_by_hand import (
+    number_of_participants,
+    sentence_on_groups,
+    sentence_on_history,
     sentence_on_its_envelopes,
     sentence_on_parties,
+    sentence_on_payers,
     sentence_on_periods,
     sentence_on_sums,
     sentence_on_the_forecast,
@@ -24,7 +28,7 @@ from .answers_by_hand import (
     sentence_on_views,
     sentences_on_medians,
 )
-from .groups_by_hand import GroupRates, rates_by_day, rates_by_hour, rates_by_participant
+from .groups_by_hand import rates_by_day, rates_by_hour, rates_by_participant
 from .head_by_hand import decided_of, rejected_of, rejection_rate
 from .operations_by_hand import sentence_on_delays, sentence_on_slow_parties
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, sides_of
@@ -37,9 +41,10 @@ from .stored import (
     Stored,
     elements,
     latency_of,
+    least_size_of,
     percent,
     seconds,
-    shortened,
+    size_of,
     stored_of,
 )
 from .traffic_by_hand import first_roots
@@ -52,12 +57,12 @@ pytestmark = pytest.mark.loopback
 
 def sentences_on_cost(stored: Stored) -> list[str]:
     total, known = sum(stored.costs.values()), sum(update_id in stored.costs for update_id in stored.ids)
-    lower_bound = f"at least {total:,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
-    cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
+    lower_bound = f"at least {least_size_of(total)}. The cost of {percent(known, len(stored.ids))} of them is known."
+    cost = f"{size_of(total)}." if known == len(stored.ids) else lower_bound
     return [
         f"{len(stored.ids):,} confirmation requests cost {cost}",
         sentence_on_periods(stored, timedelta(hours=6)),
-        sentence_on_participants(stored, total),
+        sentence_on_payers(stored, total),
         sentence_on_parties(stored, total),
         sentence_on_kinds(stored, total),
         sentence_on_the_most_expensive(stored, total),
@@ -70,19 +75,6 @@ def sentences_on_cost(stored: Stored) -> list[str]:
         sentence_on_the_forecast(stored),
         sentence_on_sums(stored, total),
     ]
-
-
-def sentence_on_participants(stored: Stored, total: int) -> str:
-    spent: Counter[str] = Counter()
-    for update_id, verdict in stored.verdicts.items():
-        spent[verdict["submitting_participant_uid"]] += stored.costs.get(update_id, 0)
-    share = percent(sum(sorted(spent.values(), reverse=True)[:5]), total)
-    unknown = len(stored.ids) - len(stored.verdicts)
-    note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
-    return (
-        f"{len(spent):,} participants submitted requests. The five with the highest cost account for {share} of the known cost."
-        f"{note}"
-    )
 
 
 def sentence_on_kinds(stored: Stored, total: int) -> str:
@@ -115,14 +107,8 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
     late = stored.cost_of(update_id for update_id in rejected if latency_of(stored.verdicts[update_id]) >= TIMEOUT)
     cause = "timeout" if late > wasted - late else "contention"
     share = percent(wasted, total)
-    guess = f"Judged by the latency alone, {cause} caused most of these bytes."
-    return f"Rejected requests cost {wasted:,} known bytes ({share} of the known cost). {guess}"
-
-
-def sentence_on_history(stored: Stored) -> str:
-    weeks = max(stored.since - stored.begin, timedelta(0)) // timedelta(weeks=1)
-    assert weeks < 4, "a usual range needs other words"
-    return "No period has a usual range: history is too short."
+    guess = f"Judged by the latency alone, {cause} caused most of it."
+    return f"Rejected requests have a known cost of {size_of(wasted)}, {share} of all. {guess}"
 
 
 # -- sentences on verdicts ------------------------------------------------------------------------------------------------
@@ -144,22 +130,6 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
         f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
         sentence_on_delays(stored),
     ]
-
-
-def number_of_participants(stored: Stored) -> int:
-    """Those of requests without a verdict are a group of their own."""
-    names = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
-    return len(names) + (len(stored.verdicts) < len(stored.ids))
-
-
-def sentence_on_groups(rates: GroupRates, number: int, noun: str) -> str:
-    """Each group against all others together, by Holm."""
-    texts = [f"{shortened(name)} ({'higher' if rates.is_higher(name) else 'lower'})" for name in sorted(rates.differing)]
-    differ = "differs" if len(texts) == 1 else "differ"
-    named = f"{len(texts):,} of them {differ} from the others: {', '.join(texts)}"
-    ending = named if texts else "none can be told from the others"
-    judged = f"{len(rates.judged):,} of {number:,} {noun} have enough requests to be judged"
-    return f"{judged}, and {ending}." if rates.judged else f"{judged}."
 
 
 def sentence_on_latency(decided: list[Row]) -> str:

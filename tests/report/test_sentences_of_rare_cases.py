@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -13,15 +12,13 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.analysis.cost._compare import COMPARE
 from ledgerframes.frames import Frames
-from ledgerframes.report import describe_runway
-from ledgerframes.report.notebook import read_notebook
+from ledgerframes.network import Network
+from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, usual_budgets
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.registry import notebooks_dir
 from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
-from ledgerframes.statistics import printing
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
@@ -47,16 +44,6 @@ def made_of(requests: list[Request], window: Window = DAY) -> Frames:
     return frames_of(window=window, network="memory", verdicts=verdicts, traffic=traffic)
 
 
-def sentence(notebook: str, marker: str, **names: Any) -> str:
-    """Return the text that the cell with this marker shows."""
-    (source,) = (cell["source"] for cell in read_notebook(notebooks_dir() / notebook)["cells"] if marker in cell["source"])
-    shown: list[str] = []
-    common = {"lf": lf, "pd": pd, "printing": printing, "shorten": str, "show_text": shown.append}
-    exec(compile(source, notebook, "exec"), {**common, **names})
-    (text,) = shown
-    return text
-
-
 def doubtful() -> Frames:
     """Rejections at 25 s, which look as if the limit of the network were 25 s."""
     return made_of([("REJECTED", 25, n * HOUR, 10) for n in range(3)] + [("ACCEPTED", 1, n * HOUR, 10) for n in range(7)])
@@ -65,7 +52,6 @@ def doubtful() -> Frames:
 def test_a_doubtful_limit_names_no_timeouts_anywhere() -> None:
     frames = doubtful()
     unnamed = "not named, because the limit of this network may not be 30 s."
-    assert sentence("08_operations.ipynb", "culprits =", frames=frames) == f"Timeouts are {unnamed}"
     assert lf.show(lf.verdict.latency(frames)).statement.endswith(f" Timeouts: {unnamed}")
     assert lf.show(lf.verdict.head_of_line(frames)).statement == f"Timeouts are {unnamed}"
     text = "By the heuristic, 0 rejections are contention and 0 are timeouts. The latency of 3 does not tell."
@@ -90,14 +76,14 @@ def test_fewer_requests_of_a_kind_are_not_fewer_requests_in_all() -> None:
     before = made_of([("ACCEPTED", 1, n * HOUR, 100) for n in range(3)])
     after = made_of([("ACCEPTED", 1, n * HOUR, 100) for n in range(2)])
     details = [detail for each in describe_traffic(Periods(after, before), Prices()) for detail in each["details"]]
-    assert "It is made up of −100 from fewer requests of the same kinds." in details
+    assert "In bytes, it is made up of −100 from fewer requests of the same kinds." in details
 
 
 def test_the_cost_of_no_rejection_is_known() -> None:
     frames = made_of([("ACCEPTED", 1, HOUR, 100), ("REJECTED", 1, 2 * HOUR, None)])
     statements = describe_verdicts(Periods(frames, None), Prices())
     assert [each["text"] for each in statements if each["term"] == "Cost of the rejections"] == ["Unknown."]
-    text = "Rejected requests cost an unknown number of bytes."
+    text = "The cost of rejected requests is not known."
     assert lf.show(lf.cost.wasted(frames, every=None)).statement == text
 
 
@@ -106,36 +92,30 @@ def test_no_participant_is_judged() -> None:
     assert lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement == text
 
 
-def burn_of(frames: Frames, **names: Any) -> str:
-    options: dict[str, Any] = {"participant": "", "balance": 0, "history": None, "net": None, **names}
-    return sentence("08_operations.ipynb", "payer =", frames=frames, **options)
+def test_a_burn_that_is_not_known(net: Network) -> None:
+    frames = made_of([("ACCEPTED", 1, HOUR, None)])
+    assert describe_forecast(net, frames, None) == "The burn of this window is not known."
+    assert forecast_runway(net, frames, None) is None
 
 
-def test_a_burn_that_is_not_known() -> None:
-    assert burn_of(made_of([("ACCEPTED", 1, HOUR, None)])) == "The burn of this window is not known."
-    start = SimpleNamespace(bytes=0)
-    text = sentence("08_operations.ipynb", "forecast, reason", weeks=True, payer="", start=start)
-    assert text == "No forecast. The balance is not known."
-
-
-def test_the_days_of_earlier_runs_have_no_participant_to_forecast() -> None:
+def test_the_days_of_earlier_runs_have_no_participant_to_forecast(net: Network) -> None:
     days = pd.DataFrame({"requests": [1, 2]})
-    text = burn_of(made_of([("ACCEPTED", 1, HOUR, 100)]), history=days)
-    assert text.startswith("Participant val-a burned 100 known bytes in this window.")
-    names = {"limits": {}, "read_budgets": lambda _: {}, "budgets": "", "history": days}
-    text = sentence("08_operations.ipynb", "limits =", frames=doubtful(), **names)
+    text = describe_forecast(net, made_of([("ACCEPTED", 1, HOUR, 100)]), days)
+    assert text.startswith("Participant val-a burned 100 bytes of known cost in this window.")
+    assert usual_budgets(days) == {}
+    text = lf.show(lf.cost.budget(doubtful(), {}, network="memory")).statement
     assert text == "No kind of request has a limit and enough requests."
 
 
-def test_a_participant_that_submits_nothing_is_refused() -> None:
+def test_a_participant_that_submits_nothing_is_refused(net: Network) -> None:
     with pytest.raises(lf.UsageError, match="nobody"):
-        burn_of(made_of([("ACCEPTED", 1, HOUR, 100)]), participant="nobody")
+        describe_forecast(net, made_of([("ACCEPTED", 1, HOUR, 100)]), None, participant="nobody")
 
 
 def test_one_provider_is_singular() -> None:
     row = {"record_time": START, "round_number": 1, "update_id": "u", "party": "p", "weight": 1}
     frames = frames_of(window=DAY, network="memory", activity_records=[row])
-    text = sentence("04_activity_and_rewards.ipynb", "concentration,)", frames=frames, state={}, no_record="")
+    text = lf.show(lf.activity.concentration(frames)).statement
     assert text == "One app provider has the whole weight."
     assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith("A weight of 1 for 1 app provider. p has")
 
@@ -154,11 +134,7 @@ NO_BAND = "A week of the history has no burn, so there is no band."
 def test_a_forecast_without_a_first_end(middle: Any, factor: float, text: str) -> None:
     end = {"runs_dry_first": pd.NaT, "runs_dry_middle": middle, "runs_dry_last": pd.NaT, "factor": factor}
     end |= {"balance": 5_000, "balance_at": pd.Timestamp(START) - timedelta(days=8)}
-    cost = SimpleNamespace(runway_summary=lambda *_, **__: pd.DataFrame([end]))
-    parts = SimpleNamespace(cost=cost, CoverageError=lf.CoverageError)
-    names = {"start": SimpleNamespace(bytes=5_000), "describe_runway": describe_runway}
-    shown = sentence("08_operations.ipynb", "forecast, reason", lf=parts, weeks=True, payer="p", **names)
-    assert shown == f"A balance of 5,000 bytes {text}"
+    assert describe_runway(pd.DataFrame([end])) == f"A balance of 5.00 kB {text}"
 
 
 @pytest.mark.parametrize(("days", "is_soon"), [(7, True), (8, False)])
@@ -166,7 +142,7 @@ def test_an_end_within_a_week_is_said(days: int, is_soon: bool) -> None:
     first = pd.Timestamp(START) + timedelta(days=days)
     ends = {"runs_dry_first": first, "runs_dry_middle": first, "runs_dry_last": pd.NaT, "factor": 1.2}
     text = describe_runway(pd.DataFrame([{**ends, "balance": 5_000, "balance_at": pd.Timestamp(START)}]))
-    assert text.startswith(f"A balance of 5,000 bytes ends from {first:%Y-%m-%d} to more than a year, in 4 of 5 cases.")
+    assert text.startswith(f"A balance of 5.00 kB ends from {first:%Y-%m-%d} to more than a year, in 4 of 5 cases.")
     assert ("within 7 days" in text) == is_soon
 
 
@@ -176,14 +152,14 @@ def test_victims_of_a_short_window_have_no_expected_number() -> None:
     frames = made_of(rows, Window(START, START + HOUR))
     text = "1 request timed out. 1 other probably waited for them, 19.0 s in total."
     unknown = "The window is too short to say how many of them chance explains."
-    assert sentence("08_operations.ipynb", "culprits =", frames=frames) == f"{text} {unknown}"
+    assert lf.show(lf.verdict.head_of_line(frames)).statement == f"{text} {unknown}"
 
 
 def test_the_largest_providers_include_ties() -> None:
     head = {"record_time": START, "round_number": 1}
     rows = [{**head, "update_id": "u", "party": f"p{n}", "weight": 1 if n > 4 else 10} for n in range(12)]
     frames = frames_of(window=DAY, network="memory", activity_records=rows)
-    text = sentence("04_activity_and_rewards.ipynb", "concentration,)", frames=frames, state={}, no_record="")
+    text = lf.show(lf.activity.concentration(frames)).statement
     assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the weight.")
 
 
@@ -196,32 +172,24 @@ def test_a_cut_period_has_no_share_of_the_leader() -> None:
     ]
     window = Window(START + 12 * HOUR, START + 72 * HOUR)
     frames = frames_of(window=window, network="memory", activity_records=rows)
-    names = {"every": "1d", "state": {}, "no_record": "", "parties": lf.activity.weights(frames, every=None)}
-    text = sentence("04_activity_and_rewards.ipynb", "between =", frames=frames, **names)
+    text = lf.show(lf.activity.weights(frames, every="1d")).statement
     ends = ("60.0 % (2026-11-10 00:00)", "70.0 % (2026-11-09 00:00)")
     assert text == f"The share of the largest app provider was between {ends[0]} and {ends[1]}."
-
-
-def test_a_cut_day_is_not_the_cheapest() -> None:
-    costs = {12: 10, 30: 300, 60: 200}  # by hours after the start, of days of which the window cuts the first
-    window = Window(START + 12 * HOUR, START + 72 * HOUR)
-    frames = made_of([("ACCEPTED", 1, hours * HOUR, cost) for hours, cost in costs.items()], window)
-    text = sentence("10_weekly.ipynb", "whole =", frames=frames)
-    assert text == "The most expensive day was Monday (300 bytes), the cheapest Tuesday (200 bytes)."
 
 
 def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
     kinds = pd.DataFrame(
         {
+            "template_name": "A:B",
             "choice": ["Clear", "Chance", "New"],
+            "requests_before": [40, 40, 0],
             "judgment": pd.Categorical(["dearer", "no clear change", "new"], COMPARE.column("judgment").choices),
             "relative": [0.2, 0.1, math.nan],
         }
     )
-    parts = SimpleNamespace(cost=SimpleNamespace(compare=lambda *_: kinds))
-    text = sentence("10_weekly.ipynb", "kinds =", lf=parts, before=True, frames=None)
-    counts = "0 cheaper, 1 without a clear change, 0 with too few requests, 1 new, 0 gone."
-    assert text == f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
+    counts = "0 cheaper, 1 without a clear change, 0 with too few requests, 1 new and 0 gone."
+    assert COMPARE.answer is not None
+    assert COMPARE.answer(kinds) == f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
 
 
 @pytest.mark.parametrize("weight", [2**53 + 1, 2**60 + 1])

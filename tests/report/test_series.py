@@ -108,7 +108,7 @@ def test_the_overview_has_the_days_of_eight_weeks(tmp_path: Path) -> None:
         publish(tmp_path, "verdicts", f"v{number}", since, until, key_figures=figures)
     page = write_overview(tmp_path).read_text(encoding="utf-8")
     titles = re.findall(r"<title>(2026[^<]*)</title>", page)
-    assert titles[0] == "2026-09-01: 1 B" and titles[-2:] == ["2026-09-19: 10 B", "2026-09-20: –"]
+    assert titles[0] == "2026-09-01: 1 byte" and titles[-2:] == ["2026-09-19: 10 bytes", "2026-09-20: –"]
     assert re.findall(r'<h3><a href="([^"]*)">', page) == ["verdicts/v9/index.html"]
 
 
@@ -121,7 +121,7 @@ def test_of_two_runs_over_one_day_the_later_counts() -> None:
 def test_a_sparkline_marks_days_beyond_all_days_before() -> None:
     line = sparkline({**FIGURE, "before": [10.0, 20.0] * 10, "days": [15.0, 25.0]}, "2026-11-02T00:00:00Z")  # type: ignore[typeddict-item]
     assert line is not None and line.outside == "M215 4h0"
-    assert line.label.endswith("8 of 10 days before lie between 10 B and 20 B")
+    assert line.label.endswith("8 of 10 days before lie between 10 bytes and 20 bytes")
 
 
 def test_a_day_between_unknown_ones_is_a_dot() -> None:

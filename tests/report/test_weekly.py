@@ -13,11 +13,11 @@ from ledgerframes.report import ReportResult, run_report
 
 from .activity_by_hand import sentences_on_activity
 from .conftest import without_kernel
-from .operations_by_hand import sentences_on_operations, sentences_on_the_week
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, page_of, sides_of
-from .stored import Stored, elements, root_of, window_of
+from .stored import Stored, elements, least_size_of, root_of, window_of
 from .test_page import assert_self_contained
-from .traffic_by_hand import Sides
+from .traffic_by_hand import Sides, signed_size
+from .week_by_hand import sentences_on_operations, sentences_on_the_week
 
 pytestmark = pytest.mark.loopback
 MORNING = {"since": "2026-11-08T00:00Z", "until": "2026-11-08T12:00Z"}
@@ -41,10 +41,13 @@ def test_a_second_run_shows_the_change_and_its_cause(
 
     before, after = (result.run["headline"]["total_traffic_cost"] for result in (first, second))
     change = texts(second)["Change of the known cost"]
-    assert change.startswith(f"{after - before:+,} bytes".replace("-", "−"))
+    assert change.startswith(signed_size(after - before))
     assert "against the 12 hours before." in change
     assert " requests with a known cost (" in change and "Participant " in change
-    assert f"At least {after:,} bytes, which is " in texts(second)["Traffic cost"] and " USD or " in texts(second)["Traffic cost"]
+    assert (
+        f"At least {least_size_of(after)}, which is " in texts(second)["Traffic cost"]
+        and " USD or " in texts(second)["Traffic cost"]
+    )
 
     sides = sides_of(second, net, has_before=True, whole=whole_history(second, net))
     assert_made_again(second, sides, sentences_on_the_week(sides), least=4)
@@ -92,7 +95,7 @@ def assert_made_again(result: ReportResult, sides: Sides, sentences: list[str], 
 
 def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
     result = run_report("activity", net=net, out=tmp_path, parameters={"market": "0.15 USD/coin"}, **DAYS)
-    assert_whole(result, {"activity_weights", "activity_reconcile_summary", "rewards", "reward_links"})
+    assert_whole(result, {"activity_weights_by_party", "activity_reconcile_summary", "rewards", "reward_links"})
     sides = sides_of(result, net, has_before=True, whole=whole_history(result, net))
     assert_made_again(result, sides, sentences_on_activity(sides), least=3)
 

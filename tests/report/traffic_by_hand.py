@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from .stored import Stored, middle, percent, shortened, tenths
+from .stored import Stored, least_size_of, middle, percent, shortened, size_of, tenths
 
 Kind = tuple[str, str | None, str | None, str | None]
 Statement = tuple[str, str, list[str]]
@@ -38,6 +38,10 @@ def half_up(value: Fraction) -> int:
 
 def signed(number: int) -> str:
     return f"{number:+,}".replace("-", "−")
+
+
+def signed_size(number: int) -> str:
+    return f"{'−' if number < 0 else '+'}{size_of(abs(number))}"
 
 
 def signed_percent(change: int, before: int) -> str:
@@ -136,7 +140,8 @@ def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
     stored = sides.after
     total, known, count = sum(stored.costs.values()), len(stored.costs), len(stored.ids)
     price = money(total, sides.prices)
-    priced = f"{total:,} bytes, which is {price} {basis(sides)}" if price else f"{total:,} bytes"
+    size = size_of(total) if known == count else least_size_of(total)
+    priced = f"{size}, which is {price} {basis(sides)}" if price else size
     share = f"The cost of {percent(known, count)} of the {count:,} requests is known."
     text = f"{priced} for {count:,} requests." if known == count else f"At least {priced}. {share}"
     yield "Traffic cost", text, []
@@ -158,7 +163,7 @@ def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:
     before = sum(sides.before.costs.values())
     change = total - before
     size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices))))
-    text = f"{signed(change)} bytes ({size}) against the {sides.name}."
+    text = f"{signed_size(change)} ({size}) against the {sides.name}."
     shares = [(len(side.costs), len(side.ids)) for side in (sides.after, sides.before)]
     if abs(Fraction(*shares[0]) - Fraction(*shares[1])) > Fraction(1, 100):
         known = [percent(*share) for share in shares]
@@ -198,10 +203,10 @@ def parts_of_change(before: Stored, after: Stored) -> str:
         "kinds that no longer occur",
     ]
     parts = [f"{signed(part)} from {name}" for part, name in zip([*rounded, new, gone], names, strict=True) if part]
-    return f"It is made up of {listing(parts)}."
+    return f"In bytes, it is made up of {listing(parts)}."
 
 
-def movers(changes: dict[Any, int], count: int, noun: str, unit: str = " bytes") -> tuple[list[tuple[Any, int]], list[str]]:
+def movers(changes: dict[Any, int], count: int, noun: str, is_bytes: bool = True) -> tuple[list[tuple[Any, int]], list[str]]:
     """The largest changes with the largest rise and fall, and a sentence on the rest."""
     moved = sorted(((name, number) for name, number in changes.items() if number), key=lambda each: (-abs(each[1]), each[0]))
     named, others = moved[:count], moved[count:]
@@ -213,8 +218,9 @@ def movers(changes: dict[Any, int], count: int, noun: str, unit: str = " bytes")
                 others.remove(found)
     if not others:
         return named, []
+    to_text = signed_size if is_bytes else signed
     nouns, together = (noun, "") if len(others) == 1 else (f"{noun}s", " together")
-    return named, [f"{len(others):,} other {nouns}: {signed(sum(number for _, number in others))}{unit}{together}."]
+    return named, [f"{len(others):,} other {nouns}: {to_text(sum(number for _, number in others))}{together}."]
 
 
 def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
@@ -225,7 +231,7 @@ def kinds_that_moved(before: Stored, after: Stored) -> Iterator[str]:
     kinds = [(side, kinds_of(side)) for side in (before, after)]
     unknown = {kind_of[each] for side, kind_of in kinds for each in side.ids if each not in side.costs}
     for kind, number in named:
-        yield f"{kind_name(kind)}: {signed(number)} bytes, {reason(kind, first, second, old, current, kind in unknown)}."
+        yield f"{kind_name(kind)}: {signed_size(number)}, {reason(kind, first, second, old, current, kind in unknown)}."
     yield from rest
 
 
@@ -310,4 +316,4 @@ def payers_that_moved(sides: Sides) -> str:
     changes |= {"Requests without a known participant": unknown} if None in first | second else {}
     named, rest = movers(changes, 2, "participant")
     names = {name: name if name.startswith("Requests ") else f"Participant {shortened(name)}" for name, _ in named}
-    return " ".join([*(f"{names[name]}: {signed(number)} bytes." for name, number in named), *rest])
+    return " ".join([*(f"{names[name]}: {signed_size(number)}." for name, number in named), *rest])

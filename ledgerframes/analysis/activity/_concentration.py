@@ -13,6 +13,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groups import Groups, group_by, known, ratio
+from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import queries_of_weights, weights
@@ -57,6 +58,7 @@ def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataF
 
 CONCENTRATION = declare.Figure(
     "activity.concentration",
+    answer=answers.of_concentration,
     distinct=(),
     rows="One row per round or period; sorted by time.",
     has_periods=True,

@@ -11,6 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._coverage import covered_time, timed_segments
 from ledgerframes.analysis._groups import sort_largest_first
+from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._state_tables import FACTOR, state_tables
 from ledgerframes.analysis.activity._weights import computable_share, require_sum_of_weights
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
@@ -91,6 +92,7 @@ RECONCILE = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
+    answer=answers.of_reconcile_summary,
     rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
     columns=(
         OUTCOME,

@@ -13,6 +13,7 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._coverage import has_times
 from ledgerframes.analysis._groups import microseconds
+from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity._reward_formula import NEEDED, RoundTotals, round_totals, rules_of
 from ledgerframes.analysis.activity._weights import require_sum_of_weights
@@ -47,6 +48,8 @@ def queries_of_rounds(frames: Frames, **_: object) -> list[Query]:
 
 ROUNDS = declare.Figure(
     "activity.rounds",
+    answer=answers.of_rounds,
+    main_columns=("opens_at", "weight", "amount", "rate_per_mb", "is_partial"),
     rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
         "party": declare.Grouping(

@@ -13,6 +13,7 @@ from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._grouped import Call, measure
 from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis._measures import Count, Expression, Total
+from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.state._network_state import NetworkState, network_state
@@ -37,6 +38,8 @@ FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if it i
 LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
+    answer=answers.of_weights,
+    main_columns=("weight", "share", "requests", "activity_weight", "burn_bytes"),
     distinct=(),
     rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
     by={"party": PARTY, "label": LABEL},

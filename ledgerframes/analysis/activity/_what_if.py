@@ -14,6 +14,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groups import ratio, sort_largest_first
+from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._final_rounds import round_values
 from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.activity._weights import computable_share
@@ -57,6 +58,8 @@ def _queries(
 
 WHAT_IF = declare.Figure(
     "activity.what_if",
+    answer=answers.of_what_if,
+    main_columns=("party", "share_before", "share_after", "weight_before", "weight_after"),
     rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",
     has_rounds=True,
     columns=(

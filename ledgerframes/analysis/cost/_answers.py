@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -38,9 +39,9 @@ def _total(result: pd.DataFrame) -> str:
     subject = f"{pluralize(row.requests, 'confirmation request')} cost"
     total = int(row.total_traffic_cost) if row.requests_with_cost else 0
     if row.requests_with_cost == row.requests:
-        return f"{subject} {total:,} bytes."
+        return f"{subject} {printing.size(total)}."
     known = printing.percent(row.requests_with_cost, row.requests)
-    return f"{subject} at least {total:,} bytes. The cost of {known} of them is known."
+    return f"{subject} at least {printing.size(printing.at_least(total))}. The cost of {known} of them is known."
 
 
 def _highest_period(result: pd.DataFrame) -> str:
@@ -50,7 +51,7 @@ def _highest_period(result: pd.DataFrame) -> str:
     (row,) = rows_of(known.nlargest(1, "total_traffic_cost"))
     share = printing.percent(int(row.total_traffic_cost), int(known["total_traffic_cost"].sum()))
     number = result["period_start"].nunique()
-    cost = f"{int(row.total_traffic_cost):,} bytes, {share} of the known cost"
+    cost = f"{printing.size(int(row.total_traffic_cost))}, {share} of the known cost"
     return f"Of {pluralize(number, 'period')}, the one from {row.period_start:{TIME}} on has the highest cost: {cost}."
 
 
@@ -99,12 +100,12 @@ def of_wasted(result: pd.DataFrame) -> str:
         return _above(result)
     wasted, useful = (decimals.total(result[name]) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
     if wasted is None:
-        return "Rejected requests cost an unknown number of bytes."
+        return "The cost of rejected requests is not known."
     total = int(wasted) + int(useful or 0)
-    share = f" ({printing.percent(int(wasted), total)} of the known cost)" if total else ""
+    share = f", {printing.percent(int(wasted), total)} of all" if total else ""
     cause = result["top_cause"].iloc[0] if len(result) == 1 else None
-    guess = f" Judged by the latency alone, {cause} caused most of these bytes." if isinstance(cause, str) else ""
-    return f"Rejected requests cost {wasted:,} known bytes{share}.{guess}"
+    guess = f" Judged by the latency alone, {cause} caused most of it." if isinstance(cause, str) else ""
+    return f"Rejected requests have a known cost of {printing.size(int(wasted))}{share}.{guess}"
 
 
 def _above(result: pd.DataFrame) -> str:
@@ -127,7 +128,7 @@ def of_requests(result: pd.DataFrame) -> str:
     if result.empty:
         return NO_COST
     (row,) = rows_of(result.head(1))
-    cost = f"{int(row.total_traffic_cost):,} bytes, {printing.share(row.share)} of the known cost"
+    cost = f"{printing.size(int(row.total_traffic_cost))}, {printing.share(row.share)} of the known cost"
     return f"The most expensive request cost {cost}: {row.why}."
 
 
@@ -139,7 +140,8 @@ def of_anatomy(result: pd.DataFrame) -> str:
     costs = envelopes["traffic_cost"].astype("int64")
     total, largest = int(costs.sum()), int(costs.max())
     share = printing.percent(largest, total)
-    return f"{pluralize(len(costs), 'envelope')} cost {total:,} bytes. The largest cost {largest:,} bytes, {share} of them."
+    whole, part = printing.size(total), printing.size(largest)
+    return f"{pluralize(len(costs), 'envelope')} cost {whole}. The largest cost {part}, {share} of it."
 
 
 def of_compare(result: pd.DataFrame) -> str:
@@ -147,7 +149,10 @@ def of_compare(result: pd.DataFrame) -> str:
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
-    changed = f"{counts['dearer']:,} dearer, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
+    texts = [f"{_kind_of(row)} +{printing.share(row.relative)}" for row in rows_of(result[result["judgment"] == "dearer"])]
+    names = f" ({', '.join(texts)})" if texts else ""
+    dearer = f"{counts['dearer']:,} dearer{names}"
+    changed = f"{dearer}, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
     others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"
     return f"Kinds of request: {changed}, {others}."
 
@@ -156,3 +161,57 @@ def of_control(result: pd.DataFrame) -> str:
     """Return how many sums of parts are the total."""
     equal = int((result["difference"].fillna(-1) == 0).sum())
     return f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
+
+
+def of_budget(result: pd.DataFrame) -> str:
+    """Return which kinds of request exceed their limit."""
+    judged, broken = result.dropna(subset="is_within"), result[is_true(~result["is_within"])]
+    if judged.empty:
+        return "No kind of request has a limit and enough requests."
+    worst = [f"{_kind_of(row)} ({row.value:,} of {row.budget:,} bytes)" for row in rows_of(broken)]
+    names = f": {', '.join(worst)}" if worst else ""
+    verb = "exceeds" if len(broken) == 1 else "exceed"
+    return f"{len(broken):,} of {pluralize(len(judged), 'kind')} with enough requests {verb} their limit{names}."
+
+
+def _kind_of(row: Any) -> str:
+    if isinstance(row.choice, str):
+        return row.choice
+    return f"{row.template_name.rpartition(':')[2]} (create)" if isinstance(row.template_name, str) else str(row.kind)
+
+
+def of_estimate(result: pd.DataFrame) -> str:
+    """Return how far actual costs are from their estimates, for all requests together."""
+    matched = result[result["outcome"] == "matched"].dropna(subset=["actual", "estimated"])
+    if matched.empty:
+        return "No request has an estimated and an actual cost."
+    number, over = (int(matched[name].sum()) for name in ("requests", "over_10_percent"))
+    actual, estimated = (printing.size(int(matched[name].sum())) for name in ("actual", "estimated"))
+    share = printing.rate(over, number)
+    return f"{pluralize(number, 'request')} cost {actual} instead of the estimated {estimated}. {share} cost over a tenth more."
+
+
+def of_statement(result: pd.DataFrame) -> str:
+    """Return what the lines of a bill add up to, and what rounding changed."""
+    amounts = result.dropna(subset="currency")
+    if amounts.empty:
+        return NO_COST
+    total, exact = _sum(amounts["currency"]), _sum(amounts["currency_exact"])
+    coin = decimals.total(amounts["coin"].dropna())
+    in_coin = "" if coin is None else f", or {coin:,.2f} coin"
+    change = f"Rounding changed the total by {total - exact:+.4f}."
+    return f"{pluralize(len(amounts), 'line')} add up to {total:,.2f} {amounts['currency_code'].iloc[0]}{in_coin}. {change}"
+
+
+def of_journal(result: pd.DataFrame) -> str:
+    """Return what the entries of a journal debit and credit."""
+    if result.empty:
+        return "No entry."
+    debit, credit = _sum(result["debit"]), _sum(result["credit"])
+    code = result["currency_code"].iloc[0]
+    entries = pluralize(result["entry_id"].nunique(), "entry")
+    return f"{entries} debit {debit:,.2f} {code} and credit {credit:,.2f} {code}, a difference of {debit - credit:.2f}."
+
+
+def _sum(amounts: pd.Series) -> Decimal:
+    return Decimal(decimals.total(amounts.dropna()) or 0)

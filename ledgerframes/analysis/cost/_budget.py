@@ -13,6 +13,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._grouped import Call
 from ledgerframes.analysis._groups import as_integers, ratio
 from ledgerframes.analysis._measures import COST, IS_KNOWN, Count, Expression, Largest, Measure, Percentile
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -38,6 +39,8 @@ def _queries(frames: Frames, statistic: str, **_: object) -> list[Query]:
 
 BUDGET = declare.Figure(
     "cost.budget",
+    answer=answers.of_budget,
+    main_columns=("template_name", "choice", "value", "budget", "is_within", "requests"),
     rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
     columns=(
         grouping.TEMPLATE_NAME,

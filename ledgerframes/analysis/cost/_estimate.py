@@ -16,6 +16,7 @@ from ledgerframes.analysis._arguments import require_columns
 from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
 from ledgerframes.analysis._measures import Count, Percentile, Total
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.estimates import LEDGER_COSTS, REQUEST_COSTS, outcomes
 from ledgerframes.errors import UsageError
@@ -33,6 +34,7 @@ def _queries(actual: Frames, estimates: pd.DataFrame, by: str | None, min_reques
 
 ESTIMATE = declare.Figure(
     "cost.estimate",
+    answer=answers.of_estimate,
     rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},
     columns=(

@@ -14,6 +14,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.values import decimals
@@ -26,6 +27,8 @@ ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
     "cost.journal",
+    answer=answers.of_journal,
+    main_columns=("date", "entry_id", "party", "account", "debit", "credit", "memo"),
     without_query="it reads a bill, not frames. Show the query of lf.cost.statement",
     rows="Two rows per entry; sorted by date, entry, and debit first.",
     columns=(

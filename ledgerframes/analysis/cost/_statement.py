@@ -17,6 +17,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
 from ledgerframes.analysis._measures import BYTES, COST, Count, Expression, Measure, Total
+from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
@@ -57,6 +58,8 @@ def _queries(
 
 STATEMENT = declare.Figure(
     "cost.statement",
+    answer=answers.of_statement,
+    main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
     rows="One row per period and line, periods without requests included; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(

@@ -14,6 +14,7 @@ from ledgerframes.analysis._amounts import from_scaled, scaled
 from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import MAX_PERIODS, as_integers, ratio, single_group
+from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy._known_coins import KnownCoins, known_coins
 from ledgerframes.datasets.holdings.build import TOTALS
 from ledgerframes.engine import Query, run
@@ -34,6 +35,8 @@ def _coin(name: str, description: str, unit: str = "coin", missing: str = UNKNOW
 
 BALANCE = declare.Figure(
     "economy.balance",
+    answer=answers.of_balance,
+    main_columns=("party", "balance", "change", "coins", "locked", "node_sums", "differing_sums"),
     distinct=("party",),
     rows="One row per party, and per period; sorted by time, then by party.",
     columns=(

@@ -14,6 +14,7 @@ from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, from_microseconds
+from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy._network import Network, Rounds, read_network, require_all_updates, round_of
 from ledgerframes.analysis.state._payloads import Values, member, whole
 from ledgerframes.engine import Query
@@ -27,6 +28,8 @@ MEGABYTE = Decimal(10**6)
 SEVERAL = "Missing if the row has several, or it is unknown."
 PURCHASES = declare.Figure(
     "economy.purchases",
+    answer=answers.of_purchases,
+    main_columns=("record_time", "buyer", "member_id", "bytes", "coin_spent", "usd_spent", "usd_per_mb"),
     rows="One row per purchase or group, and per period; sorted by time, or by period and group.",
     by={"buyer": declare.Grouping(), "member_id": declare.Grouping(), "for_whom": declare.Grouping()},
     columns=(

@@ -16,6 +16,7 @@ from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Rates, as_integers, from_microseconds, ratio
+from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy._network import Network, Rounds, read_network, require_all_updates
 from ledgerframes.analysis.economy._periods import period_of
 from ledgerframes.engine import Query, Relation, run
@@ -41,6 +42,8 @@ NET = (
 CONDITION, UNIT = "with a known amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
+    answer=answers.of_rounds,
+    main_columns=("opened_at", "issued_app", "issued_validator", "issued_sv", "minted_app", "burned_traffic"),
     distinct=(),
     rows="One row per round or period, or one for all; sorted by round or time.",
     columns=(
@@ -72,6 +75,8 @@ ROUNDS = declare.Figure(
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
+    answer=answers.of_burn_mint,
+    main_columns=("minted", "burned", "ratio", "traffic_part", "unexplained"),
     distinct=(),
     rows="One row per period, or one for all; sorted by time.",
     columns=(

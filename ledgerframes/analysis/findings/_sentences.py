@@ -72,12 +72,14 @@ def _statement(row: Any, before: str) -> str:
     subject, value = subject_of(row), _number(row.value)
     usual = f"usual are {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
     if row.what == BALANCE:
-        return f"the balance of participant {escape_control(row.name)}, {value} bytes, can end on {_time(row.until)}."
+        balance = printing.size(round(row.value))
+        return f"the balance of participant {escape_control(row.name)}, {balance}, can end on {_time(row.until)}."
     if row.what in (NOT_IN_STORE, NOT_FINAL):
         return f"{row.value:.3g} hours of the window are {row.what}."
     if row.what == ONE_COST:
-        most = f"{_number(row.usual_high)} bytes at most in {before}"
-        return f"{subject} costs {value} bytes. Requests of its kind, {escape_control(row.request_kind)}, cost {most}."
+        most = f"{printing.size(round(row.usual_high))} at most in {before}"
+        cost, kind = printing.size(round(row.value)), escape_control(row.request_kind)
+        return f"{subject} costs {cost}. Requests of its kind, {kind}, cost {most}."
     if row.what == REQUESTS:
         return _of_requests(row, subject, value, usual, before)
     if row.what == COST:
@@ -115,9 +117,8 @@ def subject_of(row: Any) -> str:
 def _effect(row: Any) -> str:
     if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
         return ""
-    bytes_ = f"{abs(row.effect_bytes):,} bytes"
     price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
-    return f" That is {bytes_}{price} {'more' if row.effect_bytes > 0 else 'less'} than usual."
+    return f" That is {printing.size(abs(row.effect_bytes))}{price} {'more' if row.effect_bytes > 0 else 'less'} than usual."
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._ledger import owner_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    answer=answers.of_bounds,
+    main_columns=("after", "through", "is_pruned", "gap_before", "overlap_before", "status"),
     without_query="it reads the ranges of the catalog. Read them in ledger.coverage",
     rows="One row per stored range; sorted by offset.",
     columns=(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import Time, instant
 
@@ -20,6 +21,8 @@ REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
     "reconcile.digests",
+    answer=answers.of_digests,
+    main_columns=("object_key", "outcome", "listed", "dissenters", "missing_at"),
     without_query="it reads tables of several nodes, not frames. Query those of a store with lf.sql(net, 'FROM bulk_objects')",
     rows="One row per bulk object; sorted by key.",
     columns=(

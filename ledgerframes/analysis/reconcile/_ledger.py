@@ -13,6 +13,7 @@ from ledgerframes.analysis._coverage import timed_segments
 from ledgerframes.analysis._groupings import category_of
 from ledgerframes.analysis._groups import group_by, microseconds, ratio
 from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.datasets._schema import TIME
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTS, OWNERS
@@ -93,6 +94,7 @@ PAID_TRAFFIC = declare.Figure(
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
+    answer=answers.of_paid_traffic_totals,
     rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     condition="with a known cost in both sources",

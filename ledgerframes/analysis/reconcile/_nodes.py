@@ -20,6 +20,7 @@ from ledgerframes.analysis._groups import (
     single_group,
 )
 from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.comparisons import ASPECTS, BOTH_NODES, COMPARED_FACTS, FACTS
 from ledgerframes.engine.query import other_sources
@@ -40,6 +41,8 @@ def _latency(name: str, description: str) -> declare.ResultColumn:
 
 NODES = declare.Figure(
     "reconcile.nodes",
+    answer=answers.of_nodes,
+    main_columns=("aspect", "equal", "different", "only_a", "only_b", "first_difference"),
     distinct=("aspect",),
     rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
     "traffic cost, activity weight.",

@@ -11,6 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_proofs import party_proofs, path_of
 from ledgerframes.analysis.reconcile._reward_rounds import APP, VALIDATOR, Coupons, RewardRound, read_reward_rounds
@@ -22,6 +23,8 @@ from ledgerframes.frames import Frames
 
 REWARDS = declare.Figure(
     "reconcile.rewards",
+    answer=answers.of_rewards,
+    main_columns=("round_number", "kind", "link", "status", "reason", "difference"),
     without_query="it hashes trees of amounts, which SQL cannot. Show the query of lf.activity.weights for the published records",
     rows="One row per round, kind and link, in the order of the links; sorted by round. With by='party', one row per rewarded "
     "party instead, sorted by position.",

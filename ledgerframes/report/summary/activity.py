@@ -68,4 +68,4 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     for name, number in movers.largest:
         relative = signed_percent(number, int(before[name])) if name in before.index else "new"
         texts.append(f"{shorten(name)}: {signed(number)} ({relative}).")
-    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", unit="")]))
+    return " ".join(filter(None, [*texts, movers.describe_rest("app provider", signed)]))

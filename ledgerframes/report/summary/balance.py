@@ -14,6 +14,7 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.statistics import printing
 
 SOON = timedelta(days=7)
 
@@ -64,10 +65,10 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
     >>> describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
-    'A balance of 200,000 bytes ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases. The earliest of these ends is within 7 days.'
+    'A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases. The earliest of these ends is within 7 days.'
     """
     (row,) = rows_of(forecast)
-    amount = f"A balance of {row.balance:,} bytes"
+    amount = f"A balance of {printing.size(row.balance)}"
     first, middle, last = row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last
     if pd.isna(row.factor):
         end = "after more than a year" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ledgerframes.report.summary.texts import signed
+from ledgerframes.report.summary.texts import signed_size
 from ledgerframes.texts.representation import pluralize
 
 
@@ -26,7 +26,7 @@ class Movers:
     rest_count: int
     rest: int
 
-    def describe_rest(self, noun: str, unit: str = " bytes") -> str:
+    def describe_rest(self, noun: str, to_text: Callable[[int], str] = signed_size) -> str:
         """Return the sum of the changes that are not named, an empty text without any.
 
         >>> Movers((("a", 9),), 3, -2).describe_rest("kind")
@@ -35,7 +35,7 @@ class Movers:
         if not self.rest_count:
             return ""
         together = " together" if self.rest_count > 1 else ""
-        return f"{pluralize(self.rest_count, f'other {noun}')}: {signed(self.rest)}{unit}{together}."
+        return f"{pluralize(self.rest_count, f'other {noun}')}: {to_text(self.rest)}{together}."
 
 
 def largest_movers(changes: Mapping[Any, int], count: int) -> Movers:

@@ -15,7 +15,7 @@ from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent
+from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent, signed_size
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.decompositions import decompose
 from ledgerframes.texts.representation import pluralize
@@ -80,11 +80,10 @@ def _total(costs: Costs, prices: Prices) -> str:
     amount = prices.of_bytes(costs.total)
     at_price = f", which is {amount} {prices.basis}" if amount else ""
     if costs.requests_with_cost == costs.requests:
-        return f"{costs.total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
+        return f"{printing.size(costs.total)} for {pluralize(costs.requests, 'request')}{at_price}."
     known = printing.percent(costs.requests_with_cost, costs.requests)
-    return (
-        f"At least {costs.total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
-    )
+    least = printing.size(printing.at_least(costs.total))
+    return f"At least {least}{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
 
 
 def _highest(costs: Costs) -> str:
@@ -118,7 +117,7 @@ def _change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[s
         return f"Not compared, because no cost of the {periods.name} is known.", []
     change = after.total - before.total
     size = ", ".join(filter(None, (signed_percent(change, before.total), prices.of_bytes(abs(change)))))
-    text = f"{signed(change)} bytes ({size}) against the {periods.name}."
+    text = f"{signed_size(change)} ({size}) against the {periods.name}."
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
         return text, [_coverage_note(before, after)]
     kinds = cost.compare(periods.before, periods.after)
@@ -145,7 +144,8 @@ def _parts(before: Costs, after: Costs) -> str:
         "kinds that no longer occur": parts.removed,
     }
     texts = {name: number for name, number in texts.items() if number}
-    return f"It is made up of {listing([f'{signed(number)} from {name}' for name, number in texts.items()])}." if texts else ""
+    names = listing([f"{signed(number)} from {name}" for name, number in texts.items()])
+    return f"In bytes, it is made up of {names}." if names else ""
 
 
 def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
@@ -174,7 +174,7 @@ def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
     rows = {row.Index: row for row in rows_of(kinds)}
     for index, change in movers.largest:
         row = rows[index]
-        yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed(change)} bytes, {_reason(row)}."
+        yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed_size(change)}, {_reason(row)}."
     yield movers.describe_rest("kind")
 
 
@@ -203,7 +203,7 @@ def _participants(before: Costs, after: Costs) -> str:
     sides = [_bytes_by_participant(side.participants) for side in (before, after)]
     changes = {name: sides[1].get(name, 0) - sides[0].get(name, 0) for name in dict.fromkeys([*sides[0], *sides[1]])}
     movers = largest_movers(changes, MAX_PARTICIPANTS)
-    texts = [f"{_payer(name)}: {signed(change)} bytes." for name, change in movers.largest]
+    texts = [f"{_payer(name)}: {signed_size(change)}." for name, change in movers.largest]
     return " ".join(filter(None, [*texts, movers.describe_rest("participant")]))
 
 

@@ -141,7 +141,7 @@ def _waste(frames: Frames, prices: Prices) -> str:
     number = int(total.wasted_traffic_cost)
     amount = prices.of_bytes(number)
     at_price = f", which is {amount} at the list price" if amount else ""
-    return f"{number:,} known bytes{at_price}, {printing.share(total.share)} of the known cost."
+    return f"{printing.size(number)}{at_price}, {printing.share(total.share)} of the known cost."
 
 
 def _latency(periods: Periods) -> str:

@@ -1,0 +1,92 @@
+"""The gallery: each plot with its call, and for the site its picture and the notebooks with their outputs.
+
+``python docs/gallery.py build/sample`` draws and renders what the site shows beside its pages, from the embedded sandbox.
+"""
+
+from __future__ import annotations
+
+import doctest
+import functools
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import ledgerframes as lf
+
+LINES = 2  # of an example that a page shows, the last ones
+INTRODUCTION = """\
+# Gallery
+
+Each plot takes the result of the figure with its name, and draws on new axes or on those of `ax=`. `lf.show(result)` draws it
+with its sentence and its table.
+"""
+SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
+STYLE = """\
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; color-scheme: light dark; }
+pre { overflow-x: auto; padding: .6rem .8rem; border: 1px solid #8884; border-radius: 4px; font-size: .85em; }
+table { border-collapse: collapse; font-size: .85em; } th, td { padding: .25rem .6rem; border-bottom: 1px solid #8883; }
+.anchor-link, .jp-InputPrompt, .jp-OutputPrompt, .prompt { display: none; } div.output_subarea, div.table { overflow-x: auto; }
+"""
+
+
+def plots() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the name of each plot, its first sentence and the lines of its example."""
+    for name in lf.plot.__all__:
+        text = inspect.getdoc(getattr(lf.plot, name)) or ""
+        yield name, text.partition("\n")[0], [each.source.rstrip() for each in doctest.DocTestParser().get_examples(text)]
+
+
+def gallery_page() -> str:
+    """Return the page, whose pictures the site has."""
+    return "\n".join([INTRODUCTION, *(entry(*plot) for plot in plots())])
+
+
+def entry(name: str, sentence: str, lines: list[str]) -> str:
+    """Return a plot with its call, and a link to its parameters."""
+    call = "\n".join(lines[-LINES:])
+    link = f"{{py:func}}`lf.plot.{name} <ledgerframes.plot.{name}>`"
+    return f"## {name}\n\n{sentence}\n\n```py\n{call}\n```\n\nParameters: {link}\n"
+
+
+def draw(directory: Path) -> None:
+    """Draw the example of each plot."""
+    directory.mkdir(parents=True, exist_ok=True)
+    lf.connect = functools.cache(lf.connect)  # type: ignore[misc]  # one world for all examples
+    for name, _, lines in plots():
+        names: dict[str, object] = {}
+        exec(compile("\n".join(lines).replace(SMALL, LARGE), name, "exec"), names)  # noqa: S102 - examples of this package, which its tests run
+        names["ax"].figure.savefig(directory / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})  # type: ignore[attr-defined]
+        mpl.pyplot.close("all")
+
+
+def render(directory: Path) -> None:
+    """Run the notebooks, and write each as a page that loads nothing."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbconvert import HTMLExporter
+
+    from ledgerframes.report import notebooks_dir
+    from ledgerframes.texts.control_characters import escape_html
+
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in sorted(notebooks_dir().glob("*.ipynb")):
+        book = nbformat.read(path, as_version=4)
+        with tempfile.TemporaryDirectory() as working_dir:
+            NotebookClient(book, kernel_name="python3", timeout=900).execute(cwd=working_dir)
+        body, _ = HTMLExporter(template_name="basic").from_notebook_node(book)
+        head = f'<meta charset="utf-8"><title>{escape_html(path.stem)}</title><style>{STYLE}</style>'
+        page = f'<!doctype html><html lang="en"><head>{head}</head><body><main>{body}</main></body></html>'
+        (directory / f"{path.stem}.html").write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LEDGERFRAMES_STORE", str(Path(__file__).parents[1] / ".ledgerframes" / "store"))
+    draw(Path(sys.argv[1]) / "gallery")
+    render(Path(sys.argv[1]) / "notebooks")

@@ -1,0 +1,97 @@
+"""Sentences that answer with the figures of activity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis._groups import is_true, rows_of
+from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values import decimals
+
+NO_RECORD = "No activity record in this window."
+NO_WEIGHT = "No weight follows from the requests of this window."
+LEADING = 3  # app providers
+MIN_PARTIES = 10  # for a Gini coefficient
+
+
+def of_weights(result: pd.DataFrame) -> str:
+    """Return who earned the highest weight, or between which shares it was over time."""
+    name = "party" if "party" in result else "label"
+    known = result.dropna(subset="weight")
+    if known.empty:
+        return NO_RECORD
+    if {"period_start", "round_number"} & set(result):
+        return _share_over_time(known, name)
+    (first,) = rows_of(known.head(1))
+    providers = f"{pluralize(len(known), 'app provider' if name == 'party' else 'label')} earned"
+    highest = f"{getattr(first, name)} has the highest, {printing.share(first.share)} of it."
+    return f"{providers} a weight of {int(known['weight'].sum()):,}. {highest}"
+
+
+def _share_over_time(known: pd.DataFrame, name: str) -> str:
+    """Return the lowest and the highest share of the largest app provider."""
+    largest = known.groupby(name)["weight"].sum().idxmax()
+    is_whole = known["share"].notna() & ~is_true(known["is_partial"])
+    rows = list(rows_of(known[(known[name] == largest) & is_whole].sort_values("share")))
+    if not rows:
+        return "The largest app provider has no record in a whole period of this window."
+    low, high = (f"{printing.share(row.share)} ({_time_of(row)})" for row in (rows[0], rows[-1]))
+    return f"The share of the largest app provider was between {low} and {high}."
+
+
+def _time_of(row: Any) -> str:
+    return f"{row.period_start:%Y-%m-%d %H:%M}" if hasattr(row, "period_start") else f"round {row.round_number}"
+
+
+def of_concentration(result: pd.DataFrame) -> str:
+    """Return the share of the largest app providers, nothing over time."""
+    if len(result) != 1:
+        return ""
+    (row,) = rows_of(result)
+    if not row.parties or not hasattr(row, f"top_{LEADING}"):
+        return NO_RECORD if not row.parties else ""
+    if row.parties == 1:
+        return "One app provider has the whole weight."
+    number, leading = min(LEADING, row.parties), row.top_3_parties
+    ties = f" ({leading:,} with ties)" if leading > number else ""
+    share = printing.share(row.top_3)
+    gini = f" The Gini coefficient is {row.gini:.2f}." if row.parties >= MIN_PARTIES else ""
+    return f"The {number} largest{ties} of {row.parties:,} app providers have {share} of the weight.{gini}"
+
+
+def of_reconcile_summary(result: pd.DataFrame) -> str:
+    """Return how many published weights follow from the requests, and why others do not."""
+    if result.empty:
+        return NO_RECORD
+    is_equal = result["outcome"] == "equal"
+    reasons = ", ".join(f"{row.records:,} {row.reason}" for row in rows_of(result[~is_equal]))
+    number = int(result.loc[is_equal, "records"].sum())
+    verb = "is" if number == 1 else "are"
+    return f"{pluralize(number, 'weight')} {verb} equal to the byte. Mismatches: {reasons or 'none'}."
+
+
+def of_rounds(result: pd.DataFrame) -> str:
+    """Return what the rounds mint for apps, or how many rewards are too small."""
+    known = result.dropna(subset="amount")
+    if "party" in result:
+        below = int(is_true(known["below_threshold"]).sum())
+        return f"{below:,} of {len(known):,} rewards of a provider in a round were below the threshold, and were not paid."
+    if known.empty:
+        return f"None of {pluralize(len(result), 'round')} has all its records and a known reward."
+    amount = decimals.total(known["amount"])
+    complete = f"{len(known):,} of {pluralize(len(result), 'round')} have all their records and a known reward."
+    return f"{complete} Together: {amount:,.2f} coin."
+
+
+def of_what_if(result: pd.DataFrame) -> str:
+    """Return whose share rises most with the change, and whose falls most."""
+    changes = (result["share_after"] - result["share_before"]).dropna()
+    if "round_number" in result or changes.empty:
+        return "" if len(changes) else NO_WEIGHT
+    parties = result["party"].loc[changes.index].tolist()
+    gain, loss = parties[changes.argmax()], parties[changes.argmin()]
+    rise, fall = printing.points(changes.max()), printing.points(-changes.min())
+    return f"The share of {gain} would rise by {rise}, and that of {loss} would fall by {fall}."

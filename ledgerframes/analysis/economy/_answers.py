@@ -1,0 +1,59 @@
+"""Sentences that answer with the figures of the economy."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+
+from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+from ledgerframes.values import decimals
+
+NO_FLOW = "No coin was minted or burned in this window."
+
+
+def of_purchases(result: pd.DataFrame) -> str:
+    """Return how much traffic was bought, and how much of it for others."""
+    known = result.dropna(subset="bytes")
+    if known.empty:
+        return "Nobody bought traffic in this window."
+    others = known[known["for_whom"] == "other"]
+    bought = f"{pluralize(int(known['purchases'].sum()), 'purchase')} of {printing.size(int(known['bytes'].sum()))} burned"
+    number, size = int(others["purchases"].sum()), printing.size(int(others["bytes"].sum()))
+    verb = "was" if number == 1 else "were"
+    return f"{bought} {_coin(known['coin_spent'])}. {number:,} of them, with {size}, {verb} for somebody else."
+
+
+def of_rounds(result: pd.DataFrame) -> str:
+    """Return what rounds or periods issued for each role, and the traffic bought."""
+    noun = "round" if "round_number" in result else "period"
+    issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
+    bought = printing.size(int(result["traffic_bought"].sum()))
+    return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."
+
+
+ROLES = {"app": "apps", "validator": "validators", "sv": "super validators"}
+
+
+def of_burn_mint(result: pd.DataFrame) -> str:
+    """Return how much coin was burned for each coin minted, and how much is unexplained."""
+    burned, minted = (decimals.total(result[name].dropna()) or Decimal(0) for name in ("burned", "minted"))
+    if not minted:
+        return NO_FLOW
+    unexplained = _coin(result["unexplained"])
+    ratio = f"{burned / minted:.3f} burned for each coin minted"
+    return f"{burned:,.2f} coin were burned and {minted:,.2f} minted: {ratio}. Unexplained: {unexplained}."
+
+
+def of_balance(result: pd.DataFrame) -> str:
+    """Return how much coin parties own, and how many sums of the network differ."""
+    if "period_start" in result or result.empty:
+        return ""
+    owned = f"{pluralize(len(result), 'party')} {'owns' if len(result) == 1 else 'own'} {_coin(result['balance'])} at the end."
+    sums, differing = int(result["node_sums"].sum()), int(result["differing_sums"].sum())
+    return f"{owned} Of {pluralize(sums, 'sum')} of the network, {differing:,} differ from the history." if sums else owned
+
+
+def _coin(amounts: pd.Series) -> str:
+    return f"{decimals.total(amounts.dropna()) or 0:,.2f} coin"

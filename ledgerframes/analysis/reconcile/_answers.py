@@ -1,0 +1,72 @@
+"""Sentences that answer with the comparisons of sources."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes.analysis._groups import is_true
+from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
+
+MAX_ROUNDS = 5
+
+
+def of_rewards(result: pd.DataFrame) -> str:
+    """Return for how many rounds the rewards follow from the records, and where they differ."""
+    links = result[result["link"] != "weights"]  # which lf.activity.reconcile explains
+    is_equal = (links["status"] == "equal").groupby(
+        [links[name] for name in ("round_number", "kind", "is_dry_run")], observed=True
+    )
+    proven = int(is_equal.all().sum())
+    numbers = sorted(links.loc[links["status"].isin(["differs", "missing"]), "round_number"].unique().tolist())
+    if not proven and not numbers:
+        return "No round has all its links in this window."
+    verb = "differs" if len(numbers) == 1 else "differ"
+    rest = f"{len(numbers):,} {verb}: {', '.join(map(str, numbers[:MAX_ROUNDS]))}." if numbers else "None differs."
+    return f"The rewards of {pluralize(proven, 'round')} follow from the records to the last hash. {rest}"
+
+
+def of_paid_traffic_totals(result: pd.DataFrame) -> str:
+    """Return how many costs of both sources are equal, and what only one of them has."""
+    updates = result.groupby(result["outcome"].astype("str"))["updates"].sum()
+    names = ("equal", "different", "only in ledger", "only in history")
+    equal, different, ledger, history = updates.reindex(names, fill_value=0).tolist()
+    rejected = int(result.loc[result["why"] == "rejected", "updates"].sum())
+    return (
+        f"Of the costs that both sources have, {printing.rate(equal, equal + different)} are equal. Own requests only in the "
+        f"ledger: {ledger:,}. Only in the history: {history:,}, {rejected:,} of them rejected."
+    )
+
+
+def of_bounds(result: pd.DataFrame) -> str:
+    """Return which offsets a copy of a ledger has, and which are missing."""
+    if result.empty:
+        return "The store has no offset of this ledger."
+    pruned = int((result["through"] - result["after"])[is_true(result["is_pruned"])].sum())
+    return (
+        f"The copy has offsets {result['after'].min():,} to {result['through'].max():,} (ranges: {len(result):,}). "
+        f"Missing in between: {result['gap_before'].sum():,}. In two ranges: {result['overlap_before'].sum():,}. "
+        f"Pruned: {pruned:,}."
+    )
+
+
+def of_nodes(result: pd.DataFrame) -> str:
+    """Return how many requests two nodes have in common, and how many differences."""
+    presence = result[result["aspect"] == "presence"]
+    if "period_start" in result or len(presence) != 1:
+        return ""
+    (first,) = presence.to_dict("records")
+    others = result[["different", "only_a", "only_b"]].sum().sum()
+    start = first["comparable_from"]
+    since = "No hour has enough common ids to compare" if pd.isna(start) else f"Compare them from {start:%Y-%m-%d %H:%M} UTC on"
+    common = pluralize(int(first["equal"]), "common request")
+    return f"The two nodes have {common}, with {pluralize(int(others), 'difference')} in {len(result):,} aspects. {since}."
+
+
+def of_digests(result: pd.DataFrame) -> str:
+    """Return how many bulk objects have one digest, and which nodes have another one."""
+    equal = int((result["outcome"] == "equal").sum())
+    counts = result["dissenters"].dropna().str.split(", ").explode().value_counts()
+    names = ", ".join(f"{node} ({number:,})" for node, number in counts.items()) or "none"
+    same = f"Of {pluralize(len(result), 'object')}, {equal:,} have the same digest at all nodes."
+    return f"{same} Nodes that differ from most: {names}."
