@@ -22,7 +22,7 @@ import pyarrow as pa
 from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
-from ledgerframes.errors import CoverageError, LedgerframesError, StoreError, UsageError
+from ledgerframes.errors import CoverageError, LedgerframesError, StoreError
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
@@ -131,6 +131,10 @@ class Loader(ABC, Generic[C]):
     def frames(self) -> Frames:
         """Return frames of what is stored now."""
 
+    def plan(self) -> pd.DataFrame:
+        """Return what a sync would fetch, one row per extent, with estimates."""
+        return plan_frame(self.dataset.name, with_estimates(self.net, self.dataset.name, self.missing().values()))
+
     def shortfall(self) -> Collection[str]:
         """Return by name what a sync has fetched or found, and the store does not cover any more."""
         return list(self.missing(accept_provisional=True))
@@ -163,19 +167,14 @@ class Loader(ABC, Generic[C]):
         """Commit or log the outcome of all chunks."""
 
 
-def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: bool | None) -> Frames | pd.DataFrame:
-    """Return the plan of a load, or make its dataset current and return frames of it.
+def load(loader: Loader[C], *, executor: Executor | None, progress: bool | None) -> Frames:
+    """Make the dataset of a load current, and return frames of it.
 
     Raises
     ------
     CoverageError
         If the network is offline and the store does not cover the load, or other processes keep dropping what it fetches.
     """
-    if not isinstance(executor, Executor | None):
-        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
-    if plan:
-        name = loader.dataset.name
-        return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
     frames = _read(loader) if loader.net.offline and loader.needs_network else _sync_and_read(loader, executor, progress)
     log_unreadable(loader.net, frames)
     return frames
