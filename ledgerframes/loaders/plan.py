@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
@@ -59,16 +59,21 @@ def plan(loader: Callable[Concatenate[Network, P], Any], net: Network, *args: P.
         choices = ", ".join(f"lf.{name}" for name in _loader_names())
         raise UsageError(f"lf.plan needs a loader, got {loader!r}. Choose from {choices}.")
     check_arguments(loader, net, arguments)
-    call = inspect.signature(loader).bind(net, *args, **arguments)
-    call.apply_defaults()
-    parameters = inspect.signature(make).parameters
-    load: Load = make(**{name: value for name, value in call.arguments.items() if name in parameters})
+    values, parameters = _values(loader, (net, *args), arguments), inspect.signature(make).parameters
+    load: Load = make(**{name: value for name, value in values.items() if name in parameters})
     return load.plan()
+
+
+def _values(loader: Callable[..., object], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of each argument of a call, with defaults."""
+    call = inspect.signature(loader).bind(*args, **arguments)
+    call.apply_defaults()
+    return call.arguments
 
 
 def _loader_names() -> list[str]:
     names = []
-    for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        module = importlib.import_module(f"{__package__}.{found.name}")
+    for each in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        module = importlib.import_module(f"{__package__}.{each.name}")
         names += [name for name in getattr(module, "__all__", ()) if hasattr(getattr(module, name), "make")]
     return sorted(names)
