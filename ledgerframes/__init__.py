@@ -7,6 +7,8 @@ Networks
     connect, Network, operations
 History of the network
     load_events, load_traffic, load_verdicts, load_activity, load_bulk, load_contracts
+What a load would fetch
+    plan
 A participant
     load_updates, load_completions, load_active_contracts, load_parties, load_packages, load_synchronizers,
     load_transfer_offers, load_token_allocations, load_token_holdings, load_token_transfers
@@ -91,6 +93,7 @@ _IMPORTED_AT_FIRST_USE = {
     "load_verdicts": "ledgerframes.loaders.events:load_verdicts",
     "open_frames": "ledgerframes.frames.files:open_frames",
     "operations": "ledgerframes.loaders.operations:operations",
+    "plan": "ledgerframes.loaders.plan:plan",
     "plot": "ledgerframes.plot:",
     "query": "ledgerframes.analysis._queries:query",
     "questions": "ledgerframes.analysis._questions:questions",
@@ -150,6 +153,7 @@ if TYPE_CHECKING:
     )
     from ledgerframes.loaders.offers import load_transfer_offers
     from ledgerframes.loaders.operations import operations
+    from ledgerframes.loaders.plan import plan
     from ledgerframes.loaders.reference import load_name_rules, load_price_votes
     from ledgerframes.loaders.reward_accounting import load_reward_accounting
     from ledgerframes.loaders.state import (
@@ -222,6 +226,7 @@ if TYPE_CHECKING:
         "load_verdicts",
         "open_frames",
         "operations",
+        "plan",
         "plot",
         "query",
         "questions",

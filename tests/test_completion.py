@@ -38,7 +38,6 @@ PUBLIC = [
         for each in module.__all__
     ),
 ]
-WITH_OVERLOADS = {"load_bulk", "load_events", "load_updates"}  # a plan is another result
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(attrgetter(name)(lf))]
 
 
@@ -116,7 +115,19 @@ def test_an_editor_shows_all_parameters_and_the_whole_docstring(name: str) -> No
     [seen] = script.infer(2, len(f"lf.{name}"))
     assert seen.docstring(raw=True) == inspect.getdoc(function)
     [signature, *others] = script.get_signatures(3, len(f"lf.{name}("))
-    if name in WITH_OVERLOADS:
-        return
     assert not others
     assert [each.name for each in signature.params] == list(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name in dir(lf) if name.startswith("load_")])
+def test_an_editor_sees_the_arguments_the_result_and_the_text_of_a_loader(name: str) -> None:
+    """By the source alone, and in a notebook by the object."""
+    loader = getattr(lf, name)
+    code = f"import ledgerframes as lf\nlf.{name}("
+    for script in (jedi.Script(code), jedi.Interpreter(code, [{"lf": lf}])):
+        [signature] = script.get_signatures(2, len(f"lf.{name}("))
+        assert [each.name for each in signature.params] == list(inspect.signature(loader).parameters)
+        assert signature.docstring(raw=True).startswith((loader.__doc__ or "").partition("\n")[0])
+    [shown] = jedi.Script(code).get_signatures(2, len(f"lf.{name}("))
+    result = loader.__annotations__["return"]
+    assert result in ("Frames", "pd.DataFrame") and shown.to_string().endswith(f" -> {result}")

@@ -30,6 +30,9 @@ net = lf.connect("sandbox")
 frames = lf.load_events(net, during="yesterday")
 spend: pd.DataFrame = lf.cost.spend(frames, by="participant", every="1h")
 updates: lf.Frames = lf.load_updates(net, since="2026-11-08", shape="acs_delta")
+traffic: pd.DataFrame = lf.load_traffic(net, during="yesterday", columns=["update_id"])
+plan: pd.DataFrame = lf.plan(lf.load_events, net, since="2026-11-08")
+plan = lf.plan(lf.load_parties, net)
 """
 MISTAKES = [
     'lf.cost.spend(frames, by="participnt")',
@@ -38,6 +41,12 @@ MISTAKES = [
     'lf.load_updates(net, shape="acs")',
     'lf.load_events(net, during="yesterday", on_bad_item="ignore")',
     "lf.load_evnts(net)",
+    "lf.load_events(net, plan=True)",
+    'lf.load_traffic(net, sinse="2026-11-08")',
+    'lf.plan(lf.load_events, net, sinse="2026-11-08")',
+    'lf.plan(lf.load_updates, net, shape="acs")',
+    "lf.plan(lf.load_parties, frames)",
+    "lf.plan(lf.cost.spend, net)",
     "lf.cost.spnd(frames)",
     "frames.trafic",
 ]

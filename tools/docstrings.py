@@ -69,9 +69,6 @@ OF_LOADERS = {
         "What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where, "
         "and returns the others (docs/facts.md#unknown-kinds)."
     ),
-    "plan : bool, default False": (
-        "Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``."
-    ),
     "progress : bool, optional": "Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.",
 }
 # Functions that describe a shared parameter in their own words, because it means something else there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import ledgerframes as lf
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, group, option
 from ledgerframes.cli.signals import SIGNALS
@@ -61,8 +62,8 @@ def events(
     ids = _read_ids(update_ids) if update_ids else None
     net = context.connect()
     on_bad_item = "quarantine" if quarantine else "raise"
-    load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids, on_bad_item=on_bad_item)
-    frames, document = _fetch(context, net, load, workers, dask, plan=plan)
+    options = {"since": since, "until": until, "during": during, "update_ids": ids, "on_bad_item": on_bad_item}
+    frames, document = _fetch(context, net, load_events, options, workers, dask, plan=plan)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
     if frames.window and not net.offline and not any(document["rows"].values()):
         require_overlap(net, frames.window)
@@ -108,26 +109,24 @@ def updates(
     from ledgerframes.loaders.ledger import load_updates
 
     net = context.connect()
-    load: Any = partial(
-        load_updates,
-        net,
-        since=since,
-        until=until,
-        during=during,
-        after=after,
-        through=through,
-        parties=parties,
-        templates=templates or (),
-        interfaces=interfaces or (),
-        shape=shape,
-        descending=descending,
-        on_bad_item="quarantine" if quarantine else "raise",
-        follow=follow,
-        poll_seconds=poll_seconds,
-    )
+    options = {
+        "since": since,
+        "until": until,
+        "during": during,
+        "after": after,
+        "through": through,
+        "parties": parties,
+        "templates": templates or (),
+        "interfaces": interfaces or (),
+        "shape": shape,
+        "descending": descending,
+        "on_bad_item": "quarantine" if quarantine else "raise",
+        "follow": follow,
+        "poll_seconds": poll_seconds,
+    }
     if follow:
         SIGNALS.raise_only_once()
-    _, document = _fetch(context, net, load, workers, dask, plan=plan)
+    _, document = _fetch(context, net, load_updates, options, workers, dask, plan=plan)
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
@@ -161,20 +160,19 @@ def bulk(
     from ledgerframes.loaders.bulk import load_bulk
 
     net = context.connect()
-    load: Any = partial(
-        load_bulk,
-        net,
-        since=since,
-        until=until,
-        during=during,
-        object_keys=object_keys,
-        paths=paths,
-        kind=kind,
-        at=at,
-        on_bad_item="quarantine" if quarantine else "raise",
-    )
-    fetch_options = {"download_dir": download_dir, "allow_partial": allow_partial}
-    frames, document = _fetch(context, net, load, workers, dask, plan=plan, **fetch_options)
+    options = {
+        "since": since,
+        "until": until,
+        "during": during,
+        "object_keys": object_keys,
+        "paths": paths,
+        "kind": kind,
+        "at": at,
+        "download_dir": download_dir,
+        "allow_partial": allow_partial,
+        "on_bad_item": "quarantine" if quarantine else "raise",
+    }
+    frames, document = _fetch(context, net, load_bulk, options, workers, dask, plan=plan)
     for key, reason in frames.failed_objects.items():
         output.write_error(f"{escape_control(key)}: {reason}")
     document |= describe_bulk(frames, kind)
@@ -183,18 +181,26 @@ def bulk(
 
 
 def _fetch(
-    context: CommandContext, net: Network, load: Any, workers: int | None, dask: str | None, *, plan: bool, **options: Any
+    context: CommandContext,
+    net: Network,
+    load: Callable[..., Frames],
+    options: dict[str, Any],
+    workers: int | None,
+    dask: str | None,
+    *,
+    plan: bool,
 ) -> tuple[Frames, dict[str, Any]]:
     """Run a load and describe what it has fetched.
 
     A dry run shows the plan and ends the command.
     """
     if plan:
-        context.print_result({"network": net.name, "plan": output.plain_rows(load(plan=True))}, format_plan)
+        rows = lf.plan(load, net, **options)
+        context.print_result({"network": net.name, "plan": output.plain_rows(rows)}, format_plan)
         raise typer.Exit
     start = time.monotonic()
     with _open_executor(workers, dask) as executor:
-        frames = load(executor=executor, progress=context.progress, **options)
+        frames = load(net, **options, executor=executor, progress=context.progress)
     for name, reason in frames.unreadable.items():
         output.write_error(f"{escape_control(name)} cannot be read: {escape_control(reason)}.")
     return frames, describe_sync(net, frames, time.monotonic() - start)

@@ -1,25 +1,74 @@
-"""Pages of the active contracts of a participant."""
+"""The active contracts of a participant's ledger at an offset."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+
+import pandas as pd
 
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.paging import PageChain
-from ledgerframes.api.update_format import INCOMPLETE, EventFormat
+from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.ledger.wire import ActiveContractItem
-from ledgerframes.errors import BadRequestError, UnsupportedOperationError
+from ledgerframes.datasets.state.build import active_contract_table
+from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
+from ledgerframes.errors import BadRequestError, InvalidPageTokenError, UnsupportedOperationError
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.participant_lists import ParticipantLists
+from ledgerframes.loaders.state_load import StateLoad
+from ledgerframes.loaders.sync import plan_frame
+from ledgerframes.network import Network
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 INCOMPLETE_SINCE = "3.7"  # before, contracts in transit are always included
 
+logger = logging.getLogger("ledgerframes")
 
-def iter_contracts(
+
+class ContractLoad:
+    """The contracts that are active at an offset of a participant's ledger."""
+
+    def __init__(
+        self,
+        net: Network,
+        *,
+        active_at_offset: int | None,
+        parties: Sequence[str] | None,
+        templates: Sequence[str] = (),
+        interfaces: Sequence[str] = (),
+        include_blobs: bool = False,
+        include_incomplete: bool = True,
+        on_bad_item: OnBadItem,
+    ) -> None:
+        self.net, self.offset, self.on_bad_item = net, active_at_offset, on_bad_item
+        self.format = event_format(parties, templates, interfaces, blobs=include_blobs)
+        self.include_incomplete = include_incomplete
+
+    def plan(self) -> pd.DataFrame:
+        """Return the extent that would be fetched, without an offset for the ledger's end."""
+        return plan_frame(LEDGER_ACTIVE_CONTRACTS.name, [{"through": self.offset}])
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Fetch the contracts, and return their table."""
+        offset = self.net.ledger.ledger_end() if self.offset is None else self.offset
+        fetch = partial(_iter_contracts, contract_format=self.format, offset=offset, include_incomplete=self.include_incomplete)
+        build = partial(active_contract_table, active_at_offset=offset)
+        contracts = StateLoad(self.net, LEDGER_ACTIVE_CONTRACTS, fetch, build, self.on_bad_item)
+        try:
+            return contracts.load(progress)
+        except InvalidPageTokenError:
+            # After an upgrade, a participant refuses tokens of its older version. The contracts at an offset stay the same.
+            logger.info("page_token_rejected network=%s", self.net.name)
+            return contracts.load(progress)
+
+
+def _iter_contracts(
     ledger: ParticipantLists, contract_format: EventFormat, offset: int, include_incomplete: bool
 ) -> Iterator[ActiveContractItem]:
     """Iterate over the contracts, including those in transit only on request."""

@@ -1,10 +1,14 @@
-"""Checks of the arguments that all loaders share."""
+"""The decorator of all loaders, which checks the arguments that they share."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar, get_args
+import inspect
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from typing import Any, ParamSpec, Protocol, TypeVar, get_args
+
+import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.loaders.bad_items import OnBadItem
@@ -14,25 +18,49 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def check_arguments(*, has_executor: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Check the arguments that loaders share.
+class Load(Protocol):
+    """The load of one call of a loader."""
 
-    Without an executor, the pages are one stream, and ``executor=`` is an error that says so.
+    def plan(self) -> pd.DataFrame:
+        """Return what the load would fetch, one row per extent, in the columns of table ``plan``."""
+
+
+def loader(make: Callable[..., Load]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare a loader, and check the arguments that all of them share.
+
+    :func:`ledgerframes.plan` makes the same load of the same arguments, and returns its plan.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the load of a call. It has those of the loader's arguments, under the same names, that decide what is loaded.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def load(*args: P.args, **kwargs: P.kwargs) -> R:
-            net = args[0] if args else kwargs.get("net")
-            if not isinstance(net, Network) and (args or "net" in kwargs):
-                raise UsageError(f"net must be a network, got {net!r}. Pass lf.connect(…) as the first argument.")
-            if not has_executor and kwargs.get("executor") is not None:
-                raise UsageError(f"{function.__name__} does not accept executor=, because its pages are one stream.")
-            on_bad_item = kwargs.get("on_bad_item", "raise")
-            if on_bad_item not in get_args(OnBadItem):
-                raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
+            if args or "net" in kwargs:
+                check_arguments(function, args[0] if args else kwargs["net"], kwargs)
             return function(*args, **kwargs)
 
+        load.make = make  # type: ignore[attr-defined]
         return load
 
     return decorate
+
+
+def check_arguments(function: Callable[..., object], net: object, options: Mapping[str, Any]) -> None:
+    """Refuse wrong values of shared arguments, and those that a loader does not have."""
+    name = function.__name__
+    if not isinstance(net, Network):
+        raise UsageError(f"net must be a network, got {net!r}. Pass lf.connect(…) as the first argument.")
+    if "plan" in options:
+        raise UsageError(f"{name} does not accept plan=. Call lf.plan(lf.{name}, net, …) instead.")
+    executor = options.get("executor")
+    if executor is not None and "executor" not in inspect.signature(function).parameters:
+        raise UsageError(f"{name} does not accept executor=, because its pages are one stream.")
+    if not isinstance(executor, Executor | None):
+        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
+    on_bad_item = options.get("on_bad_item", "raise")
+    if on_bad_item not in get_args(OnBadItem):
+        raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")

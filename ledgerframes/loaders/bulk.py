@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack, get_args, overload
-
-import pandas as pd
+from typing import get_args
 
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.bulk_loader import BulkFileLoader, BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
 from ledgerframes.loaders.bulk_object import BulkKind, ObjectOptions
@@ -22,28 +20,49 @@ from ledgerframes.values.windows import Time, instant, window
 __all__ = ["load_bulk"]
 
 
-class BulkOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`load_bulk`, except ``plan``."""
+def _bulk_loader(
+    net: Network,
+    *,
+    since: Time | None,
+    until: Time | None,
+    during: str | None,
+    object_keys: Iterable[str] | None,
+    paths: Iterable[str | Path] | str | Path | None,
+    kind: BulkKind,
+    at: Time | None,
+    download_dir: str | Path | None,
+    allow_partial: bool,
+    on_bad_item: OnBadItem,
+) -> BulkLoader:
+    """Return the load of files, keys, a snapshot or a window."""
+    _require_compatible(kind, (since, until, during), at, object_keys, paths)
+    directory = None if download_dir is None else str(download_dir)
+    by_key = paths is not None or object_keys is not None
+    options = ObjectOptions(kind, by_key, directory, allow_partial, on_bad_item)
+    if paths is not None:
+        return BulkFileLoader(net, options, paths)
+    if object_keys is not None:
+        return BulkKeyLoader(net, options, object_keys)
+    if kind == "acs":
+        return BulkSnapshotLoader(net, options, net.now() if at is None else instant(at, "at"))
+    return BulkWindowLoader(net, options, window(net.now(), since, until, during))
 
-    since: Time | None
-    until: Time | None
-    during: str | None
-    object_keys: Iterable[str] | None
-    paths: Iterable[str | Path] | str | Path | None
-    kind: BulkKind
-    at: Time | None
-    download_dir: str | Path | None
-    allow_partial: bool
-    on_bad_item: OnBadItem
-    executor: Executor | None
-    progress: bool | None
+
+def _require_compatible(
+    kind: str, times: tuple[Time | None, Time | None, str | None], at: Time | None, object_keys: object, paths: object
+) -> None:
+    has_window = times != (None, None, None)
+    if sum([object_keys is not None, paths is not None, has_window or at is not None]) > 1:
+        raise UsageError("A window, object_keys= and paths= cannot be combined. Pass one of them.")
+    if kind not in get_args(BulkKind):
+        raise UsageError(f"Unknown kind {kind!r}. Choose from {', '.join(get_args(BulkKind))}.")
+    if kind == "acs" and has_window:
+        raise UsageError("kind='acs' cannot be combined with since=, until= or during=. Pass at= instead.")
+    if kind == "updates" and at is not None:
+        raise UsageError("at= cannot be combined with kind='updates'. Pass since= and until=, or during=.")
 
 
-@overload
-def load_bulk(net: Network, *, plan: Literal[False] = ..., **options: Unpack[BulkOptions]) -> Frames: ...
-@overload
-def load_bulk(net: Network, *, plan: Literal[True], **options: Unpack[BulkOptions]) -> pd.DataFrame: ...
-@check_arguments(has_executor=True)
+@loader(_bulk_loader)
 def load_bulk(
     net: Network,
     *,
@@ -58,9 +77,8 @@ def load_bulk(
     allow_partial: bool = False,
     on_bad_item: OnBadItem = "raise",
     executor: Executor | None = None,
-    plan: bool = False,
     progress: bool | None = None,
-) -> Frames | pd.DataFrame:
+) -> Frames:
     """Load bulk objects, fetching those not yet in the store.
 
     Parameters
@@ -91,8 +109,6 @@ def load_bulk(
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default a process for each core, or this process for the embedded sandbox and for a single object.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -100,7 +116,7 @@ def load_bulk(
     -------
     Frames
         ``updates``, ``tree_events`` and ``reassignments``, or ``active_contracts``, sorted as these tables declare, and
-        ``bulk_objects`` with one row per object. With ``plan``, a DataFrame.
+        ``bulk_objects`` with one row per object.
 
     Raises
     ------
@@ -129,31 +145,17 @@ def load_bulk(
     >>> len(frames.updates) == int(frames.bulk_objects["lines"].sum())
     True
     """
-    _require_compatible(kind, (since, until, during), at, object_keys, paths)
-    directory = None if download_dir is None else str(download_dir)
-    by_key = paths is not None or object_keys is not None
-    shared = ObjectOptions(kind, by_key, directory, allow_partial, on_bad_item)
-    bulk: BulkLoader
-    if paths is not None:
-        bulk = BulkFileLoader(net, shared, paths)
-    elif object_keys is not None:
-        bulk = BulkKeyLoader(net, shared, object_keys)
-    elif kind == "acs":
-        bulk = BulkSnapshotLoader(net, shared, net.now() if at is None else instant(at, "at"))
-    else:
-        bulk = BulkWindowLoader(net, shared, window(net.now(), since, until, during))
-    return load(bulk, plan=plan, executor=executor, progress=progress)
-
-
-def _require_compatible(
-    kind: str, times: tuple[Time | None, Time | None, str | None], at: Time | None, object_keys: object, paths: object
-) -> None:
-    has_window = times != (None, None, None)
-    if sum([object_keys is not None, paths is not None, has_window or at is not None]) > 1:
-        raise UsageError("A window, object_keys= and paths= cannot be combined. Pass one of them.")
-    if kind not in get_args(BulkKind):
-        raise UsageError(f"Unknown kind {kind!r}. Choose from {', '.join(get_args(BulkKind))}.")
-    if kind == "acs" and has_window:
-        raise UsageError("kind='acs' cannot be combined with since=, until= or during=. Pass at= instead.")
-    if kind == "updates" and at is not None:
-        raise UsageError("at= cannot be combined with kind='updates'. Pass since= and until=, or during=.")
+    bulk = _bulk_loader(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        object_keys=object_keys,
+        paths=paths,
+        kind=kind,
+        at=at,
+        download_dir=download_dir,
+        allow_partial=allow_partial,
+        on_bad_item=on_bad_item,
+    )
+    return load(bulk, executor=executor, progress=progress)

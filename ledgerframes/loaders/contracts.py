@@ -21,7 +21,7 @@ from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, Usage
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.event_pages import discover_migrations
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -52,7 +52,41 @@ class Snapshot:
     time: datetime
 
 
-@check_arguments()
+class SnapshotLoad:
+    """The contracts of the newest snapshot at a time or before it, filtered by the service."""
+
+    def __init__(
+        self, net: Network, *, at: Time | None, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
+    ) -> None:
+        if owners and (templates is not None or parties):
+            raise UsageError(f"owners= cannot be combined with {'parties' if parties else 'templates'}=.")
+        self.net, self.templates, self.parties, self.owners = net, templates, parties, owners
+        self.time = net.now() if at is None else instant(at, "at")
+        self.is_state = templates is None and not parties and not owners  # these are stored
+
+    def plan(self) -> pd.DataFrame:
+        """Return the time whose contracts would be looked up."""
+        return plan_frame(CONTRACTS.name, [{"until": self.time}])
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Return the contracts, from the store if it has them."""
+        net = self.net
+        if net.offline:
+            return _read_newest(net, self.time, self.is_state)
+        snapshot = find_snapshot(net, self.time)
+        extent = SnapshotTime.at(snapshot.time)
+        if self.is_state and extent in _stored_times(net):
+            return _read(net, extent)
+        rows = _fetch(net, _pages(net, snapshot, self.templates, self.parties, self.owners), snapshot, progress)
+        if not self.is_state or not len(rows):
+            return ACTIVE_CONTRACTS.to_pandas(rows)
+        net.store.create()
+        source = net.history.transport.last_host
+        net.store.commit(CONTRACTS, extent, {ACTIVE_CONTRACTS.name: rows}, final=True, source=source)
+        return _read(net, extent)
+
+
+@loader(SnapshotLoad)
 def load_contracts(
     net: Network,
     *,
@@ -60,7 +94,6 @@ def load_contracts(
     templates: Sequence[str] | None = None,
     parties: Sequence[str] = (),
     owners: Sequence[str] = (),
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load contracts of the whole network that are active at a snapshot.
@@ -81,8 +114,6 @@ def load_contracts(
         Only contracts with one of these as a signatory or an observer.
     owners : sequence of str
         Instead of contracts by template and party, the coins of these parties, locked ones among them.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -110,24 +141,8 @@ def load_contracts(
     >>> len(lf.state.rounds(contracts))
     3
     """
-    if owners and (templates is not None or parties):
-        raise UsageError(f"owners= cannot be combined with {'parties' if parties else 'templates'}=.")
-    time = net.now() if at is None else instant(at, "at")
-    is_state = templates is None and not parties and not owners
-    if plan:
-        return plan_frame(CONTRACTS.name, [{"until": time}])
-    if net.offline:
-        return _read_newest(net, time, is_state)
-    snapshot = find_snapshot(net, time)
-    if is_state and SnapshotTime.at(snapshot.time) in _stored_times(net):
-        return _read(net, SnapshotTime.at(snapshot.time))
-    rows = _fetch(net, _pages(net, snapshot, templates, parties, owners), snapshot, progress)
-    if not is_state or not len(rows):
-        return ACTIVE_CONTRACTS.to_pandas(rows)
-    net.store.create()
-    extent, source = SnapshotTime.at(snapshot.time), net.history.transport.last_host
-    net.store.commit(CONTRACTS, extent, {ACTIVE_CONTRACTS.name: rows}, final=True, source=source)
-    return _read(net, extent)
+    contracts = SnapshotLoad(net, at=at, templates=templates, parties=parties, owners=owners)
+    return contracts.load(progress)
 
 
 def find_snapshot(net: Network, time: datetime) -> Snapshot:

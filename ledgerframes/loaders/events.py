@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Literal, TypedDict, Unpack, get_args, overload
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
-from ledgerframes.loaders.sync import load
+from ledgerframes.loaders.sync import Loader, load
 from ledgerframes.network import Network
 from ledgerframes.values.windows import Time, window
 
@@ -23,26 +23,27 @@ __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 IdSource = Literal["user", "ledger", "bulk"]
 
 
-class EventOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`load_events`, except ``plan``."""
+def _event_loader(
+    net: Network,
+    *,
+    since: Time | None,
+    until: Time | None,
+    during: str | None,
+    update_ids: Iterable[str] | None,
+    id_source: IdSource,
+    on_bad_item: OnBadItem,
+) -> Loader[Any]:
+    """Return the load of a window, or of ids."""
+    if update_ids is None:
+        return EventLoader(net, window(net.now(), since, until, during), on_bad_item)
+    if (since, until, during) != (None, None, None):
+        raise UsageError("update_ids= cannot be combined with since=, until= or during=.")
+    if id_source not in get_args(IdSource):
+        raise UsageError(f"Unknown id_source {id_source!r}. Choose from {', '.join(get_args(IdSource))}.")
+    return EventIdLoader(net, parse_update_ids(update_ids), id_source, on_bad_item)
 
-    since: Time | None
-    until: Time | None
-    during: str | None
-    update_ids: Iterable[str] | None
-    id_source: IdSource
-    on_bad_item: OnBadItem
-    executor: Executor | None
-    progress: bool | None
 
-
-@overload
-def load_events(net: Network, *, plan: Literal[False] = ..., **options: Unpack[EventOptions]) -> Frames: ...
-@overload
-def load_events(net: Network, *, plan: Literal[True], **options: Unpack[EventOptions]) -> pd.DataFrame: ...
-@overload
-def load_events(net: Network, *, plan: bool, **options: Unpack[EventOptions]) -> Frames | pd.DataFrame: ...
-@check_arguments(has_executor=True)
+@loader(_event_loader)
 def load_events(
     net: Network,
     *,
@@ -53,9 +54,8 @@ def load_events(
     id_source: IdSource = "user",
     on_bad_item: OnBadItem = "raise",
     executor: Executor | None = None,
-    plan: bool = False,
     progress: bool | None = None,
-) -> Frames | pd.DataFrame:
+) -> Frames:
     """Load history events, fetching those not yet in the store.
 
     Parameters
@@ -79,8 +79,6 @@ def load_events(
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default threads of this process.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -88,7 +86,7 @@ def load_events(
     -------
     Frames
         All tables of the events family, sorted by (migration_id, record_time). Ids that the service does not know are in
-        ``frames.unknown_ids``, and ``frames.population`` tells which requests these are. With ``plan``, a DataFrame.
+        ``frames.unknown_ids``, and ``frames.population`` tells which requests these are.
 
     Raises
     ------
@@ -112,24 +110,32 @@ def load_events(
     >>> frames.traffic["total_traffic_cost"].dtype
     dtype('int64')
     """
-    if update_ids is None:
-        by_window = EventLoader(net, window(net.now(), since, until, during), on_bad_item)
-        return load(by_window, plan=plan, executor=executor, progress=progress)
-    if (since, until, during) != (None, None, None):
-        raise UsageError("update_ids= cannot be combined with since=, until= or during=.")
-    if id_source not in get_args(IdSource):
-        raise UsageError(f"Unknown id_source {id_source!r}. Choose from {', '.join(get_args(IdSource))}.")
-    by_id = EventIdLoader(net, parse_update_ids(update_ids), id_source, on_bad_item)
-    return load(by_id, plan=plan, executor=executor, progress=progress)
+    events = _event_loader(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        update_ids=update_ids,
+        id_source=id_source,
+        on_bad_item=on_bad_item,
+    )
+    return load(events, executor=executor, progress=progress)
 
 
-class TableOptions(EventOptions, total=False):
-    """Keyword arguments of :func:`load_events`."""
-
-    plan: bool
-
-
-def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+@loader(_event_loader)
+def load_verdicts(
+    net: Network,
+    *,
+    columns: Sequence[str] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    during: str | None = None,
+    update_ids: Iterable[str] | None = None,
+    id_source: IdSource = "user",
+    on_bad_item: OnBadItem = "raise",
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
     """Load verdicts, fetching those not yet in the store.
 
     Parameters
@@ -137,8 +143,24 @@ def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **optio
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **options
-        Keyword arguments of :func:`load_events`.
+    since, until : str, date or datetime, optional
+        Half-open window of record times, UTC; until is now by default.
+    during : str, optional
+        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+    update_ids : iterable of str, optional
+        Look up these events by id instead of by window.
+    id_source : {"user", "ledger", "bulk"}
+        Origin of the ids, as for :func:`load_events`.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default threads of this process.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -153,10 +175,34 @@ def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **optio
     >>> str(verdicts["verdict_result"].dtype)
     'category'
     """
-    return _load_table(net, "verdicts", columns, options)
+    frames = load_events(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        update_ids=update_ids,
+        id_source=id_source,
+        on_bad_item=on_bad_item,
+        executor=executor,
+        progress=progress,
+    )
+    return frames.read("verdicts", columns)
 
 
-def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+@loader(_event_loader)
+def load_traffic(
+    net: Network,
+    *,
+    columns: Sequence[str] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    during: str | None = None,
+    update_ids: Iterable[str] | None = None,
+    id_source: IdSource = "user",
+    on_bad_item: OnBadItem = "raise",
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
     """Load traffic costs, fetching those not yet in the store.
 
     Parameters
@@ -164,8 +210,24 @@ def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **option
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **options
-        Keyword arguments of :func:`load_events`.
+    since, until : str, date or datetime, optional
+        Half-open window of record times, UTC; until is now by default.
+    during : str, optional
+        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+    update_ids : iterable of str, optional
+        Look up these events by id instead of by window.
+    id_source : {"user", "ledger", "bulk"}
+        Origin of the ids, as for :func:`load_events`.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default threads of this process.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -179,10 +241,34 @@ def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **option
     >>> str(traffic["total_traffic_cost"].dtype)
     'int64'
     """
-    return _load_table(net, "traffic", columns, options)
+    frames = load_events(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        update_ids=update_ids,
+        id_source=id_source,
+        on_bad_item=on_bad_item,
+        executor=executor,
+        progress=progress,
+    )
+    return frames.read("traffic", columns)
 
 
-def load_activity(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+@loader(_event_loader)
+def load_activity(
+    net: Network,
+    *,
+    columns: Sequence[str] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    during: str | None = None,
+    update_ids: Iterable[str] | None = None,
+    id_source: IdSource = "user",
+    on_bad_item: OnBadItem = "raise",
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
     """Load app activity records, fetching those not yet in the store.
 
     Parameters
@@ -190,8 +276,24 @@ def load_activity(net: Network, *, columns: Sequence[str] | None = None, **optio
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **options
-        Keyword arguments of :func:`load_events`.
+    since, until : str, date or datetime, optional
+        Half-open window of record times, UTC; until is now by default.
+    during : str, optional
+        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+    update_ids : iterable of str, optional
+        Look up these events by id instead of by window.
+    id_source : {"user", "ledger", "bulk"}
+        Origin of the ids, as for :func:`load_events`.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the others (docs/facts.md#unknown-kinds).
+    executor : concurrent.futures.Executor, optional
+        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store; the caller commits. Those of one machine share the request
+        rate of a host, and each has its own other limits.
+        By default threads of this process.
+    progress : bool, optional
+        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
     Returns
     -------
@@ -205,9 +307,15 @@ def load_activity(net: Network, *, columns: Sequence[str] | None = None, **optio
     >>> str(activity["weight"].dtype)
     'int64'
     """
-    return _load_table(net, "activity_records", columns, options)
-
-
-def _load_table(net: Network, table: str, columns: Sequence[str] | None, options: TableOptions) -> pd.DataFrame:
-    result = load_events(net, **{"plan": False, **options})  # type: ignore[call-overload]
-    return result.read(table, columns) if isinstance(result, Frames) else result
+    frames = load_events(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        update_ids=update_ids,
+        id_source=id_source,
+        on_bad_item=on_bad_item,
+        executor=executor,
+        progress=progress,
+    )
+    return frames.read("activity_records", columns)

@@ -12,7 +12,7 @@ from ledgerframes.datasets.bulk.wire import HoldingsSummary
 from ledgerframes.datasets.holdings.build import SnapshotPosition, holdings_summary_table
 from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY
 from ledgerframes.errors import CoverageError, DecodeError, UsageError
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.contracts import Snapshot, find_snapshot
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -25,13 +25,49 @@ SUMMARY_ROUTE = "POST /v1/holdings/summary"
 MAX_OWNERS = 1_000  # in the body of one request
 
 
-@check_arguments()
+class HoldingsLoad:
+    """The sums of parties at the newest snapshot at each of some times or before it."""
+
+    def __init__(self, net: Network, owners: Sequence[str] | None, at: Time | Sequence[Time] | None) -> None:
+        if isinstance(owners, str) or (owners is not None and not owners):
+            raise UsageError(f"owners= must be a list of parties, got {owners!r}.")
+        self.net, self.owners = net, owners
+        times = [net.now()] if at is None else [at] if isinstance(at, str | date) else at
+        self.times = [instant(time, "at") for time in times]
+
+    def plan(self) -> pd.DataFrame:
+        """Return the times whose sums would be fetched."""
+        return plan_frame(HOLDINGS_SUMMARY.name, [{"until": time} for time in self.times])
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Fetch the sums, and return their table."""
+        net = self.net
+        if net.offline:
+            raise CoverageError(
+                f"{net.name} is offline, and sums of coin are not in the store. "
+                "Load them online with lf.load_holdings_summary(net).",
+                missing=(HOLDINGS_SUMMARY.name,),
+            )
+        sums: dict[SnapshotPosition, dict[str, HoldingsSummary | None]] = {}
+        with Progress(f"sums of coin ({net.name})", len(self.times), "snapshots", progress) as bar:
+            with net.waits.session(bar.show_wait, threading.Event()):
+                parties = [each.party for each in net.ledger.parties() if each.is_local] if self.owners is None else self.owners
+                for time in self.times:
+                    snapshot = find_snapshot(net, time)
+                    position = snapshot.migration_id, snapshot.time
+                    sums[position] = sums.get(position) or _sums(net, snapshot, list(dict.fromkeys(parties)))
+                    bar.advance(1)
+            rows = holdings_summary_table(sums)
+            bar.count(rows=len(rows))
+        return HOLDINGS_SUMMARY.to_pandas(rows)
+
+
+@loader(HoldingsLoad)
 def load_holdings_summary(
     net: Network,
     *,
     owners: Sequence[str] | None = None,
     at: Time | Sequence[Time] | None = None,
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the coin of parties as the network sums it at snapshots.
@@ -46,8 +82,6 @@ def load_holdings_summary(
         Parties that own coin (default: the parties that the participant of the ledger API hosts).
     at : str, date or datetime, or a sequence of them, optional
         The newest snapshot at each of these times or before it (default: now). Services take one every three hours.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -75,28 +109,7 @@ def load_holdings_summary(
     >>> sums["snapshot_time"].nunique()
     2
     """
-    if isinstance(owners, str) or (owners is not None and not owners):
-        raise UsageError(f"owners= must be a list of parties, got {owners!r}.")
-    times = [instant(time, "at") for time in ([at] if isinstance(at, str | date) else [net.now()] if at is None else at)]
-    if plan:
-        return plan_frame(HOLDINGS_SUMMARY.name, [{"until": time} for time in times])
-    if net.offline:
-        raise CoverageError(
-            f"{net.name} is offline, and sums of coin are not in the store. Load them online with lf.load_holdings_summary(net).",
-            missing=(HOLDINGS_SUMMARY.name,),
-        )
-    with Progress(f"sums of coin ({net.name})", len(times), "snapshots", progress) as bar:
-        with net.waits.session(bar.show_wait, threading.Event()):
-            parties = [each.party for each in net.ledger.parties() if each.is_local] if owners is None else owners
-            sums: dict[SnapshotPosition, dict[str, HoldingsSummary | None]] = {}
-            for time in times:
-                snapshot = find_snapshot(net, time)
-                position = snapshot.migration_id, snapshot.time
-                sums[position] = sums.get(position) or _sums(net, snapshot, list(dict.fromkeys(parties)))
-                bar.advance(1)
-        rows = holdings_summary_table(sums)
-        bar.count(rows=len(rows))
-    return HOLDINGS_SUMMARY.to_pandas(rows)
+    return HoldingsLoad(net, owners, at).load(progress)
 
 
 def _sums(net: Network, snapshot: Snapshot, owners: list[str]) -> dict[str, HoldingsSummary | None]:

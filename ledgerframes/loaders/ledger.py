@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral
-from typing import Literal, TypedDict, Unpack, overload
-
-import pandas as pd
+from typing import Literal
 
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import PrunedOffsetError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
@@ -50,6 +48,7 @@ class LedgerLoader(Loader[OffsetRange]):
     ) -> None:
         self.net, self.ledger_filter, self.offsets = net, ledger_filter, offsets
         self.explicit, self.descending, self.on_bad_item = explicit, descending, on_bad_item
+        self.window: Window | None = None
         self.page_size = net.settings.limits.page_size if page_size is None else page_size
         self.threads = net.settings.limits.max_concurrency
         if not isinstance(self.page_size, int) or self.page_size < 1:
@@ -88,6 +87,7 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def limit_to(self, window: Window) -> None:
         """Limit the offsets to those of a window."""
+        self.window = window
         if self.net.offline:
             self.offsets = stored_offsets(self.net, self.ledger_filter, window, self.offsets.stop)
         else:
@@ -113,34 +113,85 @@ class LedgerLoader(Loader[OffsetRange]):
         )
 
 
-class UpdateOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`load_updates`, except ``plan``."""
+def _ledger_loader(
+    net: Network,
+    *,
+    since: Time | None,
+    until: Time | None,
+    during: str | None,
+    after: int | None,
+    through: int | None,
+    parties: Sequence[str] | Literal["any"] | None,
+    templates: Sequence[str],
+    interfaces: Sequence[str],
+    include_blobs: bool,
+    include_topology: bool | Sequence[str],
+    shape: Literal["acs_delta", "ledger_effects"],
+    descending: bool,
+    page_size: int | None,
+    on_bad_item: OnBadItem,
+    follow: bool,
+    poll_seconds: float,
+    bind: bool = False,
+) -> LedgerLoader:
+    """Return the load of a window or of offsets.
 
-    since: Time | None
-    until: Time | None
-    during: str | None
-    after: int | None
-    through: int | None
-    parties: Sequence[str] | Literal["any"] | None
-    templates: Sequence[str]
-    interfaces: Sequence[str]
-    include_blobs: bool
-    include_topology: bool | Sequence[str]
-    shape: Literal["acs_delta", "ledger_effects"]
-    descending: bool
-    page_size: int | None
-    on_bad_item: OnBadItem
-    follow: bool
-    poll_seconds: float
-    executor: Executor | None
-    progress: bool | None
+    With ``bind``, a store without a ledger is bound to this one, which a plan must not do.
+    """
+    times = window(net.now(), since, until, during) if (since, until, during) != (None, None, None) else None
+    if times and (after, through) != (None, None):
+        raise UsageError("since=, until= and during= cannot be combined with after= or through=. Pass times or offsets.")
+    if follow and (not bind or times or through is not None or descending or poll_seconds <= 0):
+        raise UsageError(
+            "follow=True cannot be combined with lf.plan, a window, through= or descending=, and needs poll_seconds > 0."
+        )
+    wanted_format = update_format(
+        parties=parties,
+        templates=templates,
+        interfaces=interfaces,
+        blobs=include_blobs,
+        shape=shape,
+        topology=include_topology,
+    )
+    ledger_filter = open_ledger(net, wanted_format, bind=bind)
+    ledger = LedgerLoader(
+        net,
+        ledger_filter,
+        _offset_range(net, ledger_filter, after, through),
+        explicit=after is not None,
+        page_size=page_size,
+        descending=descending,
+        on_bad_item=on_bad_item,
+    )
+    if times:
+        ledger.limit_to(times)
+    return ledger
 
 
-@overload
-def load_updates(net: Network, *, plan: Literal[False] = ..., **options: Unpack[UpdateOptions]) -> Frames: ...
-@overload
-def load_updates(net: Network, *, plan: Literal[True], **options: Unpack[UpdateOptions]) -> pd.DataFrame: ...
-@check_arguments(has_executor=True)
+def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
+    """Return the offsets to load, up to the end of the ledger, or offline of the store."""
+    after, through = _whole_number("after", after), _whole_number("through", through)
+    end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
+    if net.offline:
+        require_coverage(net, "the offsets of this filter are", [] if end else ["offsets"])
+    start, stop = after or 0, end if through is None else through
+    if stop > end and not net.offline:
+        raise UsageError(f"through= must be at most the ledger's end {end}, got {stop}.")
+    if start > stop:
+        raise UsageError(f"after= must be at most {stop}, which is through= or the ledger's end, got {start}.")
+    return ledger_filter.offset_range(start, stop)
+
+
+def _whole_number(name: str, offset: object) -> int | None:
+    """Return an offset, also one from a frame, whose integers are those of NumPy."""
+    if offset is None:
+        return None
+    if isinstance(offset, bool) or not isinstance(offset, Integral) or offset < 0:
+        raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
+    return int(offset)
+
+
+@loader(_ledger_loader)
 def load_updates(
     net: Network,
     *,
@@ -161,9 +212,8 @@ def load_updates(
     follow: bool = False,
     poll_seconds: float = 5.0,
     executor: Executor | None = None,
-    plan: bool = False,
     progress: bool | None = None,
-) -> Frames | pd.DataFrame:
+) -> Frames:
     """Load a participant's ledger, fetching the offsets not yet in the store.
 
     Parameters
@@ -202,8 +252,6 @@ def load_updates(
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default threads of this process.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -211,7 +259,6 @@ def load_updates(
     -------
     Frames
         ``ledger_updates``, ``ledger_events``, ``ledger_reassignments`` and ``ledger_topology``, sorted by offset.
-        With ``plan``, a DataFrame.
 
     Raises
     ------
@@ -239,65 +286,34 @@ def load_updates(
     >>> frames.tables
     ('ledger_updates', 'ledger_events', 'ledger_reassignments', 'ledger_topology')
     """
-    times = window(net.now(), since, until, during) if (since, until, during) != (None, None, None) else None
-    if times and (after, through) != (None, None):
-        raise UsageError("since=, until= and during= cannot be combined with after= or through=. Pass times or offsets.")
-    if follow and (plan or times or through is not None or descending or poll_seconds <= 0):
-        raise UsageError(
-            "follow=True cannot be combined with plan=, a window, through= or descending=, and needs poll_seconds > 0."
-        )
-    wanted_format = update_format(
+    ledger = _ledger_loader(
+        net,
+        since=since,
+        until=until,
+        during=during,
+        after=after,
+        through=through,
         parties=parties,
         templates=templates,
         interfaces=interfaces,
-        blobs=include_blobs,
+        include_blobs=include_blobs,
+        include_topology=include_topology,
         shape=shape,
-        topology=include_topology,
-    )
-    ledger_filter = open_ledger(net, wanted_format, bind=not plan)
-    offsets = _offset_range(net, ledger_filter, after, through)
-    ledger = LedgerLoader(
-        net,
-        ledger_filter,
-        offsets,
-        explicit=after is not None,
-        page_size=page_size,
         descending=descending,
+        page_size=page_size,
         on_bad_item=on_bad_item,
+        follow=follow,
+        poll_seconds=poll_seconds,
+        bind=True,
     )
-    if times:
-        ledger.limit_to(times)
-    frames = load(ledger, plan=plan, executor=executor, progress=progress)
-    if times and isinstance(frames, Frames):
+    frames = load(ledger, executor=executor, progress=progress)
+    if ledger.window:
         require_order(frames)
-        return frames.between(times.since, times.until)
+        return frames.between(ledger.window.since, ledger.window.until)
     if not follow:
         return frames
-    ledger.offsets = replace(offsets, stop=_follow_until_interrupted(ledger, poll_seconds))
-    return load(ledger, plan=False, executor=executor, progress=progress)
-
-
-def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
-    """Return the offsets to load, up to the end of the ledger, or offline of the store."""
-    after, through = _whole_number("after", after), _whole_number("through", through)
-    end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
-    if net.offline:
-        require_coverage(net, "the offsets of this filter are", [] if end else ["offsets"])
-    start, stop = after or 0, end if through is None else through
-    if stop > end and not net.offline:
-        raise UsageError(f"through= must be at most the ledger's end {end}, got {stop}.")
-    if start > stop:
-        raise UsageError(f"after= must be at most {stop}, which is through= or the ledger's end, got {start}.")
-    return ledger_filter.offset_range(start, stop)
-
-
-def _whole_number(name: str, offset: object) -> int | None:
-    """Return an offset, also one from a frame, whose integers are those of NumPy."""
-    if offset is None:
-        return None
-    if isinstance(offset, bool) or not isinstance(offset, Integral) or offset < 0:
-        raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
-    return int(offset)
+    ledger.offsets = replace(ledger.offsets, stop=_follow_until_interrupted(ledger, poll_seconds))
+    return load(ledger, executor=executor, progress=progress)
 
 
 def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:

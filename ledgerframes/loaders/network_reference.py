@@ -12,8 +12,8 @@ from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
 from ledgerframes.errors import CoverageError
-from ledgerframes.loaders.arguments import check_arguments
-from ledgerframes.loaders.reference import load_observations
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
 __all__ = ["load_featured_apps", "load_mining_rounds", "load_name_entries", "load_network_rules", "load_scans"]
@@ -22,8 +22,12 @@ ROUNDS_ROUTE = "POST /v0/open-and-issuing-mining-rounds"
 MAX_ENTRIES = 1000  # of a list of names, which has no further pages
 
 
-@check_arguments()
-def load_mining_rounds(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def _mining_rounds(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, MINING_ROUNDS, "mining rounds", _observe_rounds, refresh)
+
+
+@loader(_mining_rounds)
+def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the mining rounds that are open, issuing or closed, and store the current ones.
 
     Rounds of the past, and their prices, are those of :func:`ledgerframes.state.rounds`.
@@ -33,8 +37,6 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of mining rounds, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -54,11 +56,15 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, plan: bool = False
     >>> (rounds["round_state"] == "open").sum().item()
     3
     """
-    return load_observations(net, MINING_ROUNDS, "mining rounds", _observe_rounds, refresh, plan, progress)
+    return _mining_rounds(net, refresh).load(progress)
 
 
-@check_arguments()
-def load_featured_apps(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def _featured_apps(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, FEATURED_APPS, "featured apps", _observe_rights, refresh)
+
+
+@loader(_featured_apps)
+def load_featured_apps(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the rights of featured apps, and store the current ones.
 
     Parameters
@@ -66,8 +72,6 @@ def load_featured_apps(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of featured apps, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -87,16 +91,19 @@ def load_featured_apps(net: Network, *, refresh: bool = True, plan: bool = False
     >>> rights["provider"].is_unique
     True
     """
-    return load_observations(net, FEATURED_APPS, "featured apps", _observe_rights, refresh, plan, progress)
+    return _featured_apps(net, refresh).load(progress)
 
 
-@check_arguments()
+def _name_entries(net: Network, name_prefix: str, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, NAME_ENTRIES, "name entries", partial(_observe_names, name_prefix), refresh)
+
+
+@loader(_name_entries)
 def load_name_entries(
     net: Network,
     *,
     name_prefix: str = "",
     refresh: bool = True,
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the names that have not expired, and store the current ones.
@@ -108,8 +115,6 @@ def load_name_entries(
         Observe names that start with it only (default: all).
     refresh : bool
         Store an observation of name entries, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -134,12 +139,15 @@ def load_name_entries(
     >>> bool(names["name"].is_unique)
     True
     """
-    observe = partial(_observe_names, name_prefix)
-    return load_observations(net, NAME_ENTRIES, "name entries", observe, refresh, plan, progress)
+    return _name_entries(net, name_prefix, refresh).load(progress)
 
 
-@check_arguments()
-def load_network_rules(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def _network_rules(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, NETWORK_RULES, "network rules", _observe_rules, refresh)
+
+
+@loader(_network_rules)
+def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the rules and the hosts of the network, and store the current ones.
 
     Parameters
@@ -147,8 +155,6 @@ def load_network_rules(net: Network, *, refresh: bool = True, plan: bool = False
     net : Network
     refresh : bool
         Store an observation of network rules, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -168,11 +174,15 @@ def load_network_rules(net: Network, *, refresh: bool = True, plan: bool = False
     >>> rules["kind"].value_counts()["coin_rules"].item()
     1
     """
-    return load_observations(net, NETWORK_RULES, "network rules", _observe_rules, refresh, plan, progress)
+    return _network_rules(net, refresh).load(progress)
 
 
-@check_arguments()
-def load_scans(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def _scans(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, SCANS, "history APIs", _observe_scans, refresh)
+
+
+@loader(_scans)
+def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the addresses of all history APIs, and store the current ones.
 
     Parameters
@@ -180,8 +190,6 @@ def load_scans(net: Network, *, refresh: bool = True, plan: bool = False, progre
     net : Network
     refresh : bool
         Store an observation of history APIs, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -201,7 +209,7 @@ def load_scans(net: Network, *, refresh: bool = True, plan: bool = False, progre
     >>> bool(scans["public_url"].str.startswith("https://").all())
     True
     """
-    return load_observations(net, SCANS, "history APIs", _observe_scans, refresh, plan, progress)
+    return _scans(net, refresh).load(progress)
 
 
 # -- observations -------------------------------------------------------------------------------------------------------

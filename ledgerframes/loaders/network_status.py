@@ -15,8 +15,8 @@ from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
 from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC
 from ledgerframes.errors import UsageError
-from ledgerframes.loaders.arguments import check_arguments
-from ledgerframes.loaders.reference import load_observations
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
 __all__ = ["load_synchronizer_status", "load_traffic_status", "load_validator_faucets", "load_validator_licenses"]
@@ -26,10 +26,12 @@ MAX_IDS = 40  # of validators in one URL
 PARTICIPANT, MEDIATOR = "PAR::", "MED::"
 
 
-@check_arguments()
-def load_validator_licenses(
-    net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None
-) -> pd.DataFrame:
+def _validator_licenses(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, LICENSES, "validator licenses", _observe_licenses, refresh)
+
+
+@loader(_validator_licenses)
+def load_validator_licenses(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the licenses of all validators, and store the current ones.
 
     Parameters
@@ -37,8 +39,6 @@ def load_validator_licenses(
     net : Network
     refresh : bool
         Store an observation of validator licenses, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -58,16 +58,19 @@ def load_validator_licenses(
     >>> licenses["validator"].is_unique
     True
     """
-    return load_observations(net, LICENSES, "validator licenses", _observe_licenses, refresh, plan, progress)
+    return _validator_licenses(net, refresh).load(progress)
 
 
-@check_arguments()
+def _validator_faucets(net: Network, validators: Sequence[str] | None, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, FAUCETS, "validator faucets", partial(_observe_faucets, validators), refresh)
+
+
+@loader(_validator_faucets)
 def load_validator_faucets(
     net: Network,
     *,
     validators: Sequence[str] | None = None,
     refresh: bool = True,
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the number of rounds in which validators were active, and store the current ones.
@@ -79,8 +82,6 @@ def load_validator_faucets(
         Parties of validators (default: all with a license).
     refresh : bool
         Store an observation of validator faucets, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -100,18 +101,20 @@ def load_validator_faucets(
     >>> bool((faucets["num_rounds_collected"] > 0).all())
     True
     """
-    observe = partial(_observe_faucets, validators)
-    return load_observations(net, FAUCETS, "validator faucets", observe, refresh, plan, progress)
+    return _validator_faucets(net, validators, refresh).load(progress)
 
 
-@check_arguments()
+def _traffic_status(net: Network, members: Sequence[str] | None, domain_id: str | None, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, TRAFFIC, "traffic status", partial(_observe_traffic, members, domain_id), refresh)
+
+
+@loader(_traffic_status)
 def load_traffic_status(
     net: Network,
     *,
     members: Sequence[str] | None = None,
     domain_id: str | None = None,
     refresh: bool = True,
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the traffic balances of members of a synchronizer, and store the current ones.
@@ -127,8 +130,6 @@ def load_traffic_status(
         Synchronizer (default: that of the network's rules).
     refresh : bool
         Store an observation of traffic status, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -153,14 +154,15 @@ def load_traffic_status(
     >>> int(status["balance"]) == int(status["total_limit"]) - int(status["total_consumed"])
     True
     """
-    observe = partial(_observe_traffic, members, domain_id)
-    return load_observations(net, TRAFFIC, "traffic status", observe, refresh, plan, progress)
+    return _traffic_status(net, members, domain_id, refresh).load(progress)
 
 
-@check_arguments()
-def load_synchronizer_status(
-    net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None
-) -> pd.DataFrame:
+def _synchronizer_status(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, SYNCHRONIZER, "synchronizer status", _observe_synchronizer, refresh)
+
+
+@loader(_synchronizer_status)
+def load_synchronizer_status(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the serial and the next upgrade of the synchronizer, and store the current ones.
 
     An observation also says whether the node has all of the history.
@@ -170,8 +172,6 @@ def load_synchronizer_status(
     net : Network
     refresh : bool
         Store an observation of synchronizer status, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -191,7 +191,7 @@ def load_synchronizer_status(
     >>> status["serial"].tolist(), status["is_backfilled"].tolist()
     ([0], [True])
     """
-    return load_observations(net, SYNCHRONIZER, "synchronizer status", _observe_synchronizer, refresh, plan, progress)
+    return _synchronizer_status(net, refresh).load(progress)
 
 
 # -- observations -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
@@ -14,8 +14,33 @@ from ledgerframes.wallet import Journal
 __all__ = ["load_transfer_offers"]
 
 
-@check_arguments()
-def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+class OfferLoad:
+    """The journal of transfer offers, with the status of those that are not finished."""
+
+    def __init__(self, net: Network, refresh: bool) -> None:
+        self.net, self.offers = net, Journal(net.local_dir).offers()
+        self.refresh = refresh and not net.offline and any(not offer.finished for offer in self.offers)
+
+    def plan(self) -> pd.DataFrame:
+        """Return whether the status would be fetched, as one row or none."""
+        return plan_frame(TRANSFER_OFFERS.name, [{}] if self.refresh else [])
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Fetch the status, and return the table of the offers."""
+        offers = self.offers
+        if self.refresh:
+            with Progress(f"transfer offers ({self.net.name})", 1, "journals", progress) as bar:
+                offers = self.net.wallet.refresh()
+                bar.advance(1)
+                bar.count(rows=len(offers))
+        rows = sorted(offers, key=lambda offer: (offer.recorded_at, offer.tracking_id))
+        return TRANSFER_OFFERS.from_rows(
+            [{name: getattr(offer, name) for name in TRANSFER_OFFERS.column_names} for offer in rows]
+        )
+
+
+@loader(OfferLoad)
+def load_transfer_offers(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the journal of transfer offers created from this store, with their status.
 
     This never sends an offer. An unconfirmed offer stays pending until ``net.wallet.resume_all()``.
@@ -26,8 +51,6 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
     refresh : bool
         Fetch the status of offers that are not finished, unless the network is offline. Offers of another wallet than this
         network's are not refreshed.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -53,14 +76,4 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
     >>> len(lf.load_transfer_offers(lf.connect("sandbox", events=400, days=1)))
     0
     """
-    offers = Journal(net.local_dir).offers()
-    refresh = refresh and not net.offline and any(not offer.finished for offer in offers)
-    if plan:
-        return plan_frame(TRANSFER_OFFERS.name, [{}] if refresh else [])
-    if refresh:
-        with Progress(f"transfer offers ({net.name})", 1, "journals", progress) as bar:
-            offers = net.wallet.refresh()
-            bar.advance(1)
-            bar.count(rows=len(offers))
-    offers.sort(key=lambda offer: (offer.recorded_at, offer.tracking_id))
-    return TRANSFER_OFFERS.from_rows([{name: getattr(offer, name) for name in TRANSFER_OFFERS.column_names} for offer in offers])
+    return OfferLoad(net, refresh).load(progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,19 +17,61 @@ from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, DecodeError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
 from ledgerframes.values.extents import Observation
 
-__all__ = ["load_name_rules", "load_observations", "load_price_votes"]
+__all__ = ["ObservationLoad", "load_name_rules", "load_price_votes"]
 
 NAME_RULES_ROUTE = "POST /v0/ans-rules"
 
 
-@check_arguments()
-def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+@dataclass(frozen=True)
+class ObservationLoad:
+    """All observations of a dataset, with a new one if `refresh` and the network is online."""
+
+    net: Network
+    dataset: Dataset
+    noun: str  # what the progress bar calls the dataset
+    observe: Callable[[Network, datetime], pa.Table]  # returns the latest state
+    refresh: bool
+
+    @property
+    def _is_refreshed(self) -> bool:
+        return self.refresh and not self.net.offline
+
+    def plan(self) -> pd.DataFrame:
+        """Return the observation that would be stored."""
+        return plan_frame(self.dataset.name, [{"since": self.net.now()}] if self._is_refreshed else [])
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Store an observation of now, and return all observations."""
+        now = self.net.now()
+        if self._is_refreshed:
+            self._store(now, progress)
+        frames = _observations(self.net, self.dataset, [Observation.at(now)] if self._is_refreshed else [])
+        log_unreadable(self.net, frames)
+        return frames.read(self.dataset.tables[0].name)
+
+    def _store(self, now: datetime, progress: bool | None) -> None:
+        net, dataset = self.net, self.dataset
+        net.store.create()
+        with Progress(f"{self.noun} ({net.name})", 1, "observations", progress) as bar:
+            rows = self.observe(net, now)
+            tables, source = {dataset.tables[0].name: rows}, net.history.transport.last_host
+            net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
+            bar.advance(1)
+            bar.count(rows=rows.num_rows)
+
+
+def _price_votes(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh)
+
+
+@loader(_price_votes)
+def load_price_votes(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the votes on the coin price, and store the current ones.
 
     Parameters
@@ -36,8 +79,6 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     net : Network
     refresh : bool
         Store an observation of the current votes, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -59,11 +100,15 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     >>> votes["observed_at"].nunique()
     1
     """
-    return load_observations(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, plan, progress)
+    return _price_votes(net, refresh).load(progress)
 
 
-@check_arguments()
-def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def _name_rules(net: Network, refresh: bool) -> ObservationLoad:
+    return ObservationLoad(net, NAME_RULES, "name rules", _observe_name_rules, refresh)
+
+
+@loader(_name_rules)
+def load_name_rules(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
     """Load the rules of the name service, and store the current ones.
 
     The HTTP request names the contract of the previous observation. If nothing has changed, the service returns no contract, and
@@ -74,8 +119,6 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     net : Network
     refresh : bool
         Store an observation of the current rules, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -95,33 +138,7 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     >>> rules["cache_hit"].tolist()
     [False]
     """
-    return load_observations(net, NAME_RULES, "name rules", _observe_name_rules, refresh, plan, progress)
-
-
-def load_observations(
-    net: Network,
-    dataset: Dataset,
-    noun: str,
-    observe: Callable[[Network, datetime], pa.Table],
-    refresh: bool,
-    plan: bool,
-    progress: bool | None,
-) -> pd.DataFrame:
-    """Store an observation of now, and return all observations."""
-    refresh, now = refresh and not net.offline, net.now()
-    if plan:
-        return plan_frame(dataset.name, [{"since": now}] if refresh else [])
-    if refresh:
-        net.store.create()
-        with Progress(f"{noun} ({net.name})", 1, "observations", progress) as bar:
-            rows = observe(net, now)
-            tables, source = {dataset.tables[0].name: rows}, net.history.transport.last_host
-            net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
-            bar.advance(1)
-            bar.count(rows=rows.num_rows)
-    frames = _observations(net, dataset, [Observation.at(now)] if refresh else [])
-    log_unreadable(net, frames)
-    return frames.read(dataset.tables[0].name)
+    return _name_rules(net, refresh).load(progress)
 
 
 def _observations(net: Network, dataset: Dataset, required: Sequence[Observation] = ()) -> Frames:

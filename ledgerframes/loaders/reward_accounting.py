@@ -16,8 +16,8 @@ from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import RewardAccounting, RewardBatch
 from ledgerframes.datasets.registry import REWARD_ACCOUNTING
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
-from ledgerframes.loaders.arguments import check_arguments
-from ledgerframes.loaders.reference import load_observations
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.reference import ObservationLoad
 from ledgerframes.network import Network
 
 __all__ = ["load_reward_accounting"]
@@ -26,13 +26,17 @@ BATCH_ROUTE = f"GET {REWARDS}/{{round_number}}/batches/{{batch_hash}}"
 MAX_BATCHES = 100_000  # of a round, against responses that lead to ever new hashes
 
 
-@check_arguments()
+def _reward_accounting(net: Network, rounds: Iterable[int] | None, refresh: bool) -> ObservationLoad:
+    observe = partial(_observe, None if rounds is None else _numbers(rounds))
+    return ObservationLoad(net, REWARD_ACCOUNTING, "reward accounting", observe, refresh)
+
+
+@loader(_reward_accounting)
 def load_reward_accounting(
     net: Network,
     *,
     rounds: Iterable[int] | None = None,
     refresh: bool = True,
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the rewards of rounds as a node computes them, and store the current ones.
@@ -47,8 +51,6 @@ def load_reward_accounting(
         Mining rounds (default: those that are issuing, or closed and still in process).
     refresh : bool
         Store an observation of reward accounting, unless the network is offline.
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -75,8 +77,7 @@ def load_reward_accounting(
     >>> len(accounting), bool((accounting["root_status"] == "Ok").any())
     (5, True)
     """
-    observe = partial(_observe, None if rounds is None else _numbers(rounds))
-    return load_observations(net, REWARD_ACCOUNTING, "reward accounting", observe, refresh, plan, progress)
+    return _reward_accounting(net, rounds, refresh).load(progress)
 
 
 def _numbers(rounds: Iterable[int]) -> list[int]:

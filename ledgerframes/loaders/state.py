@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TypeVar
 
 import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.update_format import event_format
-from ledgerframes.datasets import Table
 from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
-    active_contract_table,
     completion_table,
     package_table,
     party_table,
     synchronizer_table,
 )
-from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
-from ledgerframes.datasets.state.wire import Completion, VettedPackages
-from ledgerframes.errors import DecodeError, InvalidPageTokenError
-from ledgerframes.gc_pause import pause_gc
-from ledgerframes.loaders.active_contracts import iter_contracts
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.datasets.state.schema import COMPLETIONS, PACKAGES, PARTIES, SYNCHRONIZERS
+from ledgerframes.datasets.state.wire import Completion, PartyDetails, Synchronizer, VettedPackages
+from ledgerframes.errors import DecodeError
+from ledgerframes.loaders.active_contracts import ContractLoad
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.ledger_filter import MAX_OFFSET
 from ledgerframes.loaders.participant_lists import ParticipantLists
-from ledgerframes.loaders.progress import Progress
-from ledgerframes.loaders.sync import plan_frame
+from ledgerframes.loaders.state_load import StateLoad
 from ledgerframes.network import Network
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
@@ -42,38 +34,7 @@ COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
 
 
-T = TypeVar("T")
-
-logger = logging.getLogger("ledgerframes")
-
-
-def _load_state(
-    net: Network,
-    plan: bool,
-    progress: bool | None,
-    on_bad_item: OnBadItem,
-    table: Table,
-    fetch: Callable[[ParticipantLists], Iterable[T]],
-    build: Callable[[list[T], str], pa.Table],
-    **extent: int | None,
-) -> pd.DataFrame:
-    """Return the plan of a state, or fetch its items and return their table."""
-    if plan:
-        return plan_frame(table.name, [extent])
-    ledger, items = ParticipantLists(net, on_bad_item), []
-    subject = f"{table.name.replace('_', ' ')} ({net.name})"
-    with pause_gc(), Progress(subject, None, "items", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
-        for item in fetch(ledger):
-            items.append(item)
-            bar.advance(1)
-        rows = build(items, ledger.participant_id())
-        bar.count(rows=len(rows))
-    ledger.additions.note({table.name: rows})
-    ledger.additions.log(net.name)
-    return table.to_pandas(rows)
-
-
-@check_arguments()
+@loader(ContractLoad)
 def load_active_contracts(
     net: Network,
     *,
@@ -84,7 +45,6 @@ def load_active_contracts(
     include_blobs: bool = False,
     include_incomplete: bool = True,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the contracts that are active at an offset of a participant's ledger.
@@ -105,8 +65,6 @@ def load_active_contracts(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -140,20 +98,27 @@ def load_active_contracts(
     >>> bool(contracts["contract_id"].is_unique)
     True
     """
-    contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
-    offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
-    fetch = partial(iter_contracts, contract_format=contract_format, offset=offset or 0, include_incomplete=include_incomplete)
-    build = partial(active_contract_table, active_at_offset=offset or 0)
-    load = partial(_load_state, net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
-    try:
-        return load()
-    except InvalidPageTokenError:
-        # After an upgrade, a participant refuses tokens of its older version. The contracts at an offset stay the same.
-        logger.info("page_token_rejected network=%s", net.name)
-        return load()
+    contracts = ContractLoad(
+        net,
+        active_at_offset=active_at_offset,
+        parties=parties,
+        templates=templates,
+        interfaces=interfaces,
+        include_blobs=include_blobs,
+        include_incomplete=include_incomplete,
+        on_bad_item=on_bad_item,
+    )
+    return contracts.load(progress)
 
 
-@check_arguments()
+def _completions(
+    net: Network, parties: Sequence[str], after: int, limit: int | None, on_bad_item: OnBadItem
+) -> StateLoad[Completion]:
+    fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
+    return StateLoad(net, COMPLETIONS, fetch, completion_table, on_bad_item, {"after": after})
+
+
+@loader(_completions)
 def load_completions(
     net: Network,
     *,
@@ -161,7 +126,6 @@ def load_completions(
     after: int = 0,
     limit: int | None = None,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the completions of commands, successful and failed.
@@ -178,8 +142,6 @@ def load_completions(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -199,8 +161,7 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
-    return _load_state(net, plan, progress, on_bad_item, COMPLETIONS, fetch, completion_table, after=after)
+    return _completions(net, parties, after, limit, on_bad_item).load(progress)
 
 
 def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
@@ -236,10 +197,12 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
         reached = content.offset
 
 
-@check_arguments()
-def load_parties(
-    net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
-) -> pd.DataFrame:
+def _parties(net: Network, on_bad_item: OnBadItem) -> StateLoad[PartyDetails]:
+    return StateLoad(net, PARTIES, ParticipantLists.parties, party_table, on_bad_item)
+
+
+@loader(_parties)
+def load_parties(net: Network, *, on_bad_item: OnBadItem = "raise", progress: bool | None = None) -> pd.DataFrame:
     """Load the parties that a participant knows, local and remote.
 
     Parameters
@@ -248,8 +211,6 @@ def load_parties(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -269,13 +230,26 @@ def load_parties(
     >>> bool(parties["is_local"].any())
     True
     """
-    return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
+    return _parties(net, on_bad_item).load(progress)
 
 
-@check_arguments()
-def load_packages(
-    net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
-) -> pd.DataFrame:
+def _packages(net: Network, on_bad_item: OnBadItem) -> StateLoad[str]:
+    vettings: list[VettedPackages] = []
+
+    def fetch(ledger: ParticipantLists) -> list[str]:
+        package_ids = ledger.packages()
+        vettings.extend(ledger.vetted_packages())
+        bad = b" ".join(ledger.quarantined)
+        return [package_id for package_id in package_ids if msgspec.json.encode(package_id) not in bad]
+
+    def build(package_ids: list[str], participant_id: str) -> pa.Table:
+        return package_table(package_ids, vettings, participant_id)
+
+    return StateLoad(net, PACKAGES, fetch, build, on_bad_item)
+
+
+@loader(_packages)
+def load_packages(net: Network, *, on_bad_item: OnBadItem = "raise", progress: bool | None = None) -> pd.DataFrame:
     """Load the packages of a participant, and the synchronizers they are vetted on.
 
     Without a vetting that cannot be decoded, its package would seem not to be vetted. So the package is excluded with it.
@@ -286,8 +260,6 @@ def load_packages(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -307,27 +279,20 @@ def load_packages(
     >>> list(packages.columns)[:3]
     ['participant_id', 'package_id', 'synchronizer_id']
     """
-    vettings: list[VettedPackages] = []
-
-    def fetch(ledger: ParticipantLists) -> list[str]:
-        package_ids = ledger.packages()
-        vettings.extend(ledger.vetted_packages())
-        bad = b" ".join(ledger.quarantined)
-        return [package_id for package_id in package_ids if msgspec.json.encode(package_id) not in bad]
-
-    def build(package_ids: list[str], participant_id: str) -> pa.Table:
-        return package_table(package_ids, vettings, participant_id)
-
-    return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
+    return _packages(net, on_bad_item).load(progress)
 
 
-@check_arguments()
+def _synchronizers(net: Network, party: str | None, on_bad_item: OnBadItem) -> StateLoad[Synchronizer]:
+    fetch = partial(ParticipantLists.connected_synchronizers, party=party)
+    return StateLoad(net, SYNCHRONIZERS, fetch, synchronizer_table, on_bad_item)
+
+
+@loader(_synchronizers)
 def load_synchronizers(
     net: Network,
     *,
     party: str | None = None,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the synchronizers that a participant is connected to.
@@ -340,8 +305,6 @@ def load_synchronizers(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -361,5 +324,4 @@ def load_synchronizers(
     >>> len(synchronizers) > 0
     True
     """
-    fetch = partial(ParticipantLists.connected_synchronizers, party=party)
-    return _load_state(net, plan, progress, on_bad_item, SYNCHRONIZERS, fetch, synchronizer_table)
+    return _synchronizers(net, party, on_bad_item).load(progress)

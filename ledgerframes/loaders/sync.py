@@ -5,7 +5,6 @@ A family declares how its dataset is planned, split, read and committed. Everyth
 
 from __future__ import annotations
 
-import functools
 import logging
 import threading
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -22,7 +22,7 @@ import pyarrow as pa
 from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
-from ledgerframes.errors import CoverageError, LedgerframesError, StoreError, UsageError
+from ledgerframes.errors import CoverageError, LedgerframesError, StoreError
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
@@ -131,6 +131,10 @@ class Loader(ABC, Generic[C]):
     def frames(self) -> Frames:
         """Return frames of what is stored now."""
 
+    def plan(self) -> pd.DataFrame:
+        """Return what a sync would fetch, one row per extent, with estimates."""
+        return plan_frame(self.dataset.name, with_estimates(self.net, self.dataset.name, self.missing().values()))
+
     def shortfall(self) -> Collection[str]:
         """Return by name what a sync has fetched or found, and the store does not cover any more."""
         return list(self.missing(accept_provisional=True))
@@ -163,19 +167,14 @@ class Loader(ABC, Generic[C]):
         """Commit or log the outcome of all chunks."""
 
 
-def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: bool | None) -> Frames | pd.DataFrame:
-    """Return the plan of a load, or make its dataset current and return frames of it.
+def load(loader: Loader[C], *, executor: Executor | None, progress: bool | None) -> Frames:
+    """Make the dataset of a load current, and return frames of it.
 
     Raises
     ------
     CoverageError
         If the network is offline and the store does not cover the load, or other processes keep dropping what it fetches.
     """
-    if not isinstance(executor, Executor | None):
-        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
-    if plan:
-        name = loader.dataset.name
-        return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
     frames = _read(loader) if loader.net.offline and loader.needs_network else _sync_and_read(loader, executor, progress)
     log_unreadable(loader.net, frames)
     return frames
@@ -255,33 +254,86 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
 
 def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None, progress: bool | None) -> None:
     here = executor is None and not loader.uses_processes(chunks)
-    stop = threading.Event()
-    fetch = functools.partial(_fetch_chunk, loader.net, loader.dataset.name, loader.reader, loader.pipelined)
     total = sum(map(loader.size, chunks))
-    additions = Additions()
-    with (
-        Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
-        loader.net.waits.session(bar.show_wait, stop),
-        nullcontext() if here else _showing_waits_of_workers(loader.net),
-        (ThreadPoolExecutor(loader.threads) if loader.threads else Inline()) if here else nullcontext(executor) as pool,
-    ):
-        commit = functools.partial(_commit, loader, bar)
-        if here:
-            fetch = functools.partial(fetch, commit=commit, bar=bar, stop=stop)
+    with Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar:
+        caller = Caller(loader, bar)
+        with (
+            loader.net.waits.session(bar.show_wait, caller.stop),
+            nullcontext() if here else _showing_waits_of_workers(loader.net),
+            (ThreadPoolExecutor(loader.threads) if loader.threads else Inline()) if here else nullcontext(executor) as pool,
+        ):
+            caller.take_all(chunks, ChunkFetch(loader, caller if here else None), pool)
+
+
+class ChunkFetch(Generic[C]):
+    """The fetch of a chunk, in a thread of this process or in a worker, which gets a copy."""
+
+    def __init__(self, loader: Loader[C], caller: Caller[C] | None) -> None:
+        self.net, self.dataset = loader.net, loader.dataset.name
+        self.reader, self.pipelined = loader.reader, loader.pipelined
+        self.caller = caller  # None in a worker, which leaves what it has written to the report
+
+    def run(self, chunk: C) -> ChunkReport:
+        """Read one chunk and write its segments, and report an error with what precedes it."""
+        report = ChunkReport()
+        bar, stop = (self.caller.bar, self.caller.stop) if self.caller else (None, None)
         try:
-            with closing(run(fetch, chunks, pool)) as outcomes:
+            with Pipeline(self.pipelined) as pipeline, pause_gc():
+                for result in self.reader(chunk, ChunkContext(pipeline, report, bar, stop)):
+                    pipeline.write_behind(partial(self._write, report), result)
+        except LedgerframesError as error:
+            report.error = error
+        report.extra_members = dict(self.net.extra_members)  # a worker has another network
+        return report
+
+    def _write(self, report: ChunkReport, result: ChunkResult) -> None:
+        if isinstance(result, Batch):
+            report.additions.note(result.tables)
+            status = {"final": result.final, "gap": result.gap}
+            dataset = DATASETS[self.dataset]
+            result = self.net.store.write_segment(dataset, result.extent, result.tables, source=result.source, **status)
+        if self.caller:
+            self.caller.commit(result)
+        else:
+            report.items.append(result)
+
+
+class Caller(Generic[C]):
+    """The process that called a load, which commits what is fetched."""
+
+    def __init__(self, loader: Loader[C], bar: Progress) -> None:
+        self.loader, self.bar = loader, bar
+        self.stop = threading.Event()
+        self.additions = Additions()
+
+    def take_all(self, chunks: Sequence[C], fetch: ChunkFetch[C], pool: Executor | None) -> None:
+        """Have all chunks fetched, and stop the others at the first error that the loader raises."""
+        try:
+            with closing(run(fetch.run, chunks, pool)) as outcomes:
                 for chunk, report in outcomes:
-                    for item in report.items:
-                        _require_files(loader.net, item)
-                        commit(item)
-                    additions.add(report.additions)
-                    add_extra_members(loader.net.extra_members, report.extra_members)
-                    loader.finish_chunk(chunk, report.error)
-                    bar.advance(loader.size(chunk) - report.progress)
-                    bar.count(chunks=1)
+                    self._take(chunk, report)
         finally:
-            stop.set()
-            additions.log(loader.net.name)
+            self.stop.set()
+            self.additions.log(self.loader.net.name)
+
+    def _take(self, chunk: C, report: ChunkReport) -> None:
+        net = self.loader.net
+        for item in report.items:
+            _require_files(net, item)
+            self.commit(item)
+        self.additions.add(report.additions)
+        add_extra_members(net.extra_members, report.extra_members)
+        self.loader.finish_chunk(chunk, report.error)
+        self.bar.advance(self.loader.size(chunk) - report.progress)
+        self.bar.count(chunks=1)
+
+    def commit(self, item: CommitItem) -> None:
+        """Commit a segment, or an item of the family."""
+        if isinstance(item, Segment):
+            self.loader.net.store.add_segment(self.loader.dataset, item)
+            self.bar.count(rows=item.rows)
+        else:
+            self.loader.commit(item)
 
 
 @contextmanager
@@ -306,37 +358,6 @@ def _showing_waits_of_workers(net: Network) -> Iterator[None]:
         watcher.join()
 
 
-def _fetch_chunk(
-    net: Network,
-    dataset: str,
-    reader: Reader[C],
-    pipelined: bool,
-    chunk: C,
-    commit: Callable[[CommitItem], None] | None = None,
-    bar: Progress | None = None,
-    stop: threading.Event | None = None,
-) -> ChunkReport:
-    """Read one chunk and write its segments, and report an error with what precedes it."""
-    report = ChunkReport()
-    accept = commit or report.items.append
-
-    def write(result: ChunkResult) -> None:
-        if isinstance(result, Batch):
-            report.additions.note(result.tables)
-            status = {"final": result.final, "gap": result.gap}
-            result = net.store.write_segment(DATASETS[dataset], result.extent, result.tables, source=result.source, **status)
-        accept(result)
-
-    try:
-        with Pipeline(pipelined) as pipeline, pause_gc():
-            for result in reader(chunk, ChunkContext(pipeline, report, bar, stop)):
-                pipeline.write_behind(write, result)
-    except LedgerframesError as error:
-        report.error = error
-    report.extra_members = dict(net.extra_members)  # a worker has another network
-    return report
-
-
 def _require_files(net: Network, item: CommitItem) -> None:
     """Refuse a segment whose files only its worker sees."""
     location = net.store.location
@@ -348,11 +369,3 @@ def _require_files(net: Network, item: CommitItem) -> None:
                     "Use workers that share this directory, or set store= to an object store.",
                     path=f"{location}/{file.path}",
                 )
-
-
-def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:
-    if isinstance(item, Segment):
-        loader.net.store.add_segment(loader.dataset, item)
-        bar.count(rows=item.rows)
-    else:
-        loader.commit(item)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -12,10 +13,10 @@ from ledgerframes.datasets.holdings.schema import CONTRACT, TOKEN_ALLOCATIONS, T
 from ledgerframes.datasets.holdings.tokens import interface_of, token_table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
 from ledgerframes.errors import DecodeError
+from ledgerframes.loaders.active_contracts import ContractLoad
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.arguments import check_arguments
+from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
-from ledgerframes.loaders.state import load_active_contracts
 from ledgerframes.network import Network
 
 __all__ = ["load_token_allocations", "load_token_holdings", "load_token_transfers"]
@@ -26,14 +27,39 @@ SCHEMA = pa.schema(
 )
 
 
-@check_arguments()
+class TokenLoad:
+    """The active contracts of an interface of the token standard."""
+
+    def __init__(
+        self, table: Table, net: Network, active_at_offset: int | None, parties: Sequence[str] | None, on_bad_item: OnBadItem
+    ) -> None:
+        self.net, self.table, self.on_bad_item = net, table, on_bad_item
+        self.contracts = ContractLoad(
+            net,
+            active_at_offset=active_at_offset,
+            parties=parties,
+            interfaces=[interface_of(table)],
+            on_bad_item=on_bad_item,
+        )
+
+    def plan(self) -> pd.DataFrame:
+        """Return the plan of the contracts."""
+        return self.contracts.plan()
+
+    def load(self, progress: bool | None) -> pd.DataFrame:
+        """Fetch the contracts, and return the table of their views."""
+        contracts = self.contracts.load(progress)
+        rows = pa.Table.from_pandas(contracts[SCHEMA.names], SCHEMA, preserve_index=False)
+        return self.table.to_pandas(_token_rows(self.net, self.table, rows, self.on_bad_item))
+
+
+@loader(partial(TokenLoad, TOKEN_HOLDINGS))
 def load_token_holdings(
     net: Network,
     *,
     active_at_offset: int | None = None,
     parties: Sequence[str] | None = None,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the tokens of any instrument that parties of a participant own.
@@ -50,8 +76,6 @@ def load_token_holdings(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -77,17 +101,16 @@ def load_token_holdings(
     >>> held.groupby(["instrument_admin", "instrument_id"])["amount"].sum().size > 1
     True
     """
-    return _load(net, TOKEN_HOLDINGS, active_at_offset, parties, on_bad_item, plan, progress)
+    return TokenLoad(TOKEN_HOLDINGS, net, active_at_offset, parties, on_bad_item).load(progress)
 
 
-@check_arguments()
+@loader(partial(TokenLoad, TOKEN_TRANSFERS))
 def load_token_transfers(
     net: Network,
     *,
     active_at_offset: int | None = None,
     parties: Sequence[str] | None = None,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the transfers of tokens that are not complete.
@@ -102,8 +125,6 @@ def load_token_transfers(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -127,17 +148,16 @@ def load_token_transfers(
     >>> lf.load_token_transfers(lf.connect("sandbox", events=400, days=1)).empty
     True
     """
-    return _load(net, TOKEN_TRANSFERS, active_at_offset, parties, on_bad_item, plan, progress)
+    return TokenLoad(TOKEN_TRANSFERS, net, active_at_offset, parties, on_bad_item).load(progress)
 
 
-@check_arguments()
+@loader(partial(TokenLoad, TOKEN_ALLOCATIONS))
 def load_token_allocations(
     net: Network,
     *,
     active_at_offset: int | None = None,
     parties: Sequence[str] | None = None,
     on_bad_item: OnBadItem = "raise",
-    plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the tokens that are reserved for settlements.
@@ -152,8 +172,6 @@ def load_token_allocations(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
         and returns the others (docs/facts.md#unknown-kinds).
-    plan : bool, default False
-        Fetch nothing, and return what a load would fetch, one row per extent, in the columns of table ``plan``.
     progress : bool, optional
         Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
 
@@ -178,32 +196,7 @@ def load_token_allocations(
     >>> bool((reserved["amount"].dropna() > 0).all())
     True
     """
-    return _load(net, TOKEN_ALLOCATIONS, active_at_offset, parties, on_bad_item, plan, progress)
-
-
-def _load(
-    net: Network,
-    table: Table,
-    active_at_offset: int | None,
-    parties: Sequence[str] | None,
-    on_bad_item: OnBadItem,
-    plan: bool,
-    progress: bool | None,
-) -> pd.DataFrame:
-    """Return the plan of the contracts of the interface of a table, or the table."""
-    contracts = load_active_contracts(
-        net,
-        active_at_offset=active_at_offset,
-        parties=parties,
-        interfaces=[interface_of(table)],
-        on_bad_item=on_bad_item,
-        plan=plan,
-        progress=progress,
-    )
-    if plan:
-        return contracts
-    rows = pa.Table.from_pandas(contracts[SCHEMA.names], SCHEMA, preserve_index=False)
-    return table.to_pandas(_token_rows(net, table, rows, on_bad_item))
+    return TokenLoad(TOKEN_ALLOCATIONS, net, active_at_offset, parties, on_bad_item).load(progress)
 
 
 def _token_rows(net: Network, table: Table, contracts: pa.Table, on_bad_item: OnBadItem) -> pa.Table:

@@ -216,7 +216,7 @@ def test_the_minutes_of_a_plan_are_those_of_the_limiter(clock: VirtualClock, tmp
     lf.load_events(net, since="2026-11-08", until="2026-11-08T12:00:00Z")
     lasted = clock.now() - start
     sent = net.request_count
-    plan = lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-08T20:00:00Z", plan=True).iloc[0]
+    plan = lf.plan(lf.load_events, net, since="2026-11-08T12:00:00Z", until="2026-11-08T20:00:00Z").iloc[0]
     assert plan["request_rate"].endswith("requests per second of sandbox.invalid so far")
     assert sent > 200 and plan["requests"] * lasted / sent / 60 == pytest.approx(plan["minutes"], abs=1.5)
     assert plan["minutes"] > 3 * plan["requests"] / 50 / 60, "the maximum rate would promise far less"

@@ -194,7 +194,7 @@ def test_segments_are_dropped_only_after_confirmation(run: Run, net: Network, mo
         assert prompts[0].startswith("Drop ")
     assert result.document["dropped_segments"] == planned
     assert run(*before, "--yes", "--json").document["dropped_segments"] == []
-    assert len(lf.load_events(net, **DAY, plan=True)) > 0
+    assert len(lf.plan(lf.load_events, net, **DAY)) > 0
 
 
 def test_nothing_to_drop_needs_no_confirmation(run: Run, net: Network) -> None:

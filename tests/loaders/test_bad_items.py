@@ -193,7 +193,7 @@ def test_a_bad_update_does_not_lose_the_others(kind: str, descending: bool, page
     assert frames.ledger_updates["offset"].tolist() == good
     [file] = (net.local_dir / "quarantine").iterdir()
     assert json.loads(file.read_bytes()) == BAD_UPDATES[kind]
-    [missing] = lf.load_updates(net, plan=True).to_dict("records")
+    [missing] = lf.plan(lf.load_updates, net).to_dict("records")
     assert missing["after"] < 6 <= missing["through"]
     assert missing["through"] - missing["after"] <= (3 if kind == "no update" else 1)
     offline = lf.connect("sandbox", ledger_url="http://one.invalid", store=tmp_path / "store", offline=True)
@@ -203,4 +203,4 @@ def test_a_bad_update_does_not_lose_the_others(kind: str, descending: bool, page
     assert caught.value.update_id == ("" if kind == "no update" else "u6")
     well = participant(tmp_path / "store", update(6), page_size)
     assert lf.load_updates(well).ledger_updates["offset"].tolist() == sorted([*good, 6])
-    assert lf.load_updates(well, plan=True).empty
+    assert lf.plan(lf.load_updates, well).empty

@@ -12,7 +12,7 @@ DAY = {"since": "2026-11-08T00:00:00Z", "until": "2026-11-08T06:00:00Z"}
 
 
 def test_nothing_stored_is_no_estimate(tmp_path: Path) -> None:
-    plan = lf.load_events(lf.connect("sandbox", events=2000, days=2, store=tmp_path), **DAY, plan=True)
+    plan = lf.plan(lf.load_events, lf.connect("sandbox", events=2000, days=2, store=tmp_path), **DAY)
     assert plan[["requests", "rows", "bytes", "minutes"]].isna().all(axis=None)
 
 
@@ -21,7 +21,7 @@ def test_the_density_of_what_is_stored_is_that_of_what_is_missing(tmp_path: Path
     frames = lf.load_events(net, **DAY)
     stored = [segment for segment in net.store.all_segments() if segment.dataset == "events"]
     rows, size = sum(segment.rows for segment in stored), sum(segment.bytes for segment in stored)
-    [plan] = lf.load_events(net, since=DAY["until"], until="2026-11-08T18:00:00Z", plan=True).to_dict("records")
+    [plan] = lf.plan(lf.load_events, net, since=DAY["until"], until="2026-11-08T18:00:00Z").to_dict("records")
     assert (plan["rows"], plan["bytes"]) == (2 * rows, 2 * size)
     items = sum(max(segment.files[name].rows for name in ("verdicts", "updates")) for segment in stored if segment.rows)
     assert items >= max(len(frames.verdicts), len(frames.updates))
@@ -37,11 +37,11 @@ def test_the_density_of_what_is_stored_is_that_of_what_is_missing(tmp_path: Path
 def test_offsets_have_estimates_and_ids_have_none(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_updates(net, through=200)
-    [plan] = lf.load_updates(net, through=400, plan=True).to_dict("records")
+    [plan] = lf.plan(lf.load_updates, net, through=400).to_dict("records")
     rows = sum(segment.rows for segment in net.store.all_segments())
     assert (plan["after"], plan["rows"]) == (200, rows)
     assert pd.isna(plan["minutes"]) and pd.isna(plan["request_rate"]), "the sandbox has no request rate"
-    ids = lf.load_events(net, update_ids=["a"], plan=True)
+    ids = lf.plan(lf.load_events, net, update_ids=["a"])
     assert ids["requests"].isna().all()
 
 
@@ -49,7 +49,7 @@ def test_a_migration_that_was_followed_by_another_is_not_counted_again(tmp_path:
     net = lf.connect("sandbox", events=6000, days=10, store=tmp_path)
     lf.load_events(net, since="2026-11-08", until="2026-11-09")
     window = {"since": "2026-11-05", "until": "2026-11-08"}
-    plan = lf.load_events(net, **window, plan=True)
+    plan = lf.plan(lf.load_events, net, **window)
     assert list(plan["migration_id"]) == [3, 4]
     assert plan["rows"][0] == 0
     before = sum(segment.rows for segment in net.store.all_segments())

@@ -262,12 +262,12 @@ def test_two_loads_at_once_double_nothing(tmp_path: Path, objects: Path, listed:
 
 def test_a_plan_names_what_would_be_read(tmp_path: Path) -> None:
     net = connect(tmp_path, events=1200, days=1)
-    plan = lf.load_bulk(net, **DAY, plan=True)
+    plan = lf.plan(lf.load_bulk, net, **DAY)
     numbers = plan["object_key"].str.extract(r"_(\d+)\.zstd")[0].astype(int)
     assert numbers.is_monotonic_increasing
     assert numbers.max() >= 10, "10 must come after 2, or nothing is shown"
     lf.load_bulk(net, **DAY)
-    assert lf.load_bulk(net, **DAY, plan=True).empty
+    assert lf.plan(lf.load_bulk, net, **DAY).empty
 
 
 def test_offline_what_was_not_read_is_an_error(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_the_digest_of_nothing_is_a_warning(tmp_path: Path, caplog: pytest.LogCa
 
 def test_one_object_that_nobody_gives_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     net = connect(tmp_path)
-    keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].tolist()
+    keys = lf.plan(lf.load_bulk, net, **DAY)["object_key"].tolist()
     download = net.history.bulk_download
 
     def flaky(object_key: str, target: Path) -> Any:
@@ -399,7 +399,7 @@ def test_a_hole_in_the_listing_is_not_taken_for_an_empty_day(
 
 def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    good = lf.load_bulk(net, **DAY, plan=True)["object_key"].tolist()[:2]
+    good = lf.plan(lf.load_bulk, net, **DAY)["object_key"].tolist()[:2]
     missing = "2026-01-01T00:00:00Z~2026-01-02T00:00:00Z/updates_0.zstd"
     with pytest.raises(IntegrityError, match=r"^Cannot read 1 bulk object, the first because: ") as caught:
         lf.load_bulk(net, object_keys=[missing, *good])

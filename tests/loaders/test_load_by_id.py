@@ -43,7 +43,7 @@ def test_an_old_event_that_lacks_a_part_is_asked_again(tmp_path: Path, listed: l
     lacking = sorted(set(listed.verdicts["update_id"][:100]) - set(listed.traffic["update_id"]))[:1]
     net = connect(tmp_path)
     assert set(lf.load_events(net, update_ids=lacking).coverage["status"]) == {"provisional"}
-    assert lf.load_events(net, update_ids=lacking, plan=True)["update_id"].tolist() == lacking
+    assert lf.plan(lf.load_events, net, update_ids=lacking)["update_id"].tolist() == lacking
 
 
 def test_by_id_and_by_listing_give_the_same_rows(tmp_path: Path, listed: lf.Frames, some_ids: list[str]) -> None:
@@ -66,7 +66,7 @@ def test_unknown_ids_are_reported_and_never_stored(tmp_path: Path, whole_ids: li
     frames = lf.load_events(net, update_ids=[*whole_ids[:3], *strange])
     assert frames.unknown_ids == tuple(strange)
     assert len(frames.updates) + len(frames.verdicts) > 0
-    assert lf.load_events(net, update_ids=[*whole_ids[:3], *strange], plan=True)["update_id"].tolist() == strange
+    assert lf.plan(lf.load_events, net, update_ids=[*whole_ids[:3], *strange])["update_id"].tolist() == strange
     assert "unknown ids" in repr(frames)
 
 
@@ -134,7 +134,7 @@ def test_one_id_that_fails_does_not_lose_the_others(
     monkeypatch.setattr(net.history, "event_response", failing)
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=whole_ids)
-    assert lf.load_events(net, update_ids=whole_ids, plan=True)["update_id"].tolist() == [whole_ids[2]]
+    assert lf.plan(lf.load_events, net, update_ids=whole_ids)["update_id"].tolist() == [whole_ids[2]]
 
 
 def test_the_client_is_created_before_the_threads_that_use_it(

@@ -125,7 +125,7 @@ def test_the_networks_words_are_in_the_templates(tmp_path: Path) -> None:
 
 def test_a_plan_sends_nothing(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    plan = lf.load_contracts(net, at="2026-11-09", plan=True)
+    plan = lf.plan(lf.load_contracts, net, at="2026-11-09")
     assert (plan["dataset"].tolist(), plan["until"].tolist()) == (["contracts"], [pd.Timestamp("2026-11-09", tz="UTC")])
     assert net.request_count == 0
 

@@ -130,14 +130,14 @@ def test_a_second_load_makes_no_request(tmp_path: Path) -> None:
 def test_a_wider_load_asks_only_for_the_new_part(tmp_path: Path) -> None:
     net = connect(tmp_path)
     lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-09")
-    plan = lf.load_events(net, **DAY, plan=True)
+    plan = lf.plan(lf.load_events, net, **DAY)
     assert set(plan["since"]) == {pd.Timestamp("2026-11-08T00:00:00Z")}
     assert set(plan["until"]) == {pd.Timestamp("2026-11-08T12:00:00Z")}
 
 
 def test_plan_before_anything_is_known_asks_nothing(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    plan = lf.load_events(net, **DAY, plan=True)
+    plan = lf.plan(lf.load_events, net, **DAY)
     assert net.request_count == 0
     assert len(plan) == 1
     assert not (tmp_path / net.name).exists()

@@ -168,4 +168,4 @@ def test_tokens_of_the_sandbox_are_those_of_its_contracts(tmp_path: Path) -> Non
     assert (reserved["settle_before"] > reserved["requested_at"]).equals(is_known)
     assert len(reserved) > 0
     assert lf.load_token_transfers(net).empty
-    assert lf.load_token_holdings(net, plan=True)["dataset"].tolist() == ["ledger_active_contracts"]
+    assert lf.plan(lf.load_token_holdings, net)["dataset"].tolist() == ["ledger_active_contracts"]

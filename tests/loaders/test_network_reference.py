@@ -108,7 +108,7 @@ def test_each_load_is_an_observation(tmp_path: Path, name: str) -> None:
         frame = load(name, net)
     assert frame["observed_at"].nunique() == 2
     pd.testing.assert_frame_equal(load(name, connect(tmp_path, box, offline=True)), frame)
-    assert load(name, net, plan=True)["dataset"].tolist() == [name]
+    assert lf.plan(getattr(lf, f"load_{name}"), net)["dataset"].tolist() == [name]
 
 
 def test_observations_agree_with_the_state_from_a_snapshot(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_an_event_by_id_does_not_lose_the_others(kind: str, tmp_path: Path) -> N
     assert frames.unknown_ids == ("id5",)
     assert quarantined(net) == [bad]
     assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True, dry_run=True).deleted_files) == 1
-    assert lf.load_events(net, update_ids=["id3"], plan=True)["update_id"].tolist() == ["id3"]
+    assert lf.plan(lf.load_events, net, update_ids=["id3"])["update_id"].tolist() == ["id3"]
     with pytest.raises(DecodeError) as caught:
         lf.load_events(net, update_ids=IDS)
     assert (caught.value.endpoint, caught.value.update_id) == ("GET /v0/events/{update_id}", "id3")
@@ -124,12 +124,12 @@ def test_a_line_does_not_lose_its_object(kind: str, position: int, objects: Path
     assert set(frames.coverage["status"]) == {"provisional"}
     expected = lf.load_bulk(lf.connect("sandbox", store=tmp_path / "whole"), paths=[whole]).updates
     assert frames.updates["update_id"].tolist() == [each for each in expected["update_id"] if each != lost]
-    assert lf.load_bulk(net, paths=[spoiled], plan=True)["object_key"].notna().all(), "the next load reads it again"
+    assert lf.plan(lf.load_bulk, net, paths=[spoiled])["object_key"].notna().all(), "the next load reads it again"
     offline = lf.connect("sandbox", store=tmp_path / "store", offline=True)
     assert lf.load_bulk(offline, object_keys=frames.bulk_objects["object_key"]).updates.equals(frames.updates)
     well = lf.load_bulk(net, paths=[whole])
     assert well.updates.equals(expected)
-    assert lf.load_bulk(net, paths=[whole], plan=True).empty
+    assert lf.plan(lf.load_bulk, net, paths=[whole]).empty
 
 
 @pytest.mark.parametrize(("table", "options"), [("updates", DAYS), ("active_contracts", {"kind": "acs", "at": "2026-11-08"})])
@@ -158,7 +158,7 @@ def test_a_folder_with_a_bad_line_can_be_read_offline(
     well = lf.load_bulk(net, **options)
     assert len(well.read(table)) > len(frames.read(table))
     assert lf.load_bulk(offline, **options).read(table).equals(well.read(table))
-    assert lf.load_bulk(net, **options, plan=True).empty
+    assert lf.plan(lf.load_bulk, net, **options).empty
 
 
 # -- updates that are followed --------------------------------------------------------------------------------------------

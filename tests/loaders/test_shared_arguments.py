@@ -1,12 +1,13 @@
-"""``executor=``, ``plan=`` and ``progress=`` mean the same on every loader, as does a wrong first argument."""
+"""``lf.plan``, ``executor=`` and ``progress=`` mean the same for every loader, as does a wrong first argument."""
 
 from __future__ import annotations
 
 import inspect
 import multiprocessing
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from ledgerframes.values.extents import IdSet
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 KEY = "0001-01-01T00:00:00Z~2026-11-09T00:00:00Z/updates_0.zstd"
-Load = Callable[..., Any]
 
 
 def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Network:
@@ -45,24 +45,28 @@ def update_ids(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [*lf.load_traffic(net, **DAY)["update_id"][:40], "no such id"]
 
 
-def ledger(net: lf.Network, **options: Any) -> Any:
-    return lf.load_updates(net, page_size=20, shape="ledger_effects", **options)
+ledger = partial(lf.load_updates, page_size=20, shape="ledger_effects")
 
 
-def loads(update_ids: list[str]) -> dict[str, Load]:
+def loads(update_ids: list[str]) -> dict[str, partial[lf.Frames]]:
     """Every loader of frames, and each of its ways."""
     return {
-        "events": lambda net, **options: lf.load_events(net, **DAY, **options),
-        "events by id": lambda net, **options: lf.load_events(net, update_ids=update_ids, **options),
+        "events": partial(lf.load_events, **DAY),
+        "events by id": partial(lf.load_events, update_ids=update_ids),
         "updates": ledger,
-        "updates, descending": lambda net, **options: ledger(net, descending=True, **options),
-        "bulk": lambda net, **options: lf.load_bulk(net, **DAY, **options),
-        "bulk by key": lambda net, **options: lf.load_bulk(net, object_keys=[KEY], **options),
-        "bulk snapshot": lambda net, **options: lf.load_bulk(net, kind="acs", **options),
+        "updates, descending": partial(ledger, descending=True),
+        "bulk": partial(lf.load_bulk, **DAY),
+        "bulk by key": partial(lf.load_bulk, object_keys=[KEY]),
+        "bulk snapshot": partial(lf.load_bulk, kind="acs"),
     }
 
 
+def plan_of(load: partial[lf.Frames], net: lf.Network) -> pd.DataFrame:
+    return lf.plan(load.func, net, **load.keywords)
+
+
 WAYS = list(loads([]))
+LOADERS = sorted(name for name in dir(lf) if name.startswith("load_"))
 STATE = {
     name: getattr(lf, name)
     for name in (
@@ -189,20 +193,20 @@ def test_errors_of_the_ledger_reach_the_caller_from_workers(tmp_path: Path, pool
         ledger(connect(tmp_path, box, token=box.expired_token), executor=pools["threads"])
 
 
-# -- plan= ----------------------------------------------------------------------------------------------------------
+# -- lf.plan --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_plan_fetches_nothing(tmp_path: Path, update_ids: list[str], way: str) -> None:
     load = loads(update_ids)[way]
     net = connect(tmp_path)
-    plan = load(net, plan=True)
+    plan = plan_of(load, net)
     assert plan.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in PLAN.columns}
     assert len(plan)
     assert plan["dataset"].nunique() == 1
     assert not (tmp_path / net.name).exists()
     load(net)
-    left = load(net, plan=True)
+    left = plan_of(load, net)
     assert left["update_id"].tolist() == ["no such id"] if way == "events by id" else left.empty
 
 
@@ -210,7 +214,7 @@ def test_a_plan_of_offsets_names_the_missing_ranges(tmp_path: Path) -> None:
     net = connect(tmp_path)
     end = net.ledger.ledger_end()
     ledger(net, after=100, through=200)
-    plan = ledger(net, plan=True)
+    plan = plan_of(ledger, net)
     assert plan[["after", "through"]].to_numpy().tolist() == [[0, 100], [200, end]]
     assert set(plan["dataset"]) == {"ledger"}
 
@@ -218,7 +222,7 @@ def test_a_plan_of_offsets_names_the_missing_ranges(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", STATE)
 def test_a_plan_of_a_state_is_one_row(tmp_path: Path, name: str) -> None:
     net = connect(tmp_path)
-    plan = STATE[name](net, plan=True)
+    plan = lf.plan(STATE[name], net)
     assert tuple(plan.columns) == PLAN.column_names
     assert len(plan) == (name != "load_transfer_offers"), "there is no offer to refresh"
     assert net.request_count == 0
@@ -226,13 +230,14 @@ def test_a_plan_of_a_state_is_one_row(tmp_path: Path, name: str) -> None:
 
 def test_nothing_is_planned_for_reference_data_that_is_not_refreshed(tmp_path: Path) -> None:
     for options in ({"net": connect(tmp_path), "refresh": False}, {"net": connect(tmp_path, offline=True)}):
-        assert lf.load_price_votes(**options, plan=True).empty
+        assert lf.plan(lf.load_price_votes, **options).empty
 
 
 @pytest.mark.parametrize("name", ["load_verdicts", "load_traffic", "load_activity"])
 def test_single_tables_show_the_plan_of_their_events(tmp_path: Path, name: str) -> None:
     net = connect(tmp_path)
-    pd.testing.assert_frame_equal(getattr(lf, name)(net, **DAY, plan=True), lf.load_events(net, **DAY, plan=True))
+    plan = lf.plan(getattr(lf, name), net, **DAY, columns=["update_id"])
+    pd.testing.assert_frame_equal(plan, lf.plan(lf.load_events, net, **DAY))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -245,7 +250,49 @@ def test_offline_errors_are_the_same(tmp_path: Path, update_ids: list[str], way:
 
 @pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("updates")])
 def test_a_plan_needs_no_network(tmp_path: Path, update_ids: list[str], way: str) -> None:
-    assert len(loads(update_ids)[way](connect(tmp_path, offline=True), plan=True))
+    assert len(plan_of(loads(update_ids)[way], connect(tmp_path, offline=True)))
+
+
+def test_a_plan_of_a_load_without_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"follow=True cannot be combined with lf\.plan"):
+        lf.plan(lf.load_updates, connect(tmp_path), follow=True)
+
+
+@pytest.mark.parametrize("wrong", [lf.cost.spend, lf.connect, len, "load_events", None])
+def test_only_loaders_have_a_plan(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"lf\.plan needs a loader, got .+\. Choose from lf\.load_active_contracts, ") as caught:
+        lf.plan(wrong, connect(tmp_path))
+    assert all(f"lf.{name}" in str(caught.value) for name in LOADERS)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_the_plan_has_every_argument_that_decides_what_is_loaded(name: str) -> None:
+    load = getattr(lf, name)
+    parameters = inspect.signature(load).parameters
+    needed = {each.name for each in inspect.signature(load.make).parameters.values() if each.default is each.empty}
+    assert needed <= parameters.keys()
+    assert parameters.keys() - inspect.signature(load.make).parameters.keys() <= {"executor", "progress", "columns"}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("value", [True, False])
+def test_a_loader_says_what_replaces_its_plan_argument(tmp_path: Path, name: str, value: bool) -> None:
+    with pytest.raises(UsageError, match=rf"{name} does not accept plan=\. Call lf\.plan\(lf\.{name}, net, …\) instead\."):
+        getattr(lf, name)(connect(tmp_path), plan=value)
+
+
+def test_a_plan_checks_the_arguments_as_the_load_does(tmp_path: Path, pools: dict[str, Executor]) -> None:
+    net = connect(tmp_path)
+    for arguments in ({"on_bad_item": "ignore"}, {"executor": 3}, {"id_source": "guess", "update_ids": ["a"]}, {"since": 5}):
+        with pytest.raises(UsageError) as of_load:
+            lf.load_events(net, **arguments)  # type: ignore[arg-type]
+        with pytest.raises(UsageError) as of_plan:
+            lf.plan(lf.load_events, net, **arguments)  # type: ignore[arg-type]
+        assert str(of_plan.value) == str(of_load.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sinse'"):
+        lf.plan(lf.load_events, net, sinse="2026-11-08")  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match="its pages are one stream"):
+        lf.plan(lf.load_parties, net, executor=pools["threads"])  # type: ignore[call-arg]
 
 
 # -- progress= ------------------------------------------------------------------------------------------------------
@@ -305,20 +352,14 @@ def test_progress_of_a_state_counts_its_rows(tmp_path: Path, bars: list[Bar], na
 # -- what all loaders have in common --------------------------------------------------------------------------------
 
 
-LOADERS = sorted(name for name in dir(lf) if name.startswith("load_"))
-
-
 @pytest.mark.parametrize("name", LOADERS)
-def test_every_loader_takes_plan_and_progress_and_says_the_same_of_them(name: str) -> None:
+def test_every_loader_says_the_same_of_executor_and_progress(name: str) -> None:
     text, parameters = inspect.getdoc(getattr(lf, name)) or "", inspect.signature(getattr(lf, name)).parameters
-    if "options" in parameters:
-        assert "Keyword arguments of :func:`load_events`." in text
-        return
-    for parameter, default in (("plan", False), ("progress", None)):
-        assert parameters[parameter].default is default
-        assert text.count(f"\n{parameter} : bool") == 1
+    assert parameters["progress"].default is None
+    assert text.count("\nprogress : bool, optional\n") == 1
     assert ("executor" in parameters) == ("\nexecutor : concurrent.futures.Executor, optional\n    Fetches the chunks" in text)
-    assert text.index("\nplan : bool") < text.index("\n\nReturns\n-------\n")
+    assert text.index("\nprogress : bool") < text.index("\n\nReturns\n-------\n")
+    assert not any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters.values())
 
 
 @pytest.mark.parametrize("name", LOADERS)
@@ -326,3 +367,5 @@ def test_every_loader_takes_plan_and_progress_and_says_the_same_of_them(name: st
 def test_a_first_argument_that_is_no_network_is_refused(name: str, wrong: object) -> None:
     with pytest.raises(UsageError, match=r"net must be a network, got .*\. Pass lf\.connect\(…\) as the first argument\."):
         getattr(lf, name)(wrong)
+    with pytest.raises(UsageError, match="net must be a network"):
+        lf.plan(getattr(lf, name), wrong)  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def test_a_window_has_the_rows_that_the_whole_ledger_has_in_it(seed: int, whole:
 
 def test_only_the_window_is_loaded_and_few_requests_find_it(whole: Frames, tmp_path: Path) -> None:
     net = lf.connect("sandbox", **WORLD, store=tmp_path)
-    plan = lf.load_updates(net, during="2026-11-08", plan=True)
+    plan = lf.plan(lf.load_updates, net, during="2026-11-08")
     assert net.request_count < 70
     assert (plan["through"] - plan["after"]).tolist()[0] < whole.offset_range[1] / 2  # type: ignore[index]
     assert len(lf.load_updates(net, during="2026-11-08").ledger_updates) > 50

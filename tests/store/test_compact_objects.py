@@ -115,7 +115,7 @@ def test_any_range_reads_as_before(two: tuple[lf.Network, lf.Network], edges: li
 def test_what_was_merged_is_not_read_again(two: tuple[lf.Network, lf.Network]) -> None:
     plain, merged = two
     assert merged.store.committed_keys(BULK) == plain.store.committed_keys(BULK)
-    assert lf.load_bulk(merged, since=WHOLE.since, until=WHOLE.until, plan=True).empty
+    assert lf.plan(lf.load_bulk, merged, since=WHOLE.since, until=WHOLE.until).empty
     whole = lf.load_bulk(merged, since=WHOLE.since, until=WHOLE.until)
     assert len(whole.updates) == int(whole.bulk_objects["lines"].sum())
 

@@ -43,7 +43,7 @@ def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machin
     net = lf.connect("sandbox", store=uri, max_concurrency=2, **WORLD)
     found = lf.load_events(net, **DAY)
     asked = net.request_count
-    assert len(lf.load_events(net, **DAY, plan=True)) == 0
+    assert len(lf.plan(lf.load_events, net, **DAY)) == 0
     lf.load_events(net, **DAY)
     assert net.request_count == asked
     machine()

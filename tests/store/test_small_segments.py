@@ -84,7 +84,7 @@ def test_many_syncs_of_a_day_leave_few_segments_with_the_same_rows(tmp_path: Pat
     for since, until in pairwise(edges):
         lf.load_events(net, since=start + timedelta(minutes=since), until=start + timedelta(minutes=until))
         counts.append(len(net.store.segments(EVENTS)))
-        plan = lf.load_events(net, **DAY, plan=True)
+        plan = lf.plan(lf.load_events, net, **DAY)
         assert len(net.store.segments(EVENTS)) == counts[-1], "a plan changes nothing"
     assert len(plan) == 0
     assert max(counts) <= 16

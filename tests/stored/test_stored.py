@@ -86,7 +86,7 @@ def test_a_dataset_can_be_named_and_one_that_covers_the_window_is_suggested(tmp_
 
 def test_objects_loaded_by_key_do_not_cover_a_window(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
-    keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].head(1)
+    keys = lf.plan(lf.load_bulk, net, **DAY)["object_key"].head(1)
     lf.load_bulk(net, object_keys=keys)
     with pytest.raises(CoverageError, match="does not record whether"):
         export.from_store(net, "updates", **DAY)
