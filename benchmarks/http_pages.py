@@ -20,7 +20,7 @@ from page_server import DAYS, SERVER_SECONDS
 from rounds import busy, middle, ratio
 
 import ledgerframes as lf
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.gc_pause import pause_gc

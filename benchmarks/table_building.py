@@ -32,11 +32,11 @@ from prototype import Prototype
 from rounds import Pace, Run, busy, contest, middle, ratio, seconds_of
 
 from ledgerframes.datasets import TABLES
-from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.bulk.expand import BATCH_BYTES
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox

@@ -42,14 +42,14 @@ from ledgerframes import errors
 # Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
     "Anatomy": "ledgerframes.anatomies:Anatomy",
-    "BaseRate": "ledgerframes.analysis.cost._traffic_balance:BaseRate",
+    "BaseRate": "ledgerframes.analysis.cost.traffic_balance:BaseRate",
     "Frames": "ledgerframes.frames:Frames",
     "MarketRate": "ledgerframes.values.money:MarketRate",
     "Network": "ledgerframes.network:Network",
     "NetworkRate": "ledgerframes.values.money:NetworkRate",
     "TABLES": "ledgerframes.datasets:TABLES",
     "TopUp": "ledgerframes.statistics.runways:TopUp",
-    "TrafficBalance": "ledgerframes.analysis.cost._traffic_balance:TrafficBalance",
+    "TrafficBalance": "ledgerframes.analysis.cost.traffic_balance:TrafficBalance",
     "TrafficPrice": "ledgerframes.values.money:TrafficPrice",
     "activity": "ledgerframes.analysis.activity:",
     "anatomy": "ledgerframes.anatomies:anatomy",
@@ -95,8 +95,8 @@ _IMPORTED_AT_FIRST_USE = {
     "operations": "ledgerframes.loaders.operations:operations",
     "plan": "ledgerframes.loaders.plan:plan",
     "plot": "ledgerframes.plot:",
-    "query": "ledgerframes.analysis._queries:query",
-    "questions": "ledgerframes.analysis._questions:questions",
+    "query": "ledgerframes.analysis.queries:query",
+    "questions": "ledgerframes.analysis.question_table:questions",
     "reconcile": "ledgerframes.analysis.reconcile:",
     "save_frames": "ledgerframes.frames.files:save_frames",
     "show": "ledgerframes.report.answers:show",
@@ -124,10 +124,10 @@ if TYPE_CHECKING:
         verdict,
         votes,
     )
-    from ledgerframes.analysis._queries import query
-    from ledgerframes.analysis._questions import questions
-    from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
+    from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance
     from ledgerframes.analysis.findings import findings
+    from ledgerframes.analysis.queries import query
+    from ledgerframes.analysis.question_table import questions
     from ledgerframes.anatomies import Anatomy, anatomy
     from ledgerframes.datasets import TABLES, table
     from ledgerframes.errors import *  # noqa: F403

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ledgerframes.analysis import activity, cost, state
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._requests import REJECTED
-from ledgerframes.analysis.cost._anatomy import read_rows
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.cost.anatomy_rows import read_rows
+from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_html
@@ -163,7 +163,7 @@ class Anatomy:
 
     def figure(self) -> Figure:
         """Return a picture of the tree, the views, the cost and what was earned."""
-        from ledgerframes.plot._anatomy import draw_anatomy
+        from ledgerframes.plot.anatomy_picture import draw_anatomy
 
         return draw_anatomy(self.table, self.views, self.earned, self.missing, f"Update {self.update_id[:20]}: {self.summary}")
 

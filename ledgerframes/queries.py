@@ -19,8 +19,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets import Column, Table
-from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.engine.connection import open_database
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of

@@ -26,9 +26,9 @@ import pyarrow as pa
 
 from ledgerframes.datasets import TABLES, Column, Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets._schema import SMALL
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.datasets.population import Population
+from ledgerframes.datasets.schema import SMALL
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.network import Network, connect

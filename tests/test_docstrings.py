@@ -18,7 +18,7 @@ import pytest
 from matplotlib import pyplot
 
 import ledgerframes as lf
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 
 ROOT = Path(__file__).parents[1]
 mpl.use("Agg")

@@ -17,7 +17,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.activity import _concentration, _what_if
-from ledgerframes.analysis.cost import _budget, _statement
+from ledgerframes.analysis.cost import _statement, budgets
 from ledgerframes.analysis.economy import _shares
 
 ROOT = Path(__file__).parents[1]
@@ -71,8 +71,8 @@ def test_by_has_the_groupings_that_the_figure_declares(name: str) -> None:
         (lf.activity.concentration, "of", _concentration.OF),
         (lf.activity.lorenz, "of", _concentration.OF),
         (lf.activity.what_if, "confirmers", _what_if.CONFIRMERS_BY_NAME),
-        (lf.cost.budget, "statistic", _budget.STATISTICS),
-        (lf.cost.assert_budget, "statistic", _budget.STATISTICS),
+        (lf.cost.budget, "statistic", budgets.STATISTICS),
+        (lf.cost.assert_budget, "statistic", budgets.STATISTICS),
         (lf.cost.statement, "split", _statement.SPLITS),
         (lf.decimals.multiply, "rounding", lf.decimals.ROUNDINGS),
         (lf.decimals.divide, "rounding", lf.decimals.ROUNDINGS),

@@ -20,7 +20,7 @@ from typing import Any
 
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES, Figure, ResultColumn
-from ledgerframes.analysis._figures import PERIOD, ROUND, TAIL
+from ledgerframes.analysis.figures import PERIOD, ROUND, TAIL
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 124

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.analysis._figures import SHARE, Figure, ResultColumn
+from ledgerframes.analysis.figures import SHARE, Figure, ResultColumn
 
 # Imported when first used, because most callers need one or two of them.
 NOUNS = (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         verdict,
         votes,
     )
-    from ledgerframes.analysis._figures import CALLS, FIGURES
+    from ledgerframes.analysis.figures import CALLS, FIGURES
 else:
 
     def __getattr__(name: str) -> Any:
@@ -52,7 +52,7 @@ else:
         if name in ("CALLS", "FIGURES"):  # all figures, which declare themselves when they are imported
             for noun in NOUNS:
                 import_module(f"{__name__}.{noun}")
-            declared = getattr(import_module(f"{__name__}._figures"), name)
+            declared = getattr(import_module(f"{__name__}.figures"), name)
             return dict(sorted(declared.items()))  # imports differ in their order
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -12,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
-from ledgerframes.analysis._figures import Figure, Grouping
 from ledgerframes.analysis._groupings import COVERED_HOURS, breaks_of_groups, category_of
-from ledgerframes.analysis._groups import (
+from ledgerframes.analysis._parameters import parameters_of
+from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requests
+from ledgerframes.analysis._percentiles import require_min_requests
+from ledgerframes.analysis.coverage import FIRST_PERIOD, covered_time
+from ledgerframes.analysis.figures import Figure, Grouping
+from ledgerframes.analysis.groups import (
     MICROSECONDS_PER_HOUR,
     SECONDS,
     Groups,
@@ -28,10 +31,7 @@ from ledgerframes.analysis._groups import (
     single_group,
     times_of,
 )
-from ledgerframes.analysis._measures import Count, Expression, Measure, Options, Percentile
-from ledgerframes.analysis._parameters import parameters_of
-from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requests
-from ledgerframes.analysis._percentiles import require_min_requests
+from ledgerframes.analysis.measures import Count, Expression, Measure, Options, Percentile
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents

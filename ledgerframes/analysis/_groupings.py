@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import FIRST_PERIOD, covered_time
-from ledgerframes.analysis._figures import Grouping
-from ledgerframes.analysis._groups import (
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.coverage import FIRST_PERIOD, covered_time
+from ledgerframes.analysis.eras import breaks_between, periods_of_eras
+from ledgerframes.analysis.figures import Grouping
+from ledgerframes.analysis.groups import (
     Groups,
     cross,
     group_by,
@@ -18,7 +19,6 @@ from ledgerframes.analysis._groups import (
     microseconds,
     single_group,
 )
-from ledgerframes.analysis.eras import breaks_between, periods_of_eras
 from ledgerframes.datasets import table
 from ledgerframes.engine.requests import (
     REQUESTS_BY_CONFIRMERS,

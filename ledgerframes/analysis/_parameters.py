@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._coverage import timed_segments
-from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.coverage import timed_segments
 from ledgerframes.analysis.eras import periods_of_eras
 from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.frames import Frames
 
 USER_COLUMNS = ("participant_id", "offset", "update_id", "user_id", "paid_traffic_cost")

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import Integers
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.groups import Integers
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics.percentiles import least_count
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._figures import require_frames
-from ledgerframes.analysis.state._payloads import is_for_traffic
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.figures import require_frames
+from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts, half_even, to_decimal
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import from_microseconds, is_true, microseconds
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
+from ledgerframes.analysis.groups import from_microseconds, is_true, microseconds
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import exercises
 from ledgerframes.errors import UsageError

@@ -16,9 +16,9 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.unsupported import unsupported_error
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import Contract, NameRules, TrafficStatus
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 

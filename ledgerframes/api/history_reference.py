@@ -9,8 +9,8 @@ import msgspec
 
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.api.response import Response
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.decode import decode
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.wire import (
     Contract,
     DomainScans,

@@ -12,8 +12,8 @@ from ledgerframes.api.operation import Client, Request, members, operation
 from ledgerframes.api.paging import HostChangedError, PageChain, require_same_host
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import met_version
-from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.wire import ActiveContract, ContractsPage, HoldingsSummaries
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import DecodeError, UnsupportedOperationError, UsageError
 from ledgerframes.values.windows import instant, iso

@@ -16,7 +16,7 @@ from ledgerframes.api.transport import Transport
 from ledgerframes.api.unsupported import unsupported_error
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.api.versions import PATHS, is_newer
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
 from ledgerframes.errors import LedgerError, LedgerframesError, NotFoundError, ServiceError, UnsupportedOperationError
 

@@ -45,9 +45,9 @@ from ledgerframes.api.extra_members import add_extra_members
 from ledgerframes.api.names import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._extras import unknown_members
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.boundary import decode_boundary
+from ledgerframes.datasets.extras import unknown_members
+from ledgerframes.datasets.structs import Wire
 from ledgerframes.errors import NotFoundError, UsageError
 from ledgerframes.texts.hidden_tokens import hide_tokens
 

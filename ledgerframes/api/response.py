@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ledgerframes.datasets._boundary import decode_error
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.boundary import decode_error
+from ledgerframes.datasets.decode import decode
 from ledgerframes.errors import DecodeError
 
 __all__ = ["Response"]

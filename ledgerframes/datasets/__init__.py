@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import Column, Table
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.schema import BULK_TABLES
 from ledgerframes.datasets.events.schema import EVENT_TABLES
@@ -11,6 +10,7 @@ from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
 from ledgerframes.datasets.reference.network_schema import NETWORK_TABLES
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
+from ledgerframes.datasets.schema import Column, Table
 from ledgerframes.datasets.state.schema import LEDGER_STATE_TABLES
 from ledgerframes.errors import UsageError
 

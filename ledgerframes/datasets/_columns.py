@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import (
+from ledgerframes.datasets._extensions import REST, member_prefix
+from ledgerframes.datasets.arrays import (
     Indices,
     Values,
     encode_json,
@@ -23,10 +24,9 @@ from ledgerframes.datasets._arrays import (
     parse_amounts,
     parse_timestamps,
 )
-from ledgerframes.datasets._decode import without_none
-from ledgerframes.datasets._extensions import REST, member_prefix
-from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.decode import without_none
+from ledgerframes.datasets.schema import AMOUNT, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets.structs import Wire
 
 S = TypeVar("S", bound=msgspec.Struct)
 Child = TypeVar("Child", bound=msgspec.Struct)

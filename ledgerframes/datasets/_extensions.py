@@ -19,7 +19,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets.structs import ABSENT, Wire
 
 MAX_NAMES = 32  # each name costs time at every object; more than these are no longer new members, but data
 REST = f"$extra-{secrets.token_hex(8)}"

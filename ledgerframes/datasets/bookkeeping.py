@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets._schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
 from ledgerframes.datasets.header import HEADER, MIGRATION_ID
+from ledgerframes.datasets.schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
 
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"

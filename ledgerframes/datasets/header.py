@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import INTEGER, TEXT, TIME, Column
+from ledgerframes.datasets.schema import INTEGER, TEXT, TIME, Column
 
 UPDATE_ITEM = "docs/facts.md#update-items"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES, VERDICTS
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.reference import network_schema as network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
+from ledgerframes.datasets.schema import INTEGER, SMALL, TEXT, TIME
 from ledgerframes.values.decimals import too_large_error
 
 DTYPES = {

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets._schema import TEXT
 from ledgerframes.datasets.bulk.extent import missing_windows
 from ledgerframes.datasets.registry import BULK, EVENTS
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store, StoreSnapshot

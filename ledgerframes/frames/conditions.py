@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pandas.api.types import infer_dtype, is_bool_dtype
 
 from ledgerframes.datasets import Column, Table
-from ledgerframes.datasets._schema import TEXT
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import UsageError
 
 Offsets = tuple[int, int]

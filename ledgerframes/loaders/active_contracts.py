@@ -12,8 +12,8 @@ import pandas as pd
 from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import INCOMPLETE, EventFormat, event_format
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.decode import decode
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.wire import ActiveContractItem
 from ledgerframes.datasets.state.build import active_contract_table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS

@@ -10,9 +10,9 @@ import msgspec
 import pyarrow as pa
 
 from ledgerframes.api.response import Response
-from ledgerframes.datasets._boundary import DATA_ERRORS
-from ledgerframes.datasets._structs import Offset
+from ledgerframes.datasets.boundary import DATA_ERRORS
 from ledgerframes.datasets.ledger.wire import LedgerStruct, UpdatesPage, decode_page
+from ledgerframes.datasets.structs import Offset
 from ledgerframes.errors import DecodeError
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
 from ledgerframes.loaders.ledger_filter import LedgerFilter

@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import msgspec
 
 from ledgerframes.api.paging import PageChain
-from ledgerframes.datasets._extras import unknown_members
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, ObjectRef, UpdatesListing
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError, WrongUrlError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.expand import LineBatch, iter_line_batches, verify_zstd_frames
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ledgerframes.api.history import History
 from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import is_unknown_route
-from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID

@@ -14,14 +14,14 @@ import msgspec
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.response import Response
-from ledgerframes.datasets._arrays import parse_timestamps
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._extras import unknown_members
-from ledgerframes.datasets._schema import INTEGER
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.arrays import parse_timestamps
+from ledgerframes.datasets.boundary import DATA_ERRORS, decode_boundary
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, EventsPage, header_of
+from ledgerframes.datasets.extras import unknown_members
+from ledgerframes.datasets.schema import INTEGER
+from ledgerframes.datasets.structs import Wire
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError, WrongUrlError
 from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
 from ledgerframes.values.extents import Migration, MigrationWindow, from_microseconds, microseconds

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.api.update_format import UpdateFormat
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._extras import unknown_members
-from ledgerframes.datasets._schema import TEXT
+from ledgerframes.datasets.boundary import decode_boundary
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import DecodeError, StoreError
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.sync import require_coverage

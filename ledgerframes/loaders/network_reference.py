@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.registry import FEATURED_APPS, MINING_ROUNDS, NAME_ENTRIES, NETWORK_RULES, SCANS
 from ledgerframes.errors import CoverageError

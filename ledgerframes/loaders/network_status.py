@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain, require_same_host
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import Contract, ValidatorFaucets
 from ledgerframes.datasets.registry import FAUCETS, LICENSES, SYNCHRONIZER, TRAFFIC

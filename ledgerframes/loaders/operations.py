@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.api.operations import OPERATIONS
-from ledgerframes.datasets._schema import CHOICE, FLAG, TEXT, Column, Table
+from ledgerframes.datasets.schema import CHOICE, FLAG, TEXT, Column, Table
 
 __all__ = ["operations"]
 

@@ -11,8 +11,8 @@ import msgspec
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.operation import Operation, Request
 from ledgerframes.api.response import Response
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.boundary import DATA_ERRORS, decode_boundary
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.ledger.wire import ActiveContractItem
 from ledgerframes.datasets.state.build import (
     active_contract_table,

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.api.update_format import UpdateFormat
-from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_CHANGES
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import DATASETS
+from ledgerframes.datasets.schema import Table
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader
 from ledgerframes.loaders.bulk_object import FILE

@@ -11,7 +11,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset

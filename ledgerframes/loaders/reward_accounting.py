@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.history_reference import REWARDS
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.reference import network_build as build
 from ledgerframes.datasets.reference.wire import RewardAccounting, RewardBatch
 from ledgerframes.datasets.registry import REWARD_ACCOUNTING

@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.datasets._extras import unknown_members
+from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     completion_table,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
-from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r

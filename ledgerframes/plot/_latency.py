@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._figures import TIME
-from ledgerframes.analysis._groups import is_true
-from ledgerframes.analysis.verdict._latency_classes import timeouts_of, with_latency
-from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.figures import TIME
+from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES, Figure
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.errors import UsageError
 from ledgerframes.plot._fonts import visible_letters
 from ledgerframes.statistics import printing

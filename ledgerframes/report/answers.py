@@ -14,8 +14,8 @@ import pandas as pd
 
 from ledgerframes import plot
 from ledgerframes.analysis import FIGURES, Figure
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._figures import NAME
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table

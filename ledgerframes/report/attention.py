@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import rows_of
-from ledgerframes.analysis.findings._facts import NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.report.registry import ABOUT, MEASURES
 from ledgerframes.report.summary.texts import listing
 

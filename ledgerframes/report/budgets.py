@@ -74,7 +74,7 @@ def _pair(text: str) -> tuple[str, int]:
     name, _, number = text.rpartition("=")
     if not name or not number.strip().isdecimal():
         raise UsageError(f"budgets= must be pairs like 'Module:Entity/Choice=9000', separated by commas, got {text!r}.")
-    from ledgerframes.analysis.cost._budget import kind_of  # late: most reports have no budgets
+    from ledgerframes.analysis.cost.budgets import kind_of  # late: most reports have no budgets
 
     name = name.strip()
     kind_of(name)

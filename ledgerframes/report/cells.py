@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._figures import SHARE
+from ledgerframes.analysis.figures import SHARE
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape

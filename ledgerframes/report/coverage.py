@@ -107,7 +107,7 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
 
 def measure_coverage(net: Network, frames: Frames, window: Window, headline: Headline) -> Coverage:
     """Measure the coverage of a window by its frames and their headline figures."""
-    from ledgerframes.analysis._coverage import period_share  # late: a report that is reused needs no analysis
+    from ledgerframes.analysis.coverage import period_share  # late: a report that is reused needs no analysis
 
     segments = net.store.segments(EVENTS, window)
     final = period_share(frames)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._groups import rows_of
-from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events

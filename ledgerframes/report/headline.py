@@ -54,7 +54,7 @@ def _number_unusual(findings: pd.DataFrame) -> int | None:
 
 def _totals(frames: Frames) -> pd.DataFrame:
     # Late, because a list of runs needs the names only.
-    from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
+    from ledgerframes.analysis.measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
     from ledgerframes.engine import Query, run
     from ledgerframes.engine.requests import REQUESTS
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ledgerframes.analysis._usual_range import INTEGERS, describe_waste_range, period_totals, waste_range
+from ledgerframes.analysis.usual_range import INTEGERS, describe_waste_range, period_totals, waste_range
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Window, iso
 

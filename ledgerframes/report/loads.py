@@ -141,7 +141,7 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
         events = _load_whole_history(net, window, progress)
     except CoverageError:
         return _state_from_snapshot(_state_source(net), window) or _state_from_contracts(net, window, progress)
-    from ledgerframes.analysis.state._network_state import network_state  # late: a report that is reused needs no analysis
+    from ledgerframes.analysis.state.network_state import network_state  # late: a report that is reused needs no analysis
 
     whole = network_state(events)
     return {"rounds": whole.rounds, "featured": whole.rights, "sv_participants": whole.validators}

@@ -120,7 +120,7 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     elif prices.rate:
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
     if prices.price and frames is not None:
-        from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
+        from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
 
         require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from ledgerframes.analysis.cost._compare_totals import unequal_lengths, unequal_shares
+from ledgerframes.analysis.cost.compare_totals import unequal_lengths, unequal_shares
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import ReportDir

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.store import private_copies
 from ledgerframes.store.catalog_schema import SCHEMA

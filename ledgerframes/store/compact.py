@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._dataset import Dataset
-from ledgerframes.datasets._older_schemas import SchemaMapping
+from ledgerframes.datasets.dataset import Dataset
+from ledgerframes.datasets.older_schemas import SchemaMapping
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.older_schemas import has_schema

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ledgerframes.datasets._older_schemas import SchemaMapping
+from ledgerframes.datasets.older_schemas import SchemaMapping
 
 
 @dataclass(frozen=True)

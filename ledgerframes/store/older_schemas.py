@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._dataset import Dataset
-from ledgerframes.datasets._older_schemas import SchemaMapping, UnmappableError
-from ledgerframes.datasets._schema import fingerprint as fingerprint_of
+from ledgerframes.datasets.dataset import Dataset
+from ledgerframes.datasets.older_schemas import SchemaMapping, UnmappableError
+from ledgerframes.datasets.schema import fingerprint as fingerprint_of
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location

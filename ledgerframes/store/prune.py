@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import UsageError
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ledgerframes.datasets._older_schemas import UnmappableError
+from ledgerframes.datasets.older_schemas import UnmappableError
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
 from ledgerframes.store.older_rows import OlderRows, Rows

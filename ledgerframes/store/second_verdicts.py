@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import Merge, merge_segments, plan_merges

@@ -19,8 +19,8 @@ import pyarrow.dataset as ds
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets._older_schemas import SchemaMapping
 from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.datasets.older_schemas import SchemaMapping
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location

@@ -16,7 +16,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.installation import installed_version
 from ledgerframes.store import catalog as records

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.dataset import Dataset
 from ledgerframes.errors import UsageError
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.store import Store

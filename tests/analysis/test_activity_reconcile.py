@@ -9,7 +9,7 @@ import pytest
 from network_world import FINAL, SV, WINDOW, World, at, usual_world
 
 import ledgerframes as lf
-from ledgerframes.analysis.activity._reconcile import REASONS
+from ledgerframes.analysis.activity.published_weights import REASONS
 from ledgerframes.errors import IntegrityError, UsageError
 
 EXAMPLE = [(1150, []), (150, []), (3000, [0]), (1001, [1])]
@@ -117,7 +117,7 @@ def test_weights_of_the_caller_can_be_compared() -> None:
 
 
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ledgerframes.analysis.activity import _reconcile as module
+    from ledgerframes.analysis.activity import reconcile as module
 
     relation = module.reconciled(module.OWN)
     incomplete = replace(relation, query=f"SELECT * FROM ({relation.query}) WHERE update_id <> 'u'")

@@ -10,7 +10,7 @@ import pytest
 from network_world import FINAL, World, at
 
 import ledgerframes as lf
-from ledgerframes.analysis.activity._reward_formula import RoundRules, round_totals
+from ledgerframes.analysis.activity.reward_formula import RoundRules, round_totals
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 

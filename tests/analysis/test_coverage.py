@@ -10,7 +10,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost, verdict
-from ledgerframes.analysis._coverage import period_share
+from ledgerframes.analysis.coverage import period_share
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import Window, instant
 

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from ledgerframes.analysis import verdict
-from ledgerframes.analysis.verdict import _latency_classes as classes
+from ledgerframes.analysis.verdict import latency_classes as classes
 from ledgerframes.engine import DEFAULT_SETTINGS, Query, run
 from ledgerframes.engine.requests import DECISIONS
 

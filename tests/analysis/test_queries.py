@@ -15,8 +15,8 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
-from ledgerframes.analysis._figures import Figure
-from ledgerframes.analysis._queries import _values
+from ledgerframes.analysis.figures import Figure
+from ledgerframes.analysis.queries import _values
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 

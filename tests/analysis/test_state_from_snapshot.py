@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.state._payloads import COIN_RULES, OPEN_ROUND, RIGHT, RULES
+from ledgerframes.analysis.state.payloads import COIN_RULES, OPEN_ROUND, RIGHT, RULES
 from ledgerframes.api.transport import in_process
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.contracts import STATE_TEMPLATES

@@ -11,7 +11,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes import testing
-from ledgerframes.analysis import _usual_range as usual
+from ledgerframes.analysis import usual_range as usual
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Window
 

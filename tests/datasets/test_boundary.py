@@ -10,9 +10,9 @@ import pytest
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import UpdatesListing
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from ledgerframes.datasets import TABLES
-from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
+from ledgerframes.datasets.decode import decode
 from ledgerframes.errors import DecodeError
 
 MIDNIGHT = datetime(2026, 1, 30, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledgerframes.datasets._decode import decode, move_extras
 from ledgerframes.datasets._extensions import Extensions
+from ledgerframes.datasets.decode import decode, move_extras
 from ledgerframes.datasets.events.wire import ActivityRecords, Event, EventsPage, TrafficSummary, View
 from ledgerframes.errors import DecodeError
 

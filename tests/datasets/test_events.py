@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerframes.datasets import TABLES
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.build_updates import node_numbers
 from ledgerframes.datasets.events.wire import Event, EventsPage

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ledgerframes.datasets import LEDGER_TABLES, TABLES
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
 from ledgerframes.datasets.state.build import active_contract_table

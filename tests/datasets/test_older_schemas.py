@@ -9,10 +9,10 @@ import pytest
 
 from ledgerframes import testing
 from ledgerframes.datasets import TABLES
-from ledgerframes.datasets._older_schemas import SchemaMapping, UnmappableError
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, INTEGER, SMALL, TEXT, TEXTS, Column, Derivation, Table
 from ledgerframes.datasets.events.schema import TREE_EVENTS
+from ledgerframes.datasets.older_schemas import SchemaMapping, UnmappableError
 from ledgerframes.datasets.registry import DATASETS
+from ledgerframes.datasets.schema import AMOUNT, CHOICE, INTEGER, SMALL, TEXT, TEXTS, Column, Derivation, Table
 
 NUMBERS = Table(
     name="numbers",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ledgerframes.datasets import TABLES, table
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, SMALL, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets.schema import AMOUNT, CHOICE, FLAG, INTEGER, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.errors import DecodeError, UsageError
 
 HEADS = {

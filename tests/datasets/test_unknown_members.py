@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.datasets import _extensions
-from ledgerframes.datasets._decode import decode, without_none
 from ledgerframes.datasets._extensions import MAX_NAMES, REST, Extensions, extensions
-from ledgerframes.datasets._structs import Wire
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import ActiveContract
+from ledgerframes.datasets.decode import decode, without_none
 from ledgerframes.datasets.events.build import EventTableBuilder, event_tables
 from ledgerframes.datasets.events.wire import ActivityRecord, Event, Update, Verdict
 from ledgerframes.datasets.ledger.build import ledger_tables
@@ -36,6 +35,7 @@ from ledgerframes.datasets.state.build import (
     synchronizer_table,
 )
 from ledgerframes.datasets.state.wire import Completion, PartyDetails, Synchronizer, VettedPackages
+from ledgerframes.datasets.structs import Wire
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 TIME = "2026-11-01T00:00:00.000000Z"

@@ -14,10 +14,10 @@ import pyarrow as pa
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import Checksums, UpdatesListing
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import EventsPage
 from ledgerframes.datasets.ledger.build import ledger_tables

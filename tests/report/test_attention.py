@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.findings._facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.findings._looks import UNITS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
+from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.report import REPORTS, Report, load_history, run_report
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import ledgerframes as lf
-from ledgerframes.analysis._groups import single_group
+from ledgerframes.analysis.groups import single_group
 from ledgerframes.values.decimals import DTYPE
 
 PYTHON_ROUNDINGS = {

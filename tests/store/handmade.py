@@ -10,8 +10,8 @@ from equality import every_table
 
 from ledgerframes import testing
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._schema import TIME
 from ledgerframes.datasets.registry import EVENTS, Dataset
+from ledgerframes.datasets.schema import TIME
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.values.extents import Extent, MigrationWindow, from_microseconds

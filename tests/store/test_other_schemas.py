@@ -16,8 +16,8 @@ from handmade import rows
 import ledgerframes as lf
 from ledgerframes import doctor
 from ledgerframes.cli import main
-from ledgerframes.datasets._schema import INTEGER, Column
 from ledgerframes.datasets.registry import DATASETS, EVENTS, LEDGER, PRICE_VOTES, Dataset
+from ledgerframes.datasets.schema import INTEGER, Column
 from ledgerframes.errors import CoverageError
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network

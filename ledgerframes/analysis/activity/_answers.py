@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals

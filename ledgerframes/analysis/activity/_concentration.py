@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._groups import Groups, group_by, known, ratio
 from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._rounds import queries_of_rounds
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import queries_of_weights, weights
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.groups import Groups, group_by, known, ratio
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError

@@ -8,17 +8,17 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._coverage import has_times
-from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis.activity import _answers as answers
-from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
-from ledgerframes.analysis.activity._reward_formula import NEEDED, RoundTotals, round_totals, rules_of
 from ledgerframes.analysis.activity._weights import require_sum_of_weights
-from ledgerframes.analysis.state._network_state import network_state
-from ledgerframes.analysis.state._payloads import is_for_traffic
+from ledgerframes.analysis.activity.final_rounds import lowest_open_times, round_values
+from ledgerframes.analysis.activity.reward_formula import NEEDED, RoundTotals, round_totals, rules_of
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.coverage import has_times
+from ledgerframes.analysis.groups import microseconds
+from ledgerframes.analysis.state.network_state import network_state
+from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weights import RECORDS
 from ledgerframes.errors import CoverageError, UsageError

@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import to_amounts
-from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._grouped import Call, measure
-from ledgerframes.analysis._groups import ratio, sort_largest_first
-from ledgerframes.analysis._measures import Count, Expression, Total
 from ledgerframes.analysis.activity import _answers as answers
-from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._state_tables import state_tables
-from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.analysis.activity.final_rounds import round_values
+from ledgerframes.analysis.activity.state_tables import state_tables
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.groups import ratio, sort_largest_first
+from ledgerframes.analysis.measures import Count, Expression, Total
+from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weights import COMPUTED, RECORDS, RECORDS_WITHOUT_STATE, UNKNOWN, WEIGHTED_RECORDS, Weights, with_labels
 from ledgerframes.errors import CoverageError, UsageError

@@ -10,16 +10,16 @@ from typing import Literal
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._groups import ratio, sort_largest_first
 from ledgerframes.analysis.activity import _answers as answers
-from ledgerframes.analysis.activity._final_rounds import round_values
-from ledgerframes.analysis.activity._state_tables import state_tables
 from ledgerframes.analysis.activity._weights import computable_share
-from ledgerframes.analysis.state._network_state import NetworkState, checked, network_state
-from ledgerframes.analysis.state._payloads import MAX_FACTOR
+from ledgerframes.analysis.activity.final_rounds import round_values
+from ledgerframes.analysis.activity.state_tables import state_tables
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.groups import ratio, sort_largest_first
+from ledgerframes.analysis.state.network_state import NetworkState, checked, network_state
+from ledgerframes.analysis.state.payloads import MAX_FACTOR
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import ROOT_NODES
 from ledgerframes.engine.weights import (

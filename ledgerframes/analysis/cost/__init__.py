@@ -8,8 +8,6 @@ A request is a verdict, an update or a traffic summary, whichever of them exist.
 
 from __future__ import annotations
 
-from ledgerframes.analysis.cost._anatomy import anatomy
-from ledgerframes.analysis.cost._budget import assert_budget, budget
 from ledgerframes.analysis.cost._compare import compare
 from ledgerframes.analysis.cost._concentration import concentration
 from ledgerframes.analysis.cost._control import control
@@ -18,10 +16,12 @@ from ledgerframes.analysis.cost._journal import journal
 from ledgerframes.analysis.cost._overhead import overhead
 from ledgerframes.analysis.cost._problems import problems
 from ledgerframes.analysis.cost._requests import requests
-from ledgerframes.analysis.cost._runway import runway, runway_summary
 from ledgerframes.analysis.cost._spend import spend
 from ledgerframes.analysis.cost._statement import statement
 from ledgerframes.analysis.cost._wasted import wasted
+from ledgerframes.analysis.cost.anatomy_rows import anatomy
+from ledgerframes.analysis.cost.budgets import assert_budget, budget
+from ledgerframes.analysis.cost.runways import runway, runway_summary
 
 __all__ = [
     "anatomy",

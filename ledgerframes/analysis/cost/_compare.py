@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
-from ledgerframes.analysis._groups import Integers, as_integers, ratio, sort_largest_first
-from ledgerframes.analysis._measures import COST, Count
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
 from ledgerframes.analysis.cost import _answers as answers
-from ledgerframes.analysis.cost._compare_totals import compare_totals
+from ledgerframes.analysis.cost.compare_totals import compare_totals
 from ledgerframes.analysis.eras import breaks_between
-from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
+from ledgerframes.analysis.groups import Integers, as_integers, ratio, sort_largest_first
+from ledgerframes.analysis.measures import COST, Count
+from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

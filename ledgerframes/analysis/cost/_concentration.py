@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, measure, options_of
-from ledgerframes.analysis._groups import as_integers
-from ledgerframes.analysis._measures import BYTES, COST, Count, Expression
+from ledgerframes.analysis.groups import as_integers
+from ledgerframes.analysis.measures import BYTES, COST, Count, Expression
 from ledgerframes.engine import Query, run
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.concentrations import TopMembers, top

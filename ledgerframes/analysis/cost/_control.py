@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, measure
-from ledgerframes.analysis._groups import as_integers
-from ledgerframes.analysis._measures import BYTES, COST, Count, Measure, Total
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost._overhead import OVERHEAD
 from ledgerframes.analysis.cost._spend import SPEND
 from ledgerframes.analysis.cost._wasted import WASTED_AND_USEFUL
+from ledgerframes.analysis.groups import as_integers
+from ledgerframes.analysis.measures import BYTES, COST, Count, Measure, Total
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS
 from ledgerframes.errors import IntegrityError

@@ -10,13 +10,13 @@ from typing import Literal
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
-from ledgerframes.analysis._measures import Count, Percentile, Total
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.measures import Count, Percentile, Total
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.estimates import LEDGER_COSTS, REQUEST_COSTS, outcomes
 from ledgerframes.errors import UsageError

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, few_requests, measure, options_of
-from ledgerframes.analysis._groups import ratio
-from ledgerframes.analysis._measures import COST, Expression, Percentile, Total
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.groups import ratio
+from ledgerframes.analysis.measures import COST, Expression, Percentile, Total
 from ledgerframes.engine import Query
 from ledgerframes.engine.envelopes import ENVELOPES_OF_KINDS, REQUESTS_BY_REQUEST_KIND, SAME_CONFIRMERS
 from ledgerframes.frames import Frames

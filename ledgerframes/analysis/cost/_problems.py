@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.largest import largest_requests
 from ledgerframes.errors import UsageError

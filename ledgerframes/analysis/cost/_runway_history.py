@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, ratio
-from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance
+from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance
+from ledgerframes.analysis.coverage import covered_time
+from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ORIGIN, ratio
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError

@@ -9,11 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, few_requests, groups_of, measure, options_of
-from ledgerframes.analysis._groups import as_integers, sort_largest_first
-from ledgerframes.analysis._measures import (
+from ledgerframes.analysis._parameters import users_of
+from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.groups import as_integers, sort_largest_first
+from ledgerframes.analysis.measures import (
     BYTES,
     COST,
     IS_KNOWN,
@@ -28,9 +31,6 @@ from ledgerframes.analysis._measures import (
     TotalCount,
     UnlessCommitted,
 )
-from ledgerframes.analysis._parameters import users_of
-from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
-from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.engine.requests import ENVELOPES_BY_REQUEST, REQUESTS_BY_VIEW
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.estimates import Stratum, estimated_total

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
-from ledgerframes.analysis._measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.cost import _answers as answers
-from ledgerframes.analysis.state._traffic_prices import require_prices_of_rounds
+from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
+from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
 from ledgerframes.errors import CoverageError, UsageError

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
-from ledgerframes.analysis._measures import (
+from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.measures import (
     BYTES,
     COST,
     IS_REJECTED,
@@ -20,11 +21,10 @@ from ledgerframes.analysis._measures import (
     PartTotal,
     Ratio,
 )
-from ledgerframes.analysis._requests import require_rejections
-from ledgerframes.analysis._usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
-from ledgerframes.analysis.cost import _answers as answers
-from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
-from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, is_limit_doubtful
+from ledgerframes.analysis.requests import require_rejections
+from ledgerframes.analysis.usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
+from ledgerframes.analysis.verdict.latency_classes import REJECT_KINDS
+from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, is_limit_doubtful
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 

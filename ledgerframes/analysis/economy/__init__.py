@@ -5,10 +5,10 @@ from __future__ import annotations
 from ledgerframes.analysis.economy._balance import balance
 from ledgerframes.analysis.economy._names import names
 from ledgerframes.analysis.economy._purchases import purchases
-from ledgerframes.analysis.economy._rounds import burn_mint, rounds
 from ledgerframes.analysis.economy._shares import leaderboard
 from ledgerframes.analysis.economy._splits import reward_split
 from ledgerframes.analysis.economy._transfers import transfers
+from ledgerframes.analysis.economy.coin_sums import burn_mint, rounds
 
 __all__ = ["balance", "burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds", "transfers"]
 

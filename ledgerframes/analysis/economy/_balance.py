@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled
-from ledgerframes.analysis._arguments import Snapshot, require_columns
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import MAX_PERIODS, as_integers, ratio, single_group
+from ledgerframes.analysis.arguments import Snapshot, require_columns
 from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy._known_coins import KnownCoins, known_coins
+from ledgerframes.analysis.groups import MAX_PERIODS, as_integers, ratio, single_group
 from ledgerframes.datasets.holdings.build import TOTALS
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.balances import OWNERS

@@ -9,13 +9,13 @@ from datetime import datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._arguments import Snapshot, require_before, snapshot_rows
-from ledgerframes.analysis._coverage import incomplete_windows
+from ledgerframes.analysis.arguments import Snapshot, require_before, snapshot_rows
 from ledgerframes.analysis.contracts import HISTORY_START
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
-from ledgerframes.analysis.economy._periods import period_of
-from ledgerframes.analysis.state._payloads import RULES
-from ledgerframes.datasets._schema import TEXT, TIME
+from ledgerframes.analysis.coverage import incomplete_windows
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.state.payloads import RULES
+from ledgerframes.datasets.schema import TEXT, TIME
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.balances import CHANGES, COIN_AT_SUMS
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known, units
-from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Groups, from_microseconds
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis.economy._purchases import total_of
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
+from ledgerframes.analysis.groups import Groups, from_microseconds
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.flows import NAME_FEES
 from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above

@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import divide, from_scaled, multiply, sum_if_known, to_decimal, units
-from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Groups, from_microseconds
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.economy import _answers as answers
-from ledgerframes.analysis.economy._network import Network, Rounds, read_network, require_all_updates, round_of
-from ledgerframes.analysis.state._payloads import Values, member, whole
+from ledgerframes.analysis.economy.network import Network, Rounds, read_network, require_all_updates, round_of
+from ledgerframes.analysis.groups import Groups, from_microseconds
+from ledgerframes.analysis.state.payloads import Values, member, whole
 from ledgerframes.engine import Query
 from ledgerframes.engine.flows import PURCHASES as PURCHASES_OF_TRAFFIC
 from ledgerframes.engine.nodes import exercises_above

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled, units
-from ledgerframes.analysis._arguments import Snapshot
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import from_microseconds
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
-from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.economy._purchases import bought, purchases_query
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import from_microseconds
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.coupons import COUPON_FLOWS
 from ledgerframes.engine.flows import SUMMARY_FLOWS

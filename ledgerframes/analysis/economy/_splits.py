@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts, multiply, to_decimal
-from ledgerframes.analysis._arguments import Snapshot, require_columns
-from ledgerframes.analysis._groups import microseconds
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates, round_of
-from ledgerframes.analysis.state._payloads import member
+from ledgerframes.analysis.arguments import Snapshot, require_columns
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates, round_of
+from ledgerframes.analysis.groups import microseconds
+from ledgerframes.analysis.state.payloads import member
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.coupons import PARENTS
 from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above, nodes_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import to_amounts
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.tokens import TOKEN_TRANSFERS

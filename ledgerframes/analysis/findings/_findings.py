@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import times_of
-from ledgerframes.analysis._requests import require_rejections
-from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
-from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import UNITS, compare
 from ledgerframes.analysis.findings._sentences import describe, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
+from ledgerframes.analysis.groups import times_of
+from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

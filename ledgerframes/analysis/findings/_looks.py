@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Integers, Rates
 from ledgerframes.analysis.findings._weeks import Stretch, Subjects, starts_of
+from ledgerframes.analysis.groups import Flags, Integers, Rates
 from ledgerframes.engine.weeks import CLASSES, DAY, HOUR
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.surprises import count_scores, rank_scores, rate_scores, surprises

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.findings._facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.findings._looks import (
     COST,
     EARLY,
@@ -21,6 +20,7 @@ from ledgerframes.analysis.findings._looks import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.findings._weeks import Stretch
+from ledgerframes.analysis.groups import microseconds
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weeks import LARGEST_BEFORE, REQUESTS_OF_WEEKS
 from ledgerframes.frames import Frames

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import Flags, Integers
-from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
 from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.coverage import covered_time
+from ledgerframes.analysis.groups import Flags, Integers
+from ledgerframes.analysis.measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.weeks import (

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import Snapshot, snapshot_table
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import as_integers, exact_sum
+from ledgerframes.analysis.arguments import Snapshot, snapshot_table
 from ledgerframes.analysis.grant._folder import write_folder
 from ledgerframes.analysis.grant._requests import app_query, excluded_parties, members_of, require_known_names
 from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_rows, use_of
+from ledgerframes.analysis.groups import as_integers, exact_sum
 from ledgerframes.engine import Query
 from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.frames import Frames

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.export import write_csv
 from ledgerframes.frames import Frames

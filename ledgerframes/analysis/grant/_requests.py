@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis.activity._state_tables import state_tables
+from ledgerframes.analysis.activity.state_tables import state_tables
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.labels import require_labels
-from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.app_requests import CONFIRMED_BY_APP, UPDATES_OF_APP, app_requests, app_updates
 from ledgerframes.errors import CoverageError, UsageError

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import run
 from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError

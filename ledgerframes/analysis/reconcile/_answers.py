@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import is_true
+from ledgerframes.analysis.groups import is_true
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 

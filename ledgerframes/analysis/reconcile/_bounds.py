@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._ledger import owner_of
 from ledgerframes.errors import UsageError

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import incomplete_windows
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Groups, Integers, cross, ratio
-from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.coverage import incomplete_windows
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import Groups, Integers, cross, ratio
 from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run

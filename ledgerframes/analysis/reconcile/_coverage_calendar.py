@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders, timed_segments
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Integers, from_microseconds, microseconds, ratio
-from ledgerframes.analysis._measures import COST
-from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.coverage import CoveredTime, covered_time, failed_folders, timed_segments
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import Integers, from_microseconds, microseconds, ratio
+from ledgerframes.analysis.measures import COST
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import Time, instant

@@ -7,14 +7,14 @@ from datetime import datetime
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._coverage import timed_segments
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import category_of
-from ledgerframes.analysis._groups import group_by, microseconds, ratio
-from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.coverage import timed_segments
+from ledgerframes.analysis.groups import group_by, microseconds, ratio
 from ledgerframes.analysis.reconcile import _answers as answers
-from ledgerframes.datasets._schema import TIME
+from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
+from ledgerframes.datasets.schema import TIME
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTS, OWNERS
 from ledgerframes.engine.query import Source

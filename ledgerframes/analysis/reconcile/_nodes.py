@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._coverage import covered_time, window_share
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import (
+from ledgerframes.analysis.coverage import covered_time, window_share
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import (
     MICROSECONDS_PER_HOUR,
     Groups,
     as_integers,
@@ -19,7 +20,6 @@ from ledgerframes.analysis._groups import (
     ratio,
     single_group,
 )
-from ledgerframes.analysis.economy._periods import period_of
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.comparisons import ASPECTS, BOTH_NODES, COMPARED_FACTS, FACTS

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled, sum_if_known
-from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
-from ledgerframes.analysis._coverage import require_final_history
-from ledgerframes.analysis._groups import Groups, Integers, group_by, ratio
+from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
 from ledgerframes.analysis.contracts import HISTORY_START, active_at, replay
-from ledgerframes.analysis.economy._network import Network, contracts_of, read_network
-from ledgerframes.analysis.economy._rounds import BURNED, MINTED, sums_of_all
+from ledgerframes.analysis.coverage import require_final_history
+from ledgerframes.analysis.economy.coin_sums import BURNED, MINTED, sums_of_all
+from ledgerframes.analysis.economy.network import Network, contracts_of, read_network
+from ledgerframes.analysis.groups import Groups, Integers, group_by, ratio
 from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.engine import Query, Relation, run

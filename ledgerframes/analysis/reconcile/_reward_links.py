@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from ledgerframes.analysis.activity._reward_formula import RoundTotals, round_totals, rules_of
+from ledgerframes.analysis.activity.reward_formula import RoundTotals, round_totals, rules_of
 from ledgerframes.analysis.reconcile._reward_rounds import APP, Batch, Coupon, RewardRound
 from ledgerframes.analysis.reconcile._reward_tree import (
     LEAF,

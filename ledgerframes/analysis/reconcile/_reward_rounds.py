@@ -13,12 +13,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis._amounts import to_decimal
-from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._groups import microseconds
-from ledgerframes.analysis.activity._final_rounds import lowest_open_times, round_values
-from ledgerframes.analysis.economy._network import Network, round_of
+from ledgerframes.analysis.activity.final_rounds import lowest_open_times, round_values
+from ledgerframes.analysis.coverage import covered_time
+from ledgerframes.analysis.economy.network import Network, round_of
+from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, NODE
-from ledgerframes.analysis.state._payloads import Values, is_for_traffic, member, read_round, read_validators, whole
+from ledgerframes.analysis.state.payloads import Values, is_for_traffic, member, read_round, read_validators, whole
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.rewards import PUBLISHED_WEIGHTS, REWARD_COUPONS, REWARD_STEPS_BELOW
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pandas as pd
 
 from ledgerframes.analysis._amounts import half_up, to_decimal
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, MISSING, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_rounds import APP
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, allowance_texts, leaf_hash, node_hash

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis.activity._reconcile import reconcile
+from ledgerframes.analysis.activity.published_weights import reconcile
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, NOT_PUBLIC, PARTIAL, UNKNOWN, Link
 from ledgerframes.analysis.reconcile._reward_rounds import APP, RewardRound
 from ledgerframes.errors import CoverageError

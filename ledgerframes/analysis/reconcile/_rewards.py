@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis.economy._network import Network, read_network, require_all_updates
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.reconcile._reward_links import LINKS, STATUSES, UNKNOWN, Link, Proof
 from ledgerframes.analysis.reconcile._reward_proofs import party_proofs, path_of

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis.state._payloads import DECODER
+from ledgerframes.analysis.state.payloads import DECODER
 from ledgerframes.engine import Query
 from ledgerframes.engine.differences import DIFFERENT, EQUAL, EQUAL_VALUE
 from ledgerframes.engine.query import run_batches

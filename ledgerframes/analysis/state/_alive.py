@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import require_columns
+from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.values.windows import Time, instant
 
 

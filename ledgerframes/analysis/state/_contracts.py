@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, PROBLEMS, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._lifetimes import read_lifetimes
 from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes

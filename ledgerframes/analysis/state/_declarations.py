@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import Snapshot, base_table
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.arguments import Snapshot, base_table
 from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, lifetimes_query
 from ledgerframes.analysis.state._snapshot import is_snapshot
 from ledgerframes.engine import Query

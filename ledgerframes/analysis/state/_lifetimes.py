@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot, SnapshotTable, base_table
-from ledgerframes.analysis._coverage import incomplete_windows
-from ledgerframes.analysis.state._payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
+from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table
+from ledgerframes.analysis.coverage import incomplete_windows
+from ledgerframes.analysis.state.payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import LIFETIMES
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError

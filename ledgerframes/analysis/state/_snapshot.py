@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, _reasons, require_rules, template_and_payload
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._groups import ratio
 from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, LIFETIME, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
-from ledgerframes.analysis.state._payloads import (
+from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
+from ledgerframes.analysis.state.payloads import (
     COIN_RULES,
     OPEN_ROUND,
     RIGHT,
@@ -26,7 +27,6 @@ from ledgerframes.analysis.state._payloads import (
     read_rules,
     read_validators,
 )
-from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 

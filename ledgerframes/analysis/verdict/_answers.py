@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis._groups import is_true, rows_of
-from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT
+from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 

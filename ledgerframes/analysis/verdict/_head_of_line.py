@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, durations, period_length, ratio, sort_largest_first
-from ledgerframes.analysis._measures import IS_REJECTED
+from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, durations, period_length, ratio, sort_largest_first
+from ledgerframes.analysis.measures import IS_REJECTED
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, delays, run
 from ledgerframes.engine.requests import DECISIONS, REQUESTS
 from ledgerframes.errors import CoverageError

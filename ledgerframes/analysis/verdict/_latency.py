@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure, options_of
-from ledgerframes.analysis._groups import durations, ratio
-from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
+from ledgerframes.analysis.groups import durations, ratio
+from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Largest, Measure, UnlessCommitted
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._latency_percentiles import PERCENTS, percentile_values, reason
-from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_EVIDENCE, is_limit_doubtful, named_timeouts
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.rates import wilson
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis._grouped import Call, Grouped
-from ledgerframes.analysis._groups import Integers, as_integers, durations
 from ledgerframes.analysis._percentiles import few_requests
+from ledgerframes.analysis.groups import Integers, as_integers, durations
 from ledgerframes.engine import Query, run
 from ledgerframes.statistics.percentiles import Ranks, supported_ranks
 

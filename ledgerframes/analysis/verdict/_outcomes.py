@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, covered_hours, measure
-from ledgerframes.analysis._groups import Integers, ratio
-from ledgerframes.analysis._measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
-from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.groups import Integers, ratio
+from ledgerframes.analysis.measures import IS_ACCEPTED, IS_REJECTED, IS_TIMEOUT, IS_UNSPECIFIED, Count
+from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict._limit import LIMIT_EVIDENCE, named_timeouts
+from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, named_timeouts
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.comparisons import compare_groups

@@ -7,11 +7,11 @@ from typing import Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, measure
-from ledgerframes.analysis._groups import sort_largest_first
-from ledgerframes.analysis._measures import Count, Ratio, TotalCount
+from ledgerframes.analysis.groups import sort_largest_first
+from ledgerframes.analysis.measures import Count, Ratio, TotalCount
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict._share import share_with_verdict
 from ledgerframes.engine import Query

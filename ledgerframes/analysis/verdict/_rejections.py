@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import durations, known
-from ledgerframes.analysis._measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
-from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis import figures as declare
+from ledgerframes.analysis.groups import durations, known
+from ledgerframes.analysis.measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
+from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict._latency_classes import REJECT_KINDS
-from ledgerframes.analysis.verdict._limit import IS_SUSPECT
+from ledgerframes.analysis.verdict.latency_classes import REJECT_KINDS
+from ledgerframes.analysis.verdict.limit import IS_SUSPECT
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames

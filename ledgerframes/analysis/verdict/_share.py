@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import Flags, Integers, durations, ratio, sort_largest_first
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, few_requests, needs, require_min_requests
-from ledgerframes.analysis._requests import PARTICIPANT_PREFIX, require_rejections
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.groups import Flags, Integers, durations, ratio, sort_largest_first
+from ledgerframes.analysis.requests import PARTICIPANT_PREFIX, require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict._limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.analysis.verdict._share import share_with_verdict
+from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.quorums import JUDGED_REQUESTS, ROLES_OF_PARTICIPANTS, ROLES_OF_PARTIES
 from ledgerframes.frames import Frames

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import split_template_ids
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
+from ledgerframes.datasets.arrays import split_template_ids
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
-from ledgerframes.datasets._decode import decode_with_extras
 from ledgerframes.datasets._extensions import extensions
+from ledgerframes.datasets.boundary import DATA_ERRORS, decode_error
+from ledgerframes.datasets.decode import decode_with_extras
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._schema import CHOICE, INTEGER, SMALL, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
+from ledgerframes.datasets.schema import CHOICE, INTEGER, SMALL, TEXT, TIME, Column, Table
 from ledgerframes.values.windows import Window
 
 ACS_LINE = "docs/facts.md#contracts-at-snapshot"

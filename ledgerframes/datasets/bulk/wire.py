@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets.structs import ABSENT, Wire
 
 
 class ActiveContract(Wire):

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
+from ledgerframes.datasets.arrays import Indices
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, SECOND_VERDICT
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.events.build_updates import UpdateTableBuilder
 from ledgerframes.datasets.events.build_verdicts import VerdictTableBuilder
 from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part, headers_of

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, lookup_rows, merge_extras, split_template_ids
 from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
-from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets.arrays import Indices, lookup_rows, merge_extras, split_template_ids
 from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part
 from ledgerframes.datasets.events.schema import REASSIGNMENTS
 from ledgerframes.datasets.events.wire import Event, Node, Reassignment, Update
+from ledgerframes.datasets.schema import SMALL
 from ledgerframes.errors import DecodeError
 
 MAX_SINGLE_DIGIT_NODES = 10

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, fill_lists, index_in_group, lookup_rows, merge_extras
 from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
-from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets.arrays import Indices, fill_lists, index_in_group, lookup_rows, merge_extras
 from ledgerframes.datasets.events.headers import EventHeader, EventHeaders, Part
 from ledgerframes.datasets.events.wire import (
     ActivityRecord,
@@ -25,6 +24,7 @@ from ledgerframes.datasets.events.wire import (
     Verdict,
     View,
 )
+from ledgerframes.datasets.schema import SMALL
 from ledgerframes.errors import DecodeError
 
 S = TypeVar("S")

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, parse_timestamps
 from ledgerframes.datasets._columns import NO_ROWS, Columns, StructColumns
-from ledgerframes.datasets._schema import INTEGER
+from ledgerframes.datasets.arrays import Indices, parse_timestamps
 from ledgerframes.datasets.events.wire import Event, Verdict, header_of
+from ledgerframes.datasets.schema import INTEGER
 
 Part = tuple[StructColumns[Any], Callable[["EventHeaders"], dict[str, Any]]]  # rows of a table, and what makes its other columns
 HEADER_FIELDS = ("migration_id", "record_time", "update_id")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets._arrays import split_template_ids
-from ledgerframes.datasets._schema import (
+from ledgerframes.datasets.arrays import split_template_ids
+from ledgerframes.datasets.header import HEADER, UPDATE_ITEM
+from ledgerframes.datasets.schema import (
     CHOICE,
     FLAG,
     INTEGER,
@@ -19,7 +20,6 @@ from ledgerframes.datasets._schema import (
     Derivation,
     Table,
 )
-from ledgerframes.datasets.header import HEADER, UPDATE_ITEM
 
 REASSIGNMENT = "docs/facts.md#reassignment-item"
 VERDICT = "docs/facts.md#verdict-fields"

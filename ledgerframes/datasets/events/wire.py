@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ledgerframes.datasets._arrays import parse_timestamps
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets.arrays import parse_timestamps
+from ledgerframes.datasets.structs import ABSENT, Wire
 from ledgerframes.errors import DecodeError
 
 

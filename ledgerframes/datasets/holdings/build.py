@@ -7,10 +7,10 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import parse_amounts
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets.arrays import parse_amounts
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.bulk.wire import HoldingsSummary
+from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.holdings.schema import HOLDINGS_SUMMARY
 
 SnapshotPosition = tuple[int, datetime]  # migration and time of a snapshot

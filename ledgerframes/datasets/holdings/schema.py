@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import AMOUNT, FLAG, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.header import MIGRATION_ID
 from ledgerframes.datasets.ledger import schema as ledger
+from ledgerframes.datasets.schema import AMOUNT, FLAG, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.state.schema import LEDGER_ACTIVE_CONTRACTS
 
 WITHOUT_COIN = "if the party has no coin"

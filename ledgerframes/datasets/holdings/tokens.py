@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.holdings import schema, wire
+from ledgerframes.datasets.schema import Table
 from ledgerframes.errors import DecodeError
 
 Columns = dict[str, Sequence[Any]]

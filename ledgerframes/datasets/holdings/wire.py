@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ledgerframes.datasets._structs import ABSENT
+from ledgerframes.datasets.structs import ABSENT
 
 
 class View(msgspec.Struct, rename="camel", frozen=True):

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import index_in_group, split_template_ids
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns, flatten
-from ledgerframes.datasets._extras import encode_extras, unknown_members
-from ledgerframes.datasets._schema import Table
-from ledgerframes.datasets._structs import Wire, is_empty, kind_of
+from ledgerframes.datasets.arrays import index_in_group, split_template_ids
+from ledgerframes.datasets.boundary import decode_boundary
+from ledgerframes.datasets.extras import encode_extras, unknown_members
 from ledgerframes.datasets.ledger import schema
 from ledgerframes.datasets.ledger.wire import (
     Assigned,
@@ -31,6 +29,8 @@ from ledgerframes.datasets.ledger.wire import (
     UpdateItem,
     UpdatesPage,
 )
+from ledgerframes.datasets.schema import Table
+from ledgerframes.datasets.structs import Wire, is_empty, kind_of
 from ledgerframes.errors import DecodeError
 
 EMPTY = "empty"  # kind of an event without content, which is also that of an absent one, because the member is optional

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.header import UPDATE_ID
+from ledgerframes.datasets.schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 
 UPDATE = "docs/facts.md#update-variants"
 EVENT = "docs/facts.md#ledger-event-fields"

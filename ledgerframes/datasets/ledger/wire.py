@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, join_members
+from ledgerframes.datasets.boundary import DATA_ERRORS, decode_boundary
+from ledgerframes.datasets.decode import decode
+from ledgerframes.datasets.structs import ABSENT, Offset, OneOf, Wire, join_members
 from ledgerframes.errors import DecodeError
 
 

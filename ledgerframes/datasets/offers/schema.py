@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, INTEGER, TEXT, TIME, Column, Table
+from ledgerframes.datasets.schema import AMOUNT, CHOICE, INTEGER, TEXT, TIME, Column, Table
 
 OFFER = "docs/facts.md#transfer-offers"
 STATUS = "docs/facts.md#wallet-api"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.structs import Wire
 
 
 class OfferStatus(Wire):

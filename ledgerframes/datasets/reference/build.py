@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets._schema import TEXT
+from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets.boundary import decode_boundary
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.reference.wire import Contract
+from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import DecodeError
 
 

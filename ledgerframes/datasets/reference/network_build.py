@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets._extras import encode_extras
-from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets.boundary import decode_boundary
+from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.reference import network_schema as schema
 from ledgerframes.datasets.reference.build import payload_of, texts_of
 from ledgerframes.datasets.reference.wire import (
@@ -31,6 +30,7 @@ from ledgerframes.datasets.reference.wire import (
     Upgrade,
     ValidatorFaucets,
 )
+from ledgerframes.datasets.schema import Table
 from ledgerframes.errors import DecodeError
 
 OK = "Ok"  # status of a response about rewards that has its content

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.reference.schema import CONTENT_COLUMNS, IDENTITY_COLUMNS, OBSERVED_AT
+from ledgerframes.datasets.schema import AMOUNT, CHOICE, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 
 REFERENCE = "docs/facts.md#reference-operations"
 FAMILY = "network_reference"

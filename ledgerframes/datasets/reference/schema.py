@@ -5,8 +5,8 @@ Each table has one row per contract and observation.
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import AMOUNT, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
+from ledgerframes.datasets.schema import AMOUNT, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 
 CONTRACT = "docs/facts.md#contract-object"
 VOTES_AND_RULES = "docs/facts.md#name-rules-and-price-votes"

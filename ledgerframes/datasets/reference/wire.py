@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.structs import Wire
 
 __all__ = ["Contract", "StateContract"]
 

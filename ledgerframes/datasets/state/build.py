@@ -8,18 +8,17 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import split_template_ids
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
-from ledgerframes.datasets._extras import encode_extras
-from ledgerframes.datasets._schema import Table
-from ledgerframes.datasets._structs import kind_of
+from ledgerframes.datasets.arrays import split_template_ids
+from ledgerframes.datasets.boundary import decode_boundary
+from ledgerframes.datasets.extras import encode_extras
 from ledgerframes.datasets.ledger.wire import (
     ActiveContract,
     ActiveContractItem,
     LedgerEventBody,
     SynchronizerTime,
 )
+from ledgerframes.datasets.schema import Table
 from ledgerframes.datasets.state import schema
 from ledgerframes.datasets.state.wire import (
     Completion,
@@ -29,6 +28,7 @@ from ledgerframes.datasets.state.wire import (
     VettedPackage,
     VettedPackages,
 )
+from ledgerframes.datasets.structs import kind_of
 from ledgerframes.errors import DecodeError
 
 S = TypeVar("S", bound=msgspec.Struct)

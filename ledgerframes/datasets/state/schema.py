@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.datasets.ledger import schema as ledger
+from ledgerframes.datasets.schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 
 STATE = "docs/facts.md#ledger-operations"
 

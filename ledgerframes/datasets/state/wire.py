@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ledgerframes.datasets._boundary import DATA_ERRORS
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Offset, OneOf, Wire, join_members, kind_of
+from ledgerframes.datasets.boundary import DATA_ERRORS
+from ledgerframes.datasets.decode import decode
 from ledgerframes.datasets.ledger.wire import EmptyContent, LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
+from ledgerframes.datasets.structs import ABSENT, Offset, OneOf, Wire, join_members, kind_of
 from ledgerframes.errors import DecodeError
 
 Members = dict[str, msgspec.Raw]

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._groups import rows_of
-from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.errors import CoverageError
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices

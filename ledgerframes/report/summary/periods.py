@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, TypedDict
 
 from ledgerframes.analysis import verdict
-from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._groups import rows_of
+from ledgerframes.analysis.coverage import period_share
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._groups import rows_of
+from ledgerframes.analysis.coverage import period_share
 from ledgerframes.analysis.eras import breaks_between
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames

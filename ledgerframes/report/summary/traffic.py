@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis._groups import rows_of
+from ledgerframes.analysis.groups import rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices

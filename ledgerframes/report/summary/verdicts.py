@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
-from ledgerframes.analysis._groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices

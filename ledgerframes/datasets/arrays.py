@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._schema import AMOUNT, TEXT, TIME
+from ledgerframes.datasets.schema import AMOUNT, TEXT, TIME
 from ledgerframes.errors import DecodeError
 
 NULL = b"null"

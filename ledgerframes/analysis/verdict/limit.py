@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis._grouped import Grouped
-from ledgerframes.analysis._measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Measure
+from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Measure
 
 DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
 IS_SUSPECT = f"{IS_REJECTED_IN_TIME} AND latency >= 20_000_000"

@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._arguments import Snapshot, require_columns
-from ledgerframes.analysis._coverage import covered_time, timed_segments
-from ledgerframes.analysis._groups import sort_largest_first
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.activity import _answers as answers
-from ledgerframes.analysis.activity._state_tables import FACTOR, state_tables
 from ledgerframes.analysis.activity._weights import computable_share, require_sum_of_weights
-from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.analysis.activity.state_tables import FACTOR, state_tables
+from ledgerframes.analysis.arguments import Snapshot, require_columns
+from ledgerframes.analysis.coverage import covered_time, timed_segments
+from ledgerframes.analysis.groups import sort_largest_first
+from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.reconciled_weights import OWN, PASSED, reconciled
 from ledgerframes.errors import IntegrityError, UsageError

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from ledgerframes.analysis._amounts import to_decimal
-from ledgerframes.analysis._arguments import Snapshot, snapshot_rows
-from ledgerframes.analysis._coverage import has_times
-from ledgerframes.analysis.state._payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
-from ledgerframes.datasets._schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
+from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis.coverage import has_times
+from ledgerframes.analysis.state.payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
+from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import CONTRACTS, NODES
 from ledgerframes.engine.query import run_arrow

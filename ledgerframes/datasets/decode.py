@@ -9,9 +9,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
 from ledgerframes.datasets._extensions import REST, Extensions, UnknownNames, extensions, learn
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.boundary import DATA_ERRORS, decode_error
+from ledgerframes.datasets.structs import Wire
 
 T = TypeVar("T")
 

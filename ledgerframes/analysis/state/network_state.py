@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
-from ledgerframes.analysis._arguments import Snapshot, require_columns
-from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis.arguments import Snapshot, require_columns
+from ledgerframes.analysis.groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._declarations import FEATURED, ROUNDS, SUPER_VALIDATORS
-from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.analysis.state._tables import tables_of
+from ledgerframes.analysis.state.payloads import MAX_FACTOR
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 

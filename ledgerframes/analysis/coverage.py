@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct, microseconds, ratio
 from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.groups import Flags, Integers, Rates, distinct, microseconds, ratio
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run

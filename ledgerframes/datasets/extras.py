@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from ledgerframes.datasets._schema import TEXT
-from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.schema import TEXT
+from ledgerframes.datasets.structs import Wire
 
 Around: TypeAlias = Wire | Mapping[str, Wire] | None  # an object around a row, or several by name
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
-from ledgerframes.analysis._groups import as_integers, ratio
-from ledgerframes.analysis._measures import COST, IS_KNOWN, Count, Expression, Largest, Measure, Percentile
 from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.groups import as_integers, ratio
+from ledgerframes.analysis.measures import COST, IS_KNOWN, Count, Expression, Largest, Measure, Percentile
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

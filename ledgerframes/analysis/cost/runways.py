@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost._runway_history import history_of, hours_query, span_of
-from ledgerframes.analysis.cost._traffic_balance import BaseRate, TrafficBalance, balance_of
+from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance, balance_of
+from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, period_length
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ledgerframes.analysis._coverage import period_share
-from ledgerframes.analysis._groups import as_integers
+from ledgerframes.analysis.coverage import period_share
+from ledgerframes.analysis.groups import as_integers
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import half_up

@@ -11,7 +11,7 @@ import msgspec
 import pandas as pd
 
 from ledgerframes.analysis._amounts import to_decimal
-from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import instant
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags
+from ledgerframes.analysis.groups import Flags
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 

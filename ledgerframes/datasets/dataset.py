@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
 from ledgerframes.datasets.population import Population
+from ledgerframes.datasets.schema import Table
 from ledgerframes.values.extents import Extent
 
 

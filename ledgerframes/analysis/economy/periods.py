@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerframes.analysis._groups import FIRST_TIME, ORIGIN, SECONDS, parse_period
+from ledgerframes.analysis.groups import FIRST_TIME, ORIGIN, SECONDS, parse_period
 
 
 def period_of(every: str | None) -> str:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
-from ledgerframes.analysis._arguments import require_columns
-from ledgerframes.analysis._groups import period_length
-from ledgerframes.analysis._requests import PARTICIPANT_PREFIX
+from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.groups import period_length
+from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.runways import require_integer

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis._measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
-from ledgerframes.analysis._requests import population_of
+from ledgerframes.analysis.coverage import window_share
+from ledgerframes.analysis.measures import BYTES, IS_KNOWN, CoverageOfBytes, Measure, Ratio
+from ledgerframes.analysis.requests import population_of
 from ledgerframes.engine.query import Query
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS

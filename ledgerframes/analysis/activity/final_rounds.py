@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._coverage import covered_time, has_times
-from ledgerframes.analysis._groups import is_true, microseconds
-from ledgerframes.analysis.state._network_state import FOREVER, starts_and_ends
+from ledgerframes.analysis.coverage import covered_time, has_times
+from ledgerframes.analysis.groups import is_true, microseconds
+from ledgerframes.analysis.state.network_state import FOREVER, starts_and_ends
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.weights import PUBLISHED_ROUNDS
 from ledgerframes.frames import Frames

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import SCALE, amounts, from_scaled, scaled, sum_if_known
-from ledgerframes.analysis._arguments import Snapshot
-from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import group_rows
-from ledgerframes.analysis._groups import Rates, as_integers, from_microseconds, ratio
+from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.economy import _answers as answers
-from ledgerframes.analysis.economy._network import Network, Rounds, read_network, require_all_updates
-from ledgerframes.analysis.economy._periods import period_of
+from ledgerframes.analysis.economy.network import Network, Rounds, read_network, require_all_updates
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import Rates, as_integers, from_microseconds, ratio
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
 from ledgerframes.frames import Frames

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ledgerframes.analysis._coverage import window_share
-from ledgerframes.analysis.cost._runway import runway_summary
-from ledgerframes.analysis.cost._traffic_balance import TrafficBalance
+from ledgerframes.analysis.cost.runways import runway_summary
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
+from ledgerframes.analysis.coverage import window_share
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, is_true, known, microseconds
-from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request
+from ledgerframes.analysis.groups import Flags, is_true, known, microseconds
+from ledgerframes.analysis.requests import ACCEPTED, REJECTED, UNSPECIFIED, is_first_of_request
 
 # The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
 LIMIT = 29_900_000

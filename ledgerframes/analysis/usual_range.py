@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._coverage import covered_time, provisional_time
+from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call, Grouped, measure
-from ledgerframes.analysis._groups import Flags, Rates, is_true, microseconds, ratio
-from ledgerframes.analysis._measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED, Count, Expression, Measure
+from ledgerframes.analysis.coverage import covered_time, provisional_time
+from ledgerframes.analysis.groups import Flags, Rates, is_true, microseconds, ratio
+from ledgerframes.analysis.measures import COST, IS_ACCEPTED, IS_KNOWN, IS_REJECTED, Count, Expression, Measure
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from ledgerframes.datasets._schema import Column, Table
+from ledgerframes.datasets.schema import Column, Table
 
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 

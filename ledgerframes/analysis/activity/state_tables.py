@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._groups import Integers, microseconds
-from ledgerframes.analysis.state._network_state import (
+from ledgerframes.analysis.groups import Integers, microseconds
+from ledgerframes.analysis.state.network_state import (
     FOREVER,
     Members,
     NetworkState,

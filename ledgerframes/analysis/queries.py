@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis._grouped import Call, options_of
 from ledgerframes.analysis._parameters import users_of
-from ledgerframes.analysis._requests import require_rejections
+from ledgerframes.analysis.figures import ANALYSES, Figure, require_frames
+from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.datasets import Table
 from ledgerframes.engine.query import OTHER, Query, Tables
 from ledgerframes.engine.relation import Relation
