@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-GOOD = {"question": "How much?", "page": "costs.md", "example": "costs = lf.cost.spend(frames)"}
+GOOD = {"question": "How much?", "page": "times-and-costs.md", "example": "costs = lf.cost.spend(frames)"}
 NUMBER_OF_QUESTIONS = 41
 
 
@@ -42,7 +42,7 @@ def test_an_answer_that_does_not_exist_is_an_error(questions: ModuleType, change
 def test_the_page_shows_calls_plots_notebook_and_limit(questions: ModuleType) -> None:
     question = questions.Question(
         question="Which cost?",
-        page="costs.md",
+        page="times-and-costs.md",
         example="costs = lf.cost.spend(\n    frames\n)\nax = lf.plot.cost_spend(costs)",
         notebook="02_traffic_cost",
         heading="What is wasted?",
