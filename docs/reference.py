@@ -35,11 +35,17 @@ PAGE = """\
    :exclude-members: {excluded}
 {more}```
 """
-TABLES = """
-.. py:data:: TABLES
-
-   All tables by name. :func:`table` returns one of them.
-"""
+# Constants have no docstring, so no member of a module is one of them.
+CONSTANTS = {
+    "lf": {"TABLES": "All tables by name. :func:`table` returns one of them."},
+    "ledgerframes.report": {
+        "HEADLINE": "The figures that rules can name, and what each of them is.",
+        "REPORTS": "All reports by name.",
+    },
+    "ledgerframes.api.history": {"ValueEncoding": "How payloads are written: `compact_json` or `protobuf_json`."},
+    "ledgerframes.testing": {"START": "The time of the first row of a sample."},
+}
+CONSTANT = "\n.. py:data:: {name}\n\n   {text}\n"
 
 
 def public_modules() -> dict[str, ModuleType]:
@@ -70,7 +76,7 @@ def reference_pages() -> dict[str, str]:
 def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
     excluded = ", ".join(sorted(set(listed(module)) - set(public_names(module))))
-    more = TABLES if module is lf else ""  # a dictionary has no docstring, so no member of the module is one
+    more = "".join(CONSTANT.format(name=name, text=text) for name, text in CONSTANTS.get(title, {}).items())
     imported = "\n   :imported-members:" if module is lf else ""  # the package alone has no __all__
     return PAGE.format(title=title, module=module.__name__, imported=imported, excluded=excluded, more=more)
 

@@ -33,6 +33,7 @@ def name_options(text: str, options: Mapping[str, str]) -> str:
     """
     if not options:
         return text
+    text = text.replace("lf.plan", options.get("plan", "lf.plan"))
     argument = rf"(?<![\w.-])(?P<name>{'|'.join(map(re.escape, options))})=(?P<value>True\b|(?=[^\s.,)]))?"
 
     def replace(match: re.Match[str]) -> str:

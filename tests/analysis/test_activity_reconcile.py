@@ -117,7 +117,7 @@ def test_weights_of_the_caller_can_be_compared() -> None:
 
 
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ledgerframes.analysis.activity import reconcile as module
+    from ledgerframes.analysis.activity import published_weights as module
 
     relation = module.reconciled(module.OWN)
     incomplete = replace(relation, query=f"SELECT * FROM ({relation.query}) WHERE update_id <> 'u'")

@@ -20,7 +20,7 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 def requests_of_app(frames: Frames) -> Query:
     window = Window(instant(DAY["since"], "since"), instant(DAY["until"], "until"))
-    return app_query(frames, APP, set(), window, "FROM app_requests", by_confirmer=False)
+    return app_query(frames, APP, set(), window, "FROM app_requests", by_confirmer=False, base=None)
 
 
 # A table, and what scans it.

@@ -138,7 +138,7 @@ def test_malformed_views_are_kept_in_quarantine(
         for number, text in enumerate(texts)
     ]
     contracts = pa.Table.from_pylist(rows, SCHEMA).to_pandas()
-    monkeypatch.setattr(tokens, "load_active_contracts", lambda *_, **__: contracts)
+    monkeypatch.setattr(tokens.ContractLoad, "load", lambda *_: contracts)
     net = lf.connect("sandbox", events=300, days=1, store=tmp_path)
     load = getattr(lf, f"load_{name}")
     with pytest.raises(DecodeError):

@@ -25,6 +25,7 @@ from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.export import files
 from ledgerframes.frames import MemoryFrameSource
 from ledgerframes.store import scan
 
@@ -57,7 +58,7 @@ def test_parquet_read_back_is_the_same(frames: lf.Frames, tmp_path: Path, table:
 
 def test_parquet_row_groups_are_worth_reading(frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "BATCH_ROWS", 7)
-    monkeypatch.setattr(export, "GROUP_ROWS", 50)
+    monkeypatch.setattr(files, "GROUP_ROWS", 50)
     export.write_table(frames, "traffic", tmp_path / "x.parquet")
     written = pq.ParquetFile(tmp_path / "x.parquet").metadata
     assert written.num_rows == len(frames.traffic)
@@ -289,7 +290,7 @@ def test_batches_are_written_as_they_come(
     """No more than a few batches are held: the file grows while the rest has not been read."""
     sizes: list[int] = []
     monkeypatch.setattr(scan, "BATCH_ROWS", 20)
-    monkeypatch.setattr(export, "GROUP_ROWS", 40)
+    monkeypatch.setattr(files, "GROUP_ROWS", 40)
     batches = lf.Frames.iter_batches
 
     def watched(frames: lf.Frames, *asked: Any) -> Iterator[pa.RecordBatch]:
@@ -325,7 +326,7 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(
     def broken(*_: object) -> None:
         raise error("no space left")
 
-    monkeypatch.setitem(export.WRITERS, ".jsonl", broken)
+    monkeypatch.setitem(files.WRITERS, ".jsonl", broken)
     with pytest.raises(StoreError if error is OSError else error, match="no space left"):
         export.write_table(frames, "traffic", tmp_path / "x.jsonl", overwrite=True)
     assert (tmp_path / "x.jsonl").read_text() == "mine"
