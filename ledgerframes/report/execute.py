@@ -111,8 +111,9 @@ def _read_outputs(process: subprocess.Popen[str], name: str, seconds: int) -> li
     """Return the outputs of the next cell, within its time."""
     assert process.stdout
     timer = threading.Timer(seconds, process.kill)
-    timer.start()
+    timer.daemon = True  # a signal while it starts leaves it running, and the process would wait for it at its end
     try:
+        timer.start()
         line = process.stdout.readline()
         is_late = not timer.is_alive()
     finally:

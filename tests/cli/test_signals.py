@@ -214,6 +214,26 @@ def test_a_signal_while_the_notebook_of_a_report_runs() -> None:
     assert Path(done.stdout.strip()).is_file()
 
 
+INTERRUPTED_START = """
+import os, threading
+from pathlib import Path
+from ledgerframes.report.execute import run_cells
+start = threading.Timer.start
+def start_and_interrupt(timer):
+    start(timer)
+    raise KeyboardInterrupt
+threading.Timer.start = start_and_interrupt
+run_cells({"cells": [{"cell_type": "code", "source": "1", "metadata": {}}]}, "x.ipynb", dict(os.environ), Path.cwd(), 900)
+"""
+
+
+def test_a_signal_while_the_time_of_a_cell_starts() -> None:
+    """The process does not wait for the time of the cell, of which nothing is left."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_START], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.endswith("KeyboardInterrupt\n")
+
+
 @pytest.mark.loopback
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
