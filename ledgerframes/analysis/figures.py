@@ -230,7 +230,7 @@ class Figure:
         frame.attrs[NAME] = self.name
         return frame
 
-    def document(self, analysis: Analysis) -> Analysis:
+    def register(self, analysis: Analysis) -> Analysis:
         """Register the analysis whose result this is."""
         FIGURES[self.name] = ANALYSES[analysis] = self
         CALLS[self.name] = _call_text(self.name, analysis)

@@ -85,7 +85,7 @@ MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
 
 
-@PRICE.document
+@PRICE.register
 def price(
     votes: pd.DataFrame,
     *,
@@ -191,7 +191,7 @@ def price(
     return PRICE.build(None, values)
 
 
-@STALE.document
+@STALE.register
 def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> pd.DataFrame:
     """Return age and deviation of each vote at each observation.
 

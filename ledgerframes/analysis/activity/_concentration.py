@@ -84,7 +84,7 @@ LORENZ = declare.Figure(
 )
 
 
-@CONCENTRATION.document
+@CONCENTRATION.register
 def concentration(
     frames: Frames,
     *,
@@ -188,7 +188,7 @@ def concentration(
     return figure.build(frames, values, every=every)
 
 
-@LORENZ.document
+@LORENZ.register
 def lorenz(
     frames: Frames,
     *,

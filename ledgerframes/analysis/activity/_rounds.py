@@ -91,7 +91,7 @@ ROUNDS = declare.Figure(
 )
 
 
-@ROUNDS.document
+@ROUNDS.register
 def rounds(
     frames: Frames,
     *,

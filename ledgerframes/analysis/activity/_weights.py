@@ -86,7 +86,7 @@ RECOMPUTE = declare.Figure(
 ROUND_NUMBER = declare.integer("round_number", "Mining round.")
 
 
-@WEIGHTS.document
+@WEIGHTS.register
 def weights(
     frames: Frames,
     *,
@@ -187,7 +187,7 @@ def weights(
     return sort_largest_first(result, "weight", *([by] if by else []), before=times)
 
 
-@RECOMPUTE.document
+@RECOMPUTE.register
 def recompute(
     frames: Frames,
     *,

@@ -77,7 +77,7 @@ WHAT_IF = declare.Figure(
 )
 
 
-@WHAT_IF.document
+@WHAT_IF.register
 def what_if(
     frames: Frames,
     *,

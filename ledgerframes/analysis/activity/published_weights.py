@@ -106,7 +106,7 @@ SUMMARY = declare.Figure(
 )
 
 
-@RECONCILE.document
+@RECONCILE.register
 def reconcile(
     frames: Frames,
     *,
@@ -196,7 +196,7 @@ def reconcile(
     return RECONCILE.build(frames, {**rows, "coverage": computable_share(frames, state)})
 
 
-@SUMMARY.document
+@SUMMARY.register
 def reconcile_summary(
     frames: Frames,
     *,

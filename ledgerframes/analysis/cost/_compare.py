@@ -104,7 +104,7 @@ COMPARE = declare.Figure(
 )
 
 
-@COMPARE.document
+@COMPARE.register
 def compare(
     before: Frames,
     after: Frames,

@@ -58,7 +58,7 @@ CONCENTRATION = declare.Figure(
 )
 
 
-@CONCENTRATION.document
+@CONCENTRATION.register
 def concentration(
     frames: Frames, *, by: Literal["participant", "party", "template"] | None = "participant", every: str | None = None
 ) -> pd.DataFrame:

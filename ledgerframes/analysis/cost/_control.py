@@ -77,7 +77,7 @@ SELECT
 """
 
 
-@CONTROL.document
+@CONTROL.register
 def control(frames: Frames) -> pd.DataFrame:
     """Return sums of the parts of the cost next to its total.
 

@@ -76,7 +76,7 @@ ESTIMATE = declare.Figure(
 )
 
 
-@ESTIMATE.document
+@ESTIMATE.register
 def estimate(
     actual: Frames,
     estimates: pd.DataFrame,

@@ -51,7 +51,7 @@ JOURNAL = declare.Figure(
 )
 
 
-@JOURNAL.document
+@JOURNAL.register
 def journal(
     statement: pd.DataFrame,
     *,

@@ -82,7 +82,7 @@ OVERHEAD = declare.Figure(
 )
 
 
-@OVERHEAD.document
+@OVERHEAD.register
 def overhead(
     frames: Frames,
     *,

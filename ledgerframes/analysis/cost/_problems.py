@@ -40,7 +40,7 @@ COLUMNS = {
 }
 
 
-@PROBLEMS.document
+@PROBLEMS.register
 def problems(frames: Frames) -> pd.DataFrame:
     """Return the values that sums, averages and percentiles leave out, and their number.
 

@@ -55,7 +55,7 @@ REQUESTS = declare.Figure(
 )
 
 
-@REQUESTS.document
+@REQUESTS.register
 def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
     """Return the requests with the highest cost, and why it is so high.
 

@@ -161,7 +161,7 @@ MAX_COVERAGE_DIFFERENCE = 0.02
 MIN_KNOWN = 30
 
 
-@SPEND.document
+@SPEND.register
 def spend(
     frames: Frames,
     *,

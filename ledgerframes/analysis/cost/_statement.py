@@ -97,7 +97,7 @@ PRICED: dict[str, Measure] = {"bytes": Total(COST)}
 DIGESTED: dict[str, Measure] = {"digest": Expression("sha256(string_agg(update_id || chr(10), '' ORDER BY update_id))")}
 
 
-@STATEMENT.document
+@STATEMENT.register
 def statement(
     frames: Frames,
     *,

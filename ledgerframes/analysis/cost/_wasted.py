@@ -79,7 +79,7 @@ NO_PERIODS = "only days and hours have a usual range"
 LIMITS = ["center", "upper", "is_above", "reason"]
 
 
-@WASTED.document
+@WASTED.register
 def wasted(
     frames: Frames,
     *,

@@ -53,7 +53,7 @@ IDS = Relation(
 )
 
 
-@ANATOMY.document
+@ANATOMY.register
 def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     """Return the nodes, views, envelopes and activity records of one transaction.
 

@@ -58,7 +58,7 @@ BUDGET = declare.Figure(
 KINDS = replace(BUDGET, by={"kind": declare.Grouping((grouping.TEMPLATE_NAME, grouping.CHOICE), rows=grouping.TEMPLATE.rows)})
 
 
-@BUDGET.document
+@BUDGET.register
 def budget(
     frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: Literal["median", "p90", "p95", "p99", "max"] = "p95"
 ) -> pd.DataFrame:

@@ -62,7 +62,7 @@ SUMMARY = declare.Figure(
 )
 
 
-@RUNWAY.document
+@RUNWAY.register
 def runway(
     frames: Frames,
     *,
@@ -150,7 +150,7 @@ def runway(
     return RUNWAY.build(frames, values)
 
 
-@SUMMARY.document
+@SUMMARY.register
 def runway_summary(
     frames: Frames,
     *,

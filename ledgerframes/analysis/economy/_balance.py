@@ -60,7 +60,7 @@ BALANCE = declare.Figure(
 )
 
 
-@BALANCE.document
+@BALANCE.register
 def balance(
     frames: Frames,
     party: str | Sequence[str] | None = None,

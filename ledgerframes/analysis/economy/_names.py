@@ -65,7 +65,7 @@ NAMES = declare.Figure(
 )
 
 
-@NAMES.document
+@NAMES.register
 def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 

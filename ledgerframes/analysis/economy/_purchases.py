@@ -52,7 +52,7 @@ PURCHASES = declare.Figure(
 )
 
 
-@PURCHASES.document
+@PURCHASES.register
 def purchases(
     frames: Frames,
     *,

@@ -46,7 +46,7 @@ LEADERBOARD = declare.Figure(
 )
 
 
-@LEADERBOARD.document
+@LEADERBOARD.register
 def leaderboard(
     frames: Frames,
     *,

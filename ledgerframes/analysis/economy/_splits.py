@@ -76,7 +76,7 @@ SPLIT = declare.Figure(
 )
 
 
-@SPLIT.document
+@SPLIT.register
 def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base: Snapshot | None = None) -> pd.DataFrame:
     """Return how coupons were split among beneficiaries, against what was configured.
 

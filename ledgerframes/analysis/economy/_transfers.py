@@ -37,7 +37,7 @@ TRANSFERS = declare.Figure(
 )
 
 
-@TRANSFERS.document
+@TRANSFERS.register
 def transfers(frames: Frames) -> pd.DataFrame:
     """Return the transfers and allocations of tokens of any instrument.
 

@@ -93,7 +93,7 @@ BURN_MINT = declare.Figure(
 )
 
 
-@ROUNDS.document
+@ROUNDS.register
 def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
@@ -196,7 +196,7 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     return ROUNDS.build(frames, values, every=every)
 
 
-@BURN_MINT.document
+@BURN_MINT.register
 def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 

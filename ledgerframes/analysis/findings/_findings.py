@@ -73,7 +73,7 @@ FINDINGS = declare.Figure(
 NUMBERS = ("value", "before", "usual_low", "usual_high", "p", "p_holm")
 
 
-@FINDINGS.document
+@FINDINGS.register
 def findings(
     frames: Frames,
     *,

@@ -87,7 +87,7 @@ TOTALS = declare.Figure(
 )
 
 
-@EVIDENCE.document
+@EVIDENCE.register
 def evidence(
     frames: Frames,
     *,
@@ -193,7 +193,7 @@ def evidence(
     return result
 
 
-@TOTALS.document
+@TOTALS.register
 def evidence_totals(
     frames: Frames,
     *,

@@ -83,7 +83,7 @@ def _write(directory: Path, name: str, rows: pd.DataFrame) -> list[tuple[str, di
     return [(path.name, {"rows": len(rows), "bytes": path.stat().st_size, "sha256": digest_of(path)}) for path in (parquet, text)]
 
 
-@VERIFY.document
+@VERIFY.register
 def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     """Check a directory of :func:`evidence` against its manifest and its own rows.
 

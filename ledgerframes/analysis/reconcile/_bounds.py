@@ -30,7 +30,7 @@ BOUNDS = declare.Figure(
 )
 
 
-@BOUNDS.document
+@BOUNDS.register
 def bounds(ledger: Frames) -> pd.DataFrame:
     """Return the offset ranges of a ledger, with the gaps and overlaps between them.
 

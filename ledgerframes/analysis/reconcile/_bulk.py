@@ -64,7 +64,7 @@ TOTALS = declare.Figure(
 )
 
 
-@BULK.document
+@BULK.register
 def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     """Compare the updates of a listing with those of bulk objects, node by node.
 
@@ -131,7 +131,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     return BULK.build(listing, values)
 
 
-@TOTALS.document
+@TOTALS.register
 def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> pd.DataFrame:
     """Return the number of updates of each outcome of :func:`bulk`.
 

@@ -62,7 +62,7 @@ COVERAGE = declare.Figure(
 )
 
 
-@COVERAGE.document
+@COVERAGE.register
 def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = None) -> pd.DataFrame:
     """Return for each day whether the frames hold it, and whether it is like the days before.
 

@@ -41,7 +41,7 @@ DIGESTS = declare.Figure(
 )
 
 
-@DIGESTS.document
+@DIGESTS.register
 def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = None) -> pd.DataFrame:
     """Compare the digests of bulk objects as several nodes list them.
 

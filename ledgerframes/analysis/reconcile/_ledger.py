@@ -103,7 +103,7 @@ TOTALS = declare.Figure(
 )
 
 
-@PAID_TRAFFIC.document
+@PAID_TRAFFIC.register
 def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = None) -> pd.DataFrame:
     """Compare the cost that a participant paid with the cost in the history.
 
@@ -164,7 +164,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     return PAID_TRAFFIC.build(history, {**rows, "coverage": coverage})
 
 
-@TOTALS.document
+@TOTALS.register
 def paid_traffic_totals(
     ledger: Frames, history: Frames, *, participant: str | None = None, completions: pd.DataFrame | None = None
 ) -> pd.DataFrame:

@@ -70,7 +70,7 @@ NODES = declare.Figure(
 )
 
 
-@NODES.document
+@NODES.register
 def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     """Compare the history of two nodes of one network.
 

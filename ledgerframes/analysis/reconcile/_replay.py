@@ -75,7 +75,7 @@ SUPPLY = declare.Figure(
 )
 
 
-@CONTRACTS.document
+@CONTRACTS.register
 def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Compare the contracts that the history leads to with those of a snapshot.
 
@@ -206,7 +206,7 @@ def _queries_of_contracts(frames: Frames, snapshot: Snapshot, base: Snapshot | N
     return [_contracts_query(older, theirs)]
 
 
-@SUPPLY.document
+@SUPPLY.register
 def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> pd.DataFrame:
     """Compare the coin that mint and burn leave with the coin that is there.
 

@@ -57,7 +57,7 @@ REWARDS = declare.Figure(
 )
 
 
-@REWARDS.document
+@REWARDS.register
 def rewards(
     frames: Frames,
     *,

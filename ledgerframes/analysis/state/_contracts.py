@@ -12,7 +12,7 @@ from ledgerframes.analysis.state._tables import build, second_rights
 from ledgerframes.frames import Frames
 
 
-@ROUNDS.document
+@ROUNDS.register
 def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all mining rounds, each with its prices and rules.
 
@@ -84,7 +84,7 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     return build(ROUNDS, frames, base)
 
 
-@FEATURED.document
+@FEATURED.register
 def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
@@ -142,7 +142,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     return build(FEATURED, frames, base)
 
 
-@SUPER_VALIDATORS.document
+@SUPER_VALIDATORS.register
 def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
@@ -202,7 +202,7 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
     return build(SUPER_VALIDATORS, frames, base)
 
 
-@CONFIG.document
+@CONFIG.register
 def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
@@ -265,7 +265,7 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     return build(CONFIG, frames, base)
 
 
-@PROBLEMS.document
+@PROBLEMS.register
 def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 

@@ -100,7 +100,7 @@ ORDER BY record_time, update_id""",
 )
 
 
-@CULPRITS.document
+@CULPRITS.register
 def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """Return the requests that timed out, with the requests that probably waited for them.
 
@@ -171,7 +171,7 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     return sort_largest_first(CULPRITS.build(frames, columns), "added", "record_time", "update_id")
 
 
-@VICTIMS.document
+@VICTIMS.register
 def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """Return the requests that probably waited while another one timed out.
 

@@ -106,7 +106,7 @@ LATENCY = declare.Figure(
 )
 
 
-@LATENCY.document
+@LATENCY.register
 def latency(
     frames: Frames,
     *,

@@ -94,7 +94,7 @@ CLUSTERS = Relation(
 )
 
 
-@OUTCOMES.document
+@OUTCOMES.register
 def outcomes(
     frames: Frames,
     *,

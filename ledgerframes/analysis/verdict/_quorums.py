@@ -62,7 +62,7 @@ SETS = replace(
 )
 
 
-@QUORUMS.document
+@QUORUMS.register
 def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = None, every: str | None = None) -> pd.DataFrame:
     """Return the parties that confirm together, and the number of confirmations needed.
 

@@ -87,7 +87,7 @@ REJECTED_REQUESTS = Query(
 )
 
 
-@REJECTIONS.document
+@REJECTIONS.register
 def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
     """Return the rejected requests, with a guess at the cause.
 

@@ -82,7 +82,7 @@ FROM judged_requests""",
 )
 
 
-@WAITED_FOR.document
+@WAITED_FOR.register
 def waited_for(
     frames: Frames,
     *,
