@@ -203,7 +203,9 @@ def _nearest_query(update_id: str) -> Query:
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
     """Return the rows of one update. The store reads no others."""
     with frames._scanning(name) as rows:
-        return table(name).to_pandas(rows.filter(pc.field("update_id") == update_id).to_table(columns=columns))
+        # One batch ahead: with more, the payloads of a week need gigabytes, of which a few rows remain.
+        found = rows.filter(pc.field("update_id") == update_id).to_table(columns=columns, batch_readahead=1, fragment_readahead=1)
+        return table(name).to_pandas(found)
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:
