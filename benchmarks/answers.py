@@ -58,6 +58,7 @@ class Answer:
     ratio: float | None  # to a query by hand
     exponent: float
     error: str = ""
+    note: str = ""  # on the query by hand
 
     @property
     def missed(self) -> list[str]:
@@ -91,13 +92,18 @@ def _measure(call: str, copies: int, sizes: tuple[int, ...], stores: dict[int, P
     used = {size: fresh("live_week.py", store, call, max_seconds=MAX_WAIT_SECONDS) for size, store in sorted(stores.items())}
     seconds = [used[size]["processor"] for size in sizes]
     exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-    ratio = _ratio(stores[copies], call) if call in BY_HAND else None
-    return Answer(call, used[copies]["seconds"], used[copies]["megabytes"] / 1000, ratio, exponent)
+    ratio, note = _ratio(stores[copies], call) if call in BY_HAND else (None, "")
+    return Answer(call, used[copies]["seconds"], used[copies]["megabytes"] / 1000, ratio, exponent, note=note)
 
 
-def _ratio(store: Path, call: str) -> float:
-    ours, theirs = (fresh("live_week.py", store, call, how)["processor"] for how in ("one-thread", "by-hand"))
-    return float(ours / theirs)
+def _ratio(store: Path, call: str) -> tuple[float | None, str]:
+    """Return the ratio to a query by hand, or why there is none."""
+    ours = fresh("live_week.py", store, call, "one-thread")["processor"]
+    try:
+        theirs = fresh("live_week.py", store, call, "by-hand", max_seconds=MAX_WAIT_SECONDS)["processor"]
+    except (SystemExit, subprocess.TimeoutExpired):
+        return None, f"no result by hand within {MAX_WAIT_SECONDS} s and the memory"
+    return float(ours / theirs), ""
 
 
 def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: dict[str, float]) -> str:
@@ -137,7 +143,7 @@ def _cells(answer: Answer) -> tuple[str, ...]:
         _number(answer.gigabytes, 1),
         ratio,
         _number(answer.exponent, 2),
-        ", ".join(answer.missed),
+        ", ".join(filter(None, [*answer.missed, answer.note])),
     )
 
 
