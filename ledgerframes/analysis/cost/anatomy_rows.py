@@ -204,8 +204,10 @@ def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> 
     """Return the rows of one update. The store reads no others."""
     with frames._scanning(name) as rows:
         # One batch ahead: with more, the payloads of a week need gigabytes, of which a few rows remain.
-        found = rows.filter(pc.field("update_id") == update_id).to_table(columns=columns, batch_readahead=1, fragment_readahead=1)
-        return table(name).to_pandas(found)
+        rows_of_update = rows.filter(pc.field("update_id") == update_id).to_table(
+            columns=columns, batch_readahead=1, fragment_readahead=1
+        )
+        return table(name).to_pandas(rows_of_update)
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:
