@@ -17,7 +17,7 @@ from ledgerframes.sandbox import Sandbox
 PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 REPORT = re.compile(r"^ledgerframes report run verdicts (--during \S+).*")
-# Reports run in tests/report, JupyterLab is opened by tests/cli, and the sandbox is served by a fixture.
+# Reports run in tests/report, JupyterLab has tests in tests/cli, and the sandbox is served by a fixture.
 NOT_RUN = ("ledgerframes report run", "ledgerframes report diff", "ledgerframes sandbox", "ledgerframes lab")
 
 
