@@ -346,6 +346,15 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
     assert ("per hour" in one_line(ax.get_title(loc="left"))) == over_time
 
 
+# A result of a comparison has a row of all requests, which those made here have not.
+WITH_SENTENCE = [name for name in PLOTS if FIGURES[name].answer and name != "cost.compare"]
+
+
+@pytest.mark.parametrize(("name", "by"), [(name, by) for name in WITH_SENTENCE for by in FIGURES[name].by if by])
+def test_every_grouping_has_a_sentence(name, by):
+    assert FIGURES[name].answer(result(name, by)(24)).endswith(".")
+
+
 @pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.parametrize("wrong", ["frames", pd.DataFrame({"party": []}), None])
 def test_other_things_than_results_are_refused(name, wrong):

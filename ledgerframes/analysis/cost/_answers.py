@@ -15,7 +15,7 @@ from ledgerframes.values import decimals
 TIME = "%Y-%m-%d %H:%M UTC"
 LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
-NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era"}
+NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
 NO_COST = "No request with a known cost in this window."
 
 
