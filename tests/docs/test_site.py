@@ -53,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path) for path in site.rglob("*.html")}
+    return {path: Page(path) for path in [*site.glob("*.html"), *site.glob("reference/*.html")]}
 
 
 def test_warnings_are_errors() -> None:
