@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 from gallery import gallery_page
 from questions import notebooks_page, questions_page
@@ -158,24 +158,7 @@ def help_text(command: tuple[str, ...]) -> str:
     return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
 
 
-# -- signatures and sentences ----------------------------------------------------------------------------------------
-
-
-def signature(value: Any, *, method: bool = False) -> str:
-    """The parameters of a function or class: names and defaults. Types are in ``help()``."""
-    is_model = inspect.isclass(value) and (issubclass(value, Exception) or hasattr(value, "model_fields"))
-    is_alias = get_origin(value) is not None or getattr(value, "__module__", "").startswith("typing")
-    if is_model or is_alias or not callable(value):
-        return ""
-    try:
-        parameters = list(inspect.signature(value).parameters.values())
-    except (ValueError, TypeError):
-        return ""
-    plain = [
-        each.replace(annotation=inspect.Parameter.empty) for each in parameters if not (method and each.name in ("self", "cls"))
-    ]
-    text = str(inspect.Signature(plain)).replace("mappingproxy({})", "{}")
-    return re.sub(r"<([\w.]+)[^<>]*>", r"\1", text)  # a default without a readable form, such as a factory
+# -- sentences ----------------------------------------------------------------------------------------------------
 
 
 def first_sentence(value: Any) -> str:

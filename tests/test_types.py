@@ -50,7 +50,6 @@ MISTAKES = [
     "lf.cost.spnd(frames)",
     "frames.trafic",
 ]
-WITH_OVERLOADS = {"load_bulk", "load_events", "load_updates"}  # a plan is another result
 for name in (each.partition(".")[0] for each in FIGURES):
     getattr(lf, name)  # which declares its figures
 
@@ -108,7 +107,7 @@ def test_pyright_refuses_each_mistake(file: Path) -> None:
 
 
 def test_pyright_shows_all_parameters_and_the_result_of_every_public_function(tmp_path: Path) -> None:
-    names = [name for name in public_functions() if name not in WITH_OVERLOADS]
+    names = public_functions()
     path = tmp_path / "functions.py"
     path.write_text("import ledgerframes as lf\n" + "".join(f"reveal_type(lf.{name})\n" for name in names))
     seen = [each["message"] for each in diagnostics_of_pyright(path) if each["severity"] == "information"]

@@ -149,9 +149,7 @@ def of_loader(name: str, loader: Callable[..., Any]) -> str:
         shared = head.partition(" : ")[0]
         if shared in parameters and name not in OWN.get(shared, ()):
             own[shared] = entry(head, text)
-    has_others = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    described = [described_by(each, own) for each in parameters] if not has_others else own.values()
-    sections["Parameters"] = "\n".join(dict.fromkeys(described))
+    sections["Parameters"] = "\n".join(dict.fromkeys(described_by(each, own) for each in parameters))
     return joined(sections)
 
 
@@ -287,8 +285,9 @@ def write(function: Callable[..., Any], docstring: str) -> None:
     """Write the docstring of a function into its source file."""
     path = Path(function.__code__.co_filename)
     source = path.read_text(encoding="utf-8")
-    found = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function.__name__]
-    statement, lines = found[-1].body[0], source.split("\n")  # the last one, after its overloads
+    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    statement = next(node for node in nodes if node.name == function.__name__).body[0]
+    lines = source.split("\n")
     quotes = 'r"""' if "\\" in docstring else '"""'
     text = textwrap.indent(f'{quotes}{docstring}\n"""', "    ")
     lines[statement.lineno - 1 : statement.end_lineno] = text.split("\n")

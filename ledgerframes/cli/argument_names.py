@@ -27,18 +27,21 @@ def name_options(text: str, options: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> options = {"since": "--since", "allow_partial": "--allow-partial"}
+    >>> options = {"since": "--since", "allow_partial": "--allow-partial", "plan": "--dry-run"}
     >>> name_options("since= must be before 2026. Pass since=2025 or allow_partial=True, not 'since=2'.", options)
     "--since must be before 2026. Pass --since 2025 or --allow-partial, not 'since=2'."
+    >>> name_options("follow=True cannot be combined with lf.plan, not 'lf.plan'.", options)
+    "follow=True cannot be combined with --dry-run, not 'lf.plan'."
     """
     if not options:
         return text
-    text = text.replace("lf.plan", options.get("plan", "lf.plan"))
     argument = rf"(?<![\w.-])(?P<name>{'|'.join(map(re.escape, options))})=(?P<value>True\b|(?=[^\s.,)]))?"
 
     def replace(match: re.Match[str]) -> str:
+        if match[0] == "lf.plan":  # the plan of a load is an option of its command
+            return options.get("plan", match[0])
         if match["name"] is None:
             return match[0]
         return options[match["name"]] + (" " if match["value"] == "" else "")
 
-    return re.sub(f"{QUOTED}|{argument}", replace, text)
+    return re.sub(rf"{QUOTED}|\blf\.plan\b|{argument}", replace, text)

@@ -13,7 +13,7 @@ from ledgerframes.values import decimals
 
 NO_RECORD = "No activity record in this window."
 NO_WEIGHT = "No weight follows from the requests of this window."
-LEADING = 3  # app providers
+LEADING = 3  # app providers of the columns top_3
 MIN_PARTIES = 10  # for a Gini coefficient
 
 
@@ -51,7 +51,7 @@ def of_concentration(result: pd.DataFrame) -> str:
     if len(result) != 1:
         return ""
     (row,) = rows_of(result)
-    if not row.parties or not hasattr(row, f"top_{LEADING}"):
+    if not row.parties or not hasattr(row, "top_3"):
         return NO_RECORD if not row.parties else ""
     if row.parties == 1:
         return "One app provider has the whole weight."

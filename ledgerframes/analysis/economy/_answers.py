@@ -11,6 +11,7 @@ from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 
 NO_FLOW = "No coin was minted or burned in this window."
+ROLES = {"app": "apps", "validator": "validators", "sv": "super validators"}
 
 
 def of_purchases(result: pd.DataFrame) -> str:
@@ -31,9 +32,6 @@ def of_rounds(result: pd.DataFrame) -> str:
     issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
     bought = printing.size(int(result["traffic_bought"].sum()))
     return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."
-
-
-ROLES = {"app": "apps", "validator": "validators", "sv": "super validators"}
 
 
 def of_burn_mint(result: pd.DataFrame) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
+from ledgerframes.analysis._amounts import amounts, to_decimal
 from ledgerframes.analysis.arguments import Snapshot, require_columns
 from ledgerframes.analysis.groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._declarations import FEATURED, ROUNDS, SUPER_VALIDATORS
@@ -222,10 +222,3 @@ def _require_one_at_a_time(validators: pd.DataFrame) -> None:
             f"Two contracts with the network's rules are alive at {lives['from'].iloc[overlaps[0] + 1]}: {pair}. "
             "Load the history of both again."
         )
-
-
-def factor_parts(rights: pd.DataFrame) -> tuple[Integers, Integers]:
-    """Return the whole part of each factor, and the rest in units of 10^-10."""
-    numbers = [number or 0 for number in scaled(rights["weight"])]
-    parts = np.array([divmod(number, 10**10) for number in numbers], dtype=np.int64).reshape(-1, 2)
-    return parts[:, 0], parts[:, 1]
