@@ -211,9 +211,9 @@ def quality_of(stored: Stored) -> Quality:
     left_out = stored.left_out()
     count = sum(left_out.values())
     texts.append(f"{count:,} {'row' if count == 1 else 'rows'} left out" if count else "no row left out")
-    tables = listing([f"{number:,} of {table}" for table, number in left_out.items()])
     verb = "row is" if count == 1 else "rows are"
-    details.append(f"{count:,} {verb} left out (second verdict): {tables}." if count else "No row is left out.")
+    tables = [f"{number:,} of {table}" for table, number in left_out.items()]
+    details.append(f"{count:,} {verb} left out (second verdict): {listing(tables)}." if tables else "No row is left out.")
     unusable = sentences_on_values(stored)
     if unusable:
         values = sum(unusable.values())
