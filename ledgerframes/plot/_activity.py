@@ -31,7 +31,7 @@ TINTS = (1.0, 0.6, 0.3)
 REST_COLOR = "#d5d8dc"
 NO_RECORD = "No activity record in this window."
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
-TEXT_ROOM = 0.3  # of the axis
+LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
@@ -331,8 +331,8 @@ def _draw_what_if(chart: Chart) -> None:
     chart.show_rows([r.label(party) for party in visible.index])
     s.change_axis(ax, changes, "Change of the activity weight", c.weight_axis)
     low, high = ax.get_xlim()
-    room = (high - low) * TEXT_ROOM  # for a text at the end of a bar
-    ax.set_xlim(low - room * bool((changes < 0).any()), high + room * bool((changes >= 0).any()))
+    space = (high - low) * LABEL_SHARE
+    ax.set_xlim(low - space * bool((changes < 0).any()), high + space * bool((changes >= 0).any()))
     notes = ("Weighted bytes before → after", FIXED, r.omitted_note(len(sums) - len(visible)))
     return chart.show_titles("Change of the activity weight", *notes, suffix="")
 

@@ -96,10 +96,10 @@ def text_color(ax: Axes) -> str:
 
 def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label_width: float = 0) -> None:
     """Set the title, and below it in small the limitations, past labels of some size."""
-    room = width(ax) - label_width
-    note = _lines(". ".join(part for part in notes if part), room, NOTE_SIZE)
+    line_width = width(ax) - label_width
+    note = _lines(". ".join(part for part in notes if part), line_width, NOTE_SIZE)
     pad = 20 + 10 * note.count("\n") if note else 8
-    ax.set_title(_lines(title, room, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
+    ax.set_title(_lines(title, line_width, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
     if note:
         written = annotate(ax, note, (0, 1), (0, label_height + 4), "axes fraction", va="bottom")
         written.set_in_layout(False)  # the layout would narrow the axes to make room

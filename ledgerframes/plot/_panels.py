@@ -1,4 +1,4 @@
-"""Small multiples: a panel for each of the largest groups, all on one scale.
+"""Panels for the largest groups of a result, all on one scale.
 
 The panels stand inside the axes of the plot, which have the title, the notes and the labels of both quantities.
 """
@@ -44,7 +44,7 @@ def panels(
     marks: pd.DataFrame | None = None,
     around: pd.Series | None = None,
 ) -> Mapping[str, Axes]:
-    """Draw the first columns of values by position, each in a panel of its own, and return the panels by column.
+    """Draw a panel for each of the first columns of a table, and return them by column.
 
     A text stands at the values that `marks` has, or else at the highest one. `around` is a gray line in each panel.
     """
@@ -110,12 +110,12 @@ def _top(low: float, highest: float, scale: str) -> float:
     return highest + (highest - low) * 0.35 if highest > low else low + 1
 
 
-# -- places -------------------------------------------------------------------------------------------------------------
+# -- positions --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Place:
-    """Place of a panel inside axes of any size."""
+class Locator:
+    """Position of a panel inside axes of any size."""
 
     parent: Axes
     number: int
@@ -123,7 +123,7 @@ class Place:
     rows: int
 
     def __call__(self, panel: object, renderer: object) -> Bbox:
-        """Return the place as a part of the figure, as matplotlib asks for it."""
+        """Return the position as a part of the figure, for matplotlib."""
         from matplotlib.transforms import Bbox
 
         box, point = self.parent.bbox, self.parent.figure.dpi / 72  # pixels
@@ -131,18 +131,18 @@ class Place:
         width = (box.width - (LEFT + GAP * (self.columns - 1)) * point) / self.columns
         height = max((box.height - BELOW * point) / self.rows - NAME * point, 1)
         left = box.x0 + LEFT * point + column * (width + GAP * point)
-        place = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + NAME * point), max(width, 1), height)
-        return place.transformed(self.parent.figure.transSubfigure.inverted())
+        position = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + NAME * point), max(width, 1), height)
+        return position.transformed(self.parent.figure.transSubfigure.inverted())
 
 
 def arrange(ax: Axes, columns: int) -> None:
-    """Place the panels of axes in so many columns, with labels at the first column and the last row.
+    """Place the panels of axes in so many columns.
 
-    The date of all ticks stands at the last panel.
+    Labels of ticks stand at the first column and the last row, and their date at the last panel.
     """
     count = len(ax.child_axes)
     for number, panel in enumerate(ax.child_axes):
-        panel.set_axes_locator(Place(ax, number, columns, -(-count // columns)))
+        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns)))
         panel.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= count)
         panel.xaxis.get_offset_text().set_visible(number == count - 1)
 

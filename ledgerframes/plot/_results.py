@@ -111,7 +111,7 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
 
 
 def shorten(labels: Sequence[str], max_length: int) -> list[str]:
-    """Return labels without their fingerprints, and then without their middle, if one is longer.
+    """Return labels without fingerprints and middles, where they are longer.
 
     >>> shorten(["alder-validator-1::1220d8…95", "Halcyon::12208c…fb"], 20)
     ['alder-validator-1', 'Halcyon']

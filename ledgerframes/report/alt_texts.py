@@ -52,7 +52,7 @@ def _sentences(ax: Axes) -> Iterator[str]:
 
 
 def _panels(ax: Axes) -> list[str]:
-    """Return the first of the panels inside axes, each with its name and the range of its values."""
+    """Return the names and ranges of the first panels inside axes."""
     panels = cast("list[Axes]", ax.child_axes)
     texts = [f"{panel.get_title(loc='left')} {next(_series(panel), '')}".strip() for panel in panels]
     more = [f"{len(texts) - MAX_SERIES} more panels"] if len(texts) > MAX_SERIES else []

@@ -132,7 +132,7 @@ def _message(figure: Figure) -> tuple[str, ...]:
         return ()
     titles = (f"{ax.get_title(loc='left')}." for ax in figure.axes if ax.get_title(loc="left"))
     texts = (text.get_text() for ax in figure.axes for text in ax.texts if text.get_text())
-    title, reason = (" ".join(" ".join(words).split()) for words in (titles, texts))
+    title, reason = (" ".join(" ".join(parts).split()) for parts in (titles, texts))
     return (title, reason) if reason else ()
 
 

@@ -22,7 +22,7 @@ COUNTS = Query("SELECT count(*) AS requests, count(*) FILTER (WHERE is_known) AS
 
 
 class Quality(TypedDict):
-    """What is known of a window, and what its figures leave out.
+    """Known part of a window, and the rows that its figures leave out.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Quality(TypedDict):
 
 class _Part(NamedTuple):
     text: str  # empty for what a reader expects
-    sentences: list[str]
+    details: list[str]
     is_whole: bool = False
 
 
@@ -50,7 +50,7 @@ def describe_quality(frames: Frames) -> Quality:
     parts = [_final(frames), _costs(frames), _rows(frames), _values(frames), _eras(frames)]
     return Quality(
         text=" · ".join(part.text for part in parts if part.text),
-        details=[sentence for part in parts for sentence in part.sentences],
+        details=[detail for part in parts for detail in part.details],
         is_whole=all(part.is_whole for part in parts),
     )
 
@@ -68,8 +68,8 @@ def _costs(frames: Frames) -> _Part:
     (requests,), (known,) = (counts[name].tolist() for name in ("requests", "known"))
     if known == requests:
         return _Part("all costs known", [f"The cost of all {pluralize(requests, 'request')} is known."], is_whole=True)
-    sentence = f"The cost of {requests - known:,} of {pluralize(requests, 'request')} is unknown."
-    return _Part(f"{printing.percent(known, requests)} of costs known", [sentence])
+    detail = f"The cost of {requests - known:,} of {pluralize(requests, 'request')} is unknown."
+    return _Part(f"{printing.percent(known, requests)} of costs known", [detail])
 
 
 def _rows(frames: Frames) -> _Part:

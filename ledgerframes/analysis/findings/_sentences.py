@@ -97,7 +97,7 @@ def _statement(row: Any, before: str) -> str:
 
 
 def _of_one_request(row: Any, before: str) -> str:
-    """Return the cost of a request beside the median and the largest cost of its kind, which can be as large."""
+    """Return the cost of a request, with the median and the largest cost of its kind."""
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
     return (
