@@ -131,7 +131,7 @@ def _message(figure: Figure) -> tuple[str, ...]:
     if any(ax.has_data() or ax.child_axes for ax in figure.axes):
         return ()
     titles = (f"{ax.get_title(loc='left')}." for ax in figure.axes if ax.get_title(loc="left"))
-    texts = (text.get_text() for ax in figure.axes for text in ax.texts if text.get_text())
+    texts = (text.get_text() for ax in figure.axes for text in ax.texts if text not in _notes(ax))
     title, reason = (" ".join(" ".join(parts).split()) for parts in (titles, texts))
     return (title, reason) if reason else ()
 
