@@ -88,10 +88,9 @@ def draw_element(figure: Figure) -> tuple[str, str]:
         titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
         title, note = _take_title(figure)
         svg, alt = _to_svg_element(figure), _describe(figure, titles)
-    return (
-        f'<figure>{figure_caption(title, note)}<div class="picture" role="img" aria-label="{escape(alt)}">{svg}</div></figure>',
-        alt,
-    )
+    # A narrow page scrolls the picture, also by the keyboard.
+    picture = f'<div class="picture" tabindex="0" role="img" aria-label="{escape(alt)}">{svg}</div>'
+    return f"<figure>{figure_caption(title, note)}{picture}</figure>", alt
 
 
 @contextmanager
