@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from functools import reduce
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -43,6 +44,16 @@ PLOT = re.compile(r"^## (\w+)\n\n(.+)$", re.MULTILINE)
 PICTURE = r'## \1\n\n\2\n\n<p><img src="gallery/\1.svg" alt="\2"></p>'
 NOTEBOOK = re.compile(r"^Notebook: \[\w+\]\([\w./-]*?(\w+)\.ipynb\)", re.MULTILINE)
 RENDERED = r'\g<0> (<a href="notebooks/\1.html">with its outputs</a>)'
+NAMES = {
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
+    'role="heading"><span class="caption-text">': 'role="heading" aria-level="2"><span class="caption-text">',
+    '<div id="search-results"></div>': '<h1>Search</h1>\n<div id="search-results"></div>',
+    # What can scroll is reached by the keyboard.
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    "<p><img": '<p tabindex="0"><img',
+}
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
@@ -53,6 +64,7 @@ def setup(app: Sphinx) -> None:
 
     write()
     app.connect("source-read", change_page)
+    app.connect("build-finished", name_parts)
 
 
 def change_page(app: Sphinx, name: str, source: list[str]) -> None:
@@ -68,6 +80,16 @@ def change_page(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += navigation(source[0])
         if (SAMPLE / "sample").is_dir():
             source[0] = source[0].replace("\n\n", SAMPLE_LINK, 1)
+
+
+def name_parts(app: Sphinx, error: Exception | None) -> None:
+    """Give the parts of each page names and levels that the theme does not give, and let the keyboard reach them."""
+    for path in sorted(Path(app.outdir).rglob("*.html")):
+        if path.relative_to(app.outdir).parts[0] != "sample":
+            page = path.read_text(encoding="utf-8")
+            named = reduce(lambda text, pair: text.replace(*pair), NAMES.items(), page)
+            if named != page:
+                path.write_text(named, encoding="utf-8")
 
 
 def navigation(index: str) -> str:

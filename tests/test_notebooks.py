@@ -80,3 +80,20 @@ def test_ends_with_the_lines_for_another_network(path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)\n```", last, re.DOTALL)
     ast.parse(code)
     assert len(code.splitlines()) == 3
+
+
+def test_runs_where_each_name_is_of_one_cell(path: Path) -> None:
+    """Some notebooks find the order of cells by their names, and have no functions of IPython."""
+    cells = [ast.parse(cell["source"]) for cell in code_cells(read_notebook(path))]
+    names = [{node.id for node in ast.walk(cell) if isinstance(node, ast.Name)} for cell in cells]
+    if path.stem in ("02_traffic_cost", "03_verdicts"):
+        assert not [each for each in names if "display" in each]
+        changed = [name for cell in cells for name in sorted(names_of(cell))]
+        assert len(changed) == len(set(changed)), changed
+
+
+def names_of(cell: ast.Module) -> set[str]:
+    """The names that a cell defines, without those inside of a comprehension."""
+    stores = [node for node in ast.walk(cell) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    inner = [node for each in ast.walk(cell) if isinstance(each, ast.comprehension) for node in ast.walk(each.target)]
+    return {node.id for node in stores if node not in inner}

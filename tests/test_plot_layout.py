@@ -49,8 +49,8 @@ WIDE = {
         named(result("verdict.quorums", "participant")(40), "submitting_participant_uid")
     ),
     "a fixed note": lambda: plot.activity_what_if(named(result("activity.what_if")(40), "party")),
-    "a legend of templates": lambda: plot.verdict_latency(of_templates("verdict.latency")),
-    "a legend of quorums": lambda: plot.verdict_quorums(of_templates("verdict.quorums")),
+    "panels of templates": lambda: plot.verdict_latency(of_templates("verdict.latency")),
+    "panels of quorums": lambda: plot.verdict_quorums(of_templates("verdict.quorums")),
 }
 
 
@@ -72,7 +72,7 @@ def test_title_and_note_do_not_overlap():
     ax = plot.verdict_rejection_rates(rates(40))
     ax.figure.draw_without_rendering()
     renderer = ax.figure.canvas.get_renderer()
-    note = next(text for text in ax.texts if text.get_text().startswith("Hatched"))
+    note = next(text for text in ax.texts if text.get_text().startswith("Gray"))
     assert "\n" in note.get_text()
     assert note.get_window_extent(renderer).y1 <= ax._left_title.get_window_extent(renderer).y0
 
@@ -108,7 +108,7 @@ def test_a_legend_hides_no_forecast():
 
 
 def test_all_lines_are_below_their_legend():
-    ax = plot.verdict_quorums(of_templates("verdict.quorums"))
+    ax = plot.verdict_latency(result("verdict.latency", over_time=True)(40))
     ax.figure.draw_without_rendering()
     legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
     highest = max(line.get_transform().transform(line.get_xydata())[:, 1].max() for line in ax.lines)
@@ -195,7 +195,7 @@ def test_a_lifetime_that_ends_as_it_begins_can_be_seen():
 
 def test_a_status_without_periods_is_a_sentence():
     ax = plot.reconcile_coverage(result("reconcile.coverage")(1))
-    assert draw_pictures(ax.figure)[0] == {"text/html": '<p class="note">Coverage of the store, events: ok.</p>'}
+    assert draw_pictures(ax.figure)[0] == {"text/html": '<p class="note"><strong>Coverage of the store.</strong> Events: ok.</p>'}
 
 
 def test_many_cells_keep_their_gaps():

@@ -31,6 +31,7 @@ TINTS = (1.0, 0.6, 0.3)
 REST_COLOR = "#d5d8dc"
 NO_RECORD = "No activity record in this window."
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
+LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
@@ -285,7 +286,7 @@ def _draw_lorenz(chart: Chart) -> None:
 
 
 def activity_what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the weight of each party before and after a change.
+    """Draw the change of each party's weight.
 
     Rounds are summed.
 
@@ -299,7 +300,8 @@ def activity_what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        A row per party with its weight [weighted bytes] before and after, the 25 with the largest weight.
+        A bar per party with the change of its weight [weighted bytes], the 25 with the largest weight, each with the weights
+        before and after.
 
     Raises
     ------
@@ -322,11 +324,17 @@ def _draw_what_if(chart: Chart) -> None:
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)
-    colors = [c.color(1 if more else 0) for more in after > before]
-    largest = s.changes(chart, [r.label(party) for party in visible.index], before, after, colors)
-    c.weight_axis(chart.ax.xaxis, largest)
-    notes = ("Hollow: before, filled: after", FIXED, r.omitted_note(len(sums) - len(visible)))
-    return chart.show_titles("Activity weight before and after", *notes, suffix="")
+    changes = after - before
+    ax, texts = chart.ax, [f"{c.size(old)} → {c.size(new)}" for old, new in zip(before, after, strict=True)]
+    bars = ax.barh(range(len(visible)), changes, height=0.7, color=[c.color(1 if more else 0) for more in changes > 0])
+    ax.bar_label(bars, labels=texts, padding=4, fontsize=8, color=c.text_color(ax))
+    chart.show_rows([r.label(party) for party in visible.index])
+    s.change_axis(ax, changes, "Change of the activity weight", c.weight_axis)
+    low, high = ax.get_xlim()
+    space = (high - low) * LABEL_SHARE
+    ax.set_xlim(low - space * bool((changes < 0).any()), high + space * bool((changes >= 0).any()))
+    notes = ("Weighted bytes before → after", FIXED, r.omitted_note(len(sums) - len(visible)))
+    return chart.show_titles("Change of the activity weight", *notes, suffix="")
 
 
 # -- published and computed weights -------------------------------------------------------------------------------------

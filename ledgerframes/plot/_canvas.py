@@ -57,7 +57,7 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
         except BaseException:
             plt.close(figure)  # a notebook would show it empty
             raise
-        for axis in (ax.xaxis, ax.yaxis):
+        for axis in (axis for each in (ax, *ax.child_axes) for axis in (each.xaxis, each.yaxis)):
             # matplotlib makes ticks when it draws, in the style of that time. Made here, they have this style.
             axis.get_major_ticks(len(axis.get_majorticklocs()))
 
@@ -96,12 +96,13 @@ def text_color(ax: Axes) -> str:
 
 def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label_width: float = 0) -> None:
     """Set the title, and below it in small the limitations, past labels of some size."""
-    width = _width(ax) - label_width
-    note = _lines(". ".join(part for part in notes if part), width, NOTE_SIZE)
+    line_width = width(ax) - label_width
+    note = _lines(". ".join(part for part in notes if part), line_width, NOTE_SIZE)
     pad = 20 + 10 * note.count("\n") if note else 8
-    ax.set_title(_lines(title, width, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
-    written = annotate(ax, note, (0, 1), (0, label_height + 4), "axes fraction", va="bottom")
-    written.set_in_layout(False)  # the layout would narrow the axes to make room
+    ax.set_title(_lines(title, line_width, float(ax.title.get_fontsize())), loc="left", pad=label_height + pad)
+    if note:
+        written = annotate(ax, note, (0, 1), (0, label_height + 4), "axes fraction", va="bottom")
+        written.set_in_layout(False)  # the layout would narrow the axes to make room
 
 
 def text_width(text: str) -> float:
@@ -109,7 +110,8 @@ def text_width(text: str) -> float:
     return max(map(len, text.split("\n"))) * NOTE_SIZE * LETTER_WIDTH
 
 
-def _width(ax: Axes) -> float:
+def width(ax: Axes) -> float:
+    """Return the width of axes, in printer's points."""
     return float(ax.get_window_extent().width * 72 / ax.figure.dpi)
 
 
@@ -159,7 +161,7 @@ def legend_top(ax: Axes, most_columns: int, handles: Sequence[Any] = ()) -> int:
     handles = handles or ax.get_legend_handles_labels()[0]
     widths = [text_width(str(handle.get_label())) + HANDLE_WIDTH for handle in handles]
     columns = min(most_columns, len(handles))
-    while columns > 1 and sum(map(max, np.array_split(widths, columns))) > _width(ax):
+    while columns > 1 and sum(map(max, np.array_split(widths, columns))) > width(ax):
         columns -= 1
     ax.legend(handles=handles, loc="upper left", ncols=columns)
     return -(-len(handles) // columns)
@@ -216,10 +218,10 @@ def log_bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
     axis.set_label_text(quantity)
 
 
-def weight_axis(axis: Axis, largest: float) -> None:
+def weight_axis(axis: Axis, largest: float, quantity: str = "Activity weight") -> None:
     """Show activity weights, whose bytes are times a factor, so that nobody paid them."""
     scale, unit = _byte_unit(largest)
-    number_axis(axis, f"Activity weight (weighted {unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} (weighted {unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
 
 
 def count_axis(axis: Axis, quantity: str) -> None:

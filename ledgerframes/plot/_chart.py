@@ -16,6 +16,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.plot._titles import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ class Chart:
     notes: list[str] = field(default_factory=list)  # for the line below the title
     label_height: int = 0  # of the names of eras above the axes, in printer's points
     label_width: float = 0  # of the names of rows
+    is_panel: bool = False  # whether the axes are one of several panels, too narrow for the names of eras
 
     @property
     def is_over_time(self) -> bool:
@@ -171,9 +173,9 @@ class Chart:
             start, end = edges[number : number + 2]
             if number % 2:
                 self.ax.axvspan(start, end, color=c.color(0), alpha=0.07, linewidth=0, zorder=0)
-            if (end - start) / (last - first) > ERA_LABEL_WIDTH * len(name):
+            if not self.is_panel and (end - start) / (last - first) > ERA_LABEL_WIDTH * len(name):
                 c.annotate(self.ax, name, (start, 1), (2, 2), self.ax.get_xaxis_transform(), fontsize=7)
-        self.label_height = 10
+        self.label_height = 0 if self.is_panel else 10
         self.notes.append(f"Eras of the main network: {', '.join(names)}")
 
     # -- texts and size -------------------------------------------------------------------------------------------------
@@ -187,13 +189,17 @@ class Chart:
     @property
     def suffix(self) -> str:
         """The grouping and the period for the end of a title."""
-        text = r.GROUP_TEXTS.get(f"{self.figure.name} {self.by}") or r.GROUP_TEXTS.get(str(self.by), f"by {self.by}")
-        group = f" {text}" if self.by else ""
         period = "round" if self.has_rounds else r.period_length(self.frame) if self.has_periods else ""
-        return group + (f", per {period}" if period else "")
+        return self._group_text + (f", per {period}" if period else "")
+
+    @property
+    def _group_text(self) -> str:
+        text = r.GROUP_TEXTS.get(f"{self.figure.name} {self.by}") or r.GROUP_TEXTS.get(str(self.by), f"by {self.by}")
+        return f" {text}" if self.by else ""
 
     def show_message(self, text: str) -> None:
-        """Say on axes without data why there is none."""
+        """Say on axes without data what would be there, and why it is not."""
+        c.set_titles(self.ax, TITLES[self.figure.name] + self._group_text)
         c.draw_message(self.ax, text)
 
     def set_height(self, inches: float) -> None:

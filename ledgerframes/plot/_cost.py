@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _panels as p
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
@@ -162,7 +163,8 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over record
-        time [UTC]. Groups over time: the share [%] of envelopes without views.
+        time [UTC]. Groups over time: the share [%] of envelopes without views,
+        a panel for each of the 12 largest.
 
     Raises
     ------
@@ -189,8 +191,8 @@ def _draw_overhead(chart: Chart) -> None:
     title = "Traffic cost of envelopes with and without views"
     if chart.by and chart.has_periods:
         title = "Share of envelopes without views in the traffic cost"
-        s.lines(chart, chart.group_table(r.numbers(without["share"]), costs[1], without))
-        c.percent_axis(ax.yaxis, "Share of the traffic cost")
+        table = chart.group_table(r.numbers(without["share"]), costs[1], without)
+        p.panels(chart, table, lambda axis, _: c.percent_axis(axis, "Share of the traffic cost"), r.percent)
     elif chart.has_periods:
         parts = zip(("with views", "without views"), costs, styles, strict=True)
         largest = s.areas(ax, chart.edges(), parts).max()
@@ -227,7 +229,7 @@ def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over
-        time: a line for each of the largest. Otherwise: one bar of share [%] per group.
+        time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
 
     Raises
     ------
@@ -255,14 +257,14 @@ def _draw_wasted(chart: Chart) -> None:
         s.bars(chart, chart.labels_with_counts(visible), shares, [r.percent(share, 1) for share in shares])
         ax.set_xlim(0, max(shares.max(), 0.01) * 1.22)
         c.percent_axis(ax.xaxis, chart.axis_title("share"))
+    elif chart.by:
+        table = chart.group_table(chart.numbers("share"), chart.numbers("requests"))
+        p.panels(chart, table, lambda axis, _: c.percent_axis(axis, chart.axis_title("share")), r.percent)
     else:
-        if chart.by:
-            s.lines(chart, chart.group_table(chart.numbers("share"), chart.numbers("requests")))
-        else:
-            _draw_control_chart(chart)
-            if frame["upper"].isna().all():
-                notes.append(f"No usual range: {', '.join(frame['reason'].dropna().unique())}")
+        _draw_control_chart(chart)
         c.percent_axis(ax.yaxis, chart.axis_title("share"))
+        if frame["upper"].isna().all():
+            notes.append(f"No usual range: {', '.join(frame['reason'].dropna().unique())}")
     return chart.show_titles("Wasted share of the traffic cost", *notes)
 
 

@@ -76,7 +76,7 @@ def _draw_anatomy(chart: Chart) -> None:
 
 
 def cost_compare(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the median cost of each kind before and after, with the interval.
+    """Draw the change of the median cost of each kind, with its interval.
 
     Parameters
     ----------
@@ -88,9 +88,8 @@ def cost_compare(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
-        The band around the second dot is the 95 % interval of the difference for all kinds together, so a band that has the first
-        dot in it is no clear change. Those outside of it have a color.
+        Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 25 kinds with the
+        largest change in total. An interval that has 0 in it is no clear change. The others have a color.
 
     Raises
     ------
@@ -117,17 +116,18 @@ def _draw_compare(chart: Chart) -> None:
     ink = c.text_color(chart.ax)
     colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
     names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
-    chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
-    largest = s.changes(chart, [_with_change(*each) for each in names], before, after, colors)
-    c.bytes_axis(chart.ax.xaxis, largest, "Median traffic cost")
-    chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
+    rows, changes = np.arange(len(visible)), after - before
+    chart.ax.hlines(rows, low, high, colors=colors, linewidth=3.5, alpha=0.35)
+    chart.ax.scatter(changes, rows, s=32, c=colors, zorder=3)
+    chart.show_rows([_with_change(*each) for each in names])
+    s.change_axis(chart.ax, np.concatenate([changes, low, high]), "Change of the median traffic cost", c.bytes_axis)
     omitted = len(frame) - len(visible)
     notes = (
-        "Hollow: before, filled: after, band: 95 % interval for all kinds together",
+        "Band: 95 % interval for all kinds together",
         f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
         r.few_requests_note(visible, ["median_before", "median_after"]),
     )
-    return chart.show_titles("Median traffic cost before and after", *notes)
+    return chart.show_titles("Change of the median traffic cost", *notes)
 
 
 def _with_change(label: str, relative: float, judgment: str) -> str:

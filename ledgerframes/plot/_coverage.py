@@ -81,7 +81,7 @@ def _draw_coverage(chart: Chart) -> None:
     names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
     if not chart.has_periods:
         texts = ", ".join(f"{name}: {text}" for name, text in zip(names, status, strict=True))
-        return chart.show_message(f"Coverage of the store, {texts}.")
+        return chart.show_message(f"{texts.capitalize()}.")
     codes, labels = pd.factorize(names)
     s.cells(chart, [*labels], s.cell_spans(frame), codes, status.tolist(), STATUSES)
     chart.show_times(*s.time_limits(frame))

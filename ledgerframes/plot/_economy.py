@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _panels as p
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
@@ -183,7 +184,7 @@ def economy_balance(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal, red
-        if it differs. Without periods, one bar per party.
+        if it differs. Several parties: a panel for each of the 12 with the most coin. Without periods, one bar per party.
 
     Raises
     ------
@@ -210,7 +211,7 @@ def _draw_balance(chart: Chart) -> None:
         c.amount_axis(ax.xaxis, "Balance")
         return chart.show_titles(title, *_balance_notes(frame))
     if frame["party"].nunique(dropna=False) == 1:
-        title, drawn = f"Coin of {names[0]}", frame
+        title = f"Coin of {names[0]}"
         parts: list[s.Part] = [
             (text, chart.numbers(column), {"color": c.color(hue)})
             for text, column, hue in (("not locked", "unlocked", 0), ("locked", "locked", 2))
@@ -221,20 +222,23 @@ def _draw_balance(chart: Chart) -> None:
     else:
         balances = chart.numbers("balance")
         table = chart.group_table(balances, np.nan_to_num(balances), keys=["party"], labels=names)
-        s.lines(chart, table.set_index(np.unique(c.time_numbers(frame["period_end"]))))
-        drawn = frame[pd.Series(names, frame.index).isin(table.columns[: s.MAX_LINES])]
+        table = table.set_index(np.unique(c.time_numbers(frame["period_end"])))
+        of_parties = p.panels(chart, table, lambda axis, _: c.amount_axis(axis, "Balance"), lambda coin: f"{coin:,.2f}")
+        for name, panel in of_parties.items():
+            _draw_sums(panel, frame[pd.Series(names, frame.index) == name])
+        return chart.show_titles(title, *_balance_notes(frame))
     c.amount_axis(ax.yaxis, "Balance")
-    _draw_sums(ax, drawn)
+    _draw_sums(ax, frame)
     return chart.show_titles(title, *_balance_notes(frame))
 
 
 def _draw_sums(ax: Axes, frame: pd.DataFrame) -> None:
     """Draw a ring for each sum of the network, within the axes as they are."""
-    limits = ax.get_ylim()
+    limits, (first, last) = ax.get_ylim(), ax.get_xlim()
     for differs, color in ((False, s.FINE), (True, s.BAD)):
         rows = frame[(frame["differing_sums"] > 0) == differs].dropna(subset=["node_time", "node_balance"])
         x, y = c.time_numbers(rows["node_time"]), r.numbers(rows["node_balance"])
-        is_within = y <= limits[1]
+        is_within = (y <= limits[1]) & (x >= first) & (x <= last)
         ax.plot(x[is_within], y[is_within], "o", color=color, markerfacecolor="none", markersize=7, clip_on=False, zorder=4)
     ax.set_ylim(limits)
 

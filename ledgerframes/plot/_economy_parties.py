@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["economy_leaderboard", "economy_names", "economy_purchases", "economy_reward_split"]
-MAX_CELLS = 14
 
 
 def economy_leaderboard(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -151,7 +150,7 @@ def economy_purchases(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        A matrix of buyers and members with the bytes bought. With ``every=``, a bar per period.
+        A bar of the bytes bought for each buyer and member, the 15 with the most. With ``every=``, a bar per period.
 
     Raises
     ------
@@ -178,26 +177,19 @@ def _draw_purchases(chart: Chart) -> None:
         c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
         chart.draw_time_axis()
         return chart.show_titles("Traffic bought", pluralize(int(frame["purchases"].sum()), "purchase"))
-    rows = frame[["buyer", "member_id"]].fillna("").assign(bytes=bought)
-    table = rows.pivot_table(index="buyer", columns="member_id", values="bytes", aggfunc="sum", observed=True)
-    buyers, members = (table.sum(axis=axis).sort_values(ascending=False, kind="stable").index for axis in (1, 0))
-    visible = table.reindex(index=buyers[:MAX_CELLS], columns=members[:MAX_CELLS])
-    cells = visible.to_numpy("float64")
-    s.heat_map(ax, cells, {tuple(cell): c.size(cells[tuple(cell)]) for cell in np.argwhere(~np.isnan(cells))})
-    chart.set_height(2.6 + 0.3 * len(visible))
-    ax.set_xticks(range(len(visible.columns)), [_member(name) for name in visible.columns], rotation=90)
-    ax.set_yticks(range(len(visible)), [_member(name) for name in visible.index])
-    ax.set_xlabel("For whom: participant or mediator")
-    ax.set_ylabel("Buyer")
-    counts = f"{visible.shape[0]} of {table.shape[0]:,} buyers, {visible.shape[1]} of {table.shape[1]:,} members"
+    pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
+    sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum()
+    sums = sums.sort_values(ascending=False, kind="stable")
+    labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
+    c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, sums.to_numpy("float64"), c.size), "Traffic bought")
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
     title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"
-    return chart.show_titles(title, "" if table.shape == visible.shape else counts, prices, suffix="")
+    return chart.show_titles(title, prices, suffix="")
 
 
-def _member(text: object) -> str:
-    return r.label(str(text).removeprefix("PAR::"), 26) if text else "several or unknown"
+def _member(name: object) -> str:
+    return r.label(name.removeprefix("PAR::"), 26) if isinstance(name, str) and name else "several or unknown"
 
 
 def economy_names(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -13,6 +13,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _panels as p
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
@@ -45,7 +46,8 @@ def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests,
-        or a line per percentile over record time [UTC]. Groups over time: the medians of the largest.
+        or a line per percentile over record time [UTC]. Groups over time: a panel with the medians for
+        each of the 12 largest.
 
     Raises
     ------
@@ -69,17 +71,17 @@ def _draw_latency(chart: Chart) -> None:
     rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
     notes = (r.coverage_note(frame, "Verdict"), r.few_requests_note(rows, [name for name, _, _ in PERCENTILES]))
+    if chart.has_periods and chart.by:
+        table = chart.group_table(seconds["p50"], chart.numbers("requests"))
+        lowest = float(np.nanmin(seconds["p50"])) / 1.6
+        p.panels(chart, table, lambda axis, _: c.latency_axis(axis, chart.axis_title("p50")), _seconds, low=lowest)
+        return chart.show_titles("Median latency of accepted requests", *notes)
     if chart.has_periods:
-        grouped = (
-            chart.group_table(seconds["p50"], chart.numbers("requests"))
-            if chart.by
-            else pd.DataFrame(seconds, index=chart.positions())
-        )
-        highest = s.lines(chart, grouped)
+        highest = s.lines(chart, pd.DataFrame(seconds, index=chart.positions()))
         c.latency_axis(ax.yaxis, chart.axis_title("p50"))
-        ax.set_ylim(float(np.nanmin(grouped.to_numpy())) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
+        ax.set_ylim(float(np.nanmin(seconds["p50"])) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
         ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
-        return chart.show_titles("Median latency of accepted requests" if chart.by else LATENCY_TITLE, *notes)
+        return chart.show_titles(LATENCY_TITLE, *notes)
     positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
     ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
     for name, marker, number in PERCENTILES:
@@ -125,6 +127,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     with c.canvas(ax) as ax:
         rows = with_latency(verdicts.astype(dict.fromkeys(columns[:2], TIME)))
         if rows.empty:
+            c.set_titles(ax, LATENCY_TITLE)
             c.draw_message(ax, NO_VERDICT)
             return ax
         timeouts = timeouts_of(rows)
@@ -147,6 +150,10 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.legend_right(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
+
+
+def _seconds(number: float) -> str:
+    return f"{number:.3g} s"
 
 
 def _timeout_line(ax: Axes) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
 MAX_LABEL = 38
+FINGERPRINT = re.compile(r"::\w{6}…\w{2}")
 MAX_BARS = 15
 MAX_ROWS = 25
 OTHER = "other"
@@ -107,6 +108,18 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     if party:
         text = f"{_cut(party[1], max_length - 12)}::{party[2]}…{party[3]}"
     return _cut(text, max_length).replace("$", r"\$")
+
+
+def shorten(labels: Sequence[str], max_length: int) -> list[str]:
+    """Return labels without fingerprints and middles, where they are longer.
+
+    >>> shorten(["alder-validator-1::1220d8…95", "Halcyon::12208c…fb"], 20)
+    ['alder-validator-1', 'Halcyon']
+    """
+    texts = [label.replace(r"\$", "$") for label in labels]
+    if any(len(text) > max_length for text in texts):
+        texts = [FINGERPRINT.sub("", text) for text in texts]
+    return [_cut(text, max_length).replace("$", r"\$") for text in texts]
 
 
 def _cut(text: str, max_length: int) -> str:

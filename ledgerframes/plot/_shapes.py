@@ -145,23 +145,16 @@ def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFram
     return sums, first - 0.5 + width * np.arange(bin_count + 1), width
 
 
-# -- rows of points -----------------------------------------------------------------------------------------------------
+# -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def changes(chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Numbers, colors: Sequence[str]) -> float:
-    """Draw a hollow point before and a filled one after for each row.
-
-    Return the largest value.
-    """
-    ax, rows = chart.ax, np.arange(len(labels))
-    ax.hlines(rows, before, after, colors=list(colors), linewidth=1, alpha=0.6)
-    points: dict[str, Any] = {"s": 32, "edgecolors": list(colors), "zorder": 3}
-    ax.scatter(before, rows, facecolors="none", **points)
-    ax.scatter(after, rows, facecolors=list(colors), **points)
-    chart.show_rows(labels)
-    largest = float(np.nanmax([before, after]))
-    ax.set_xlim(0, largest * 1.1 or 1)
-    return largest
+def change_axis(ax: Axes, values: Values, quantity: str, set_axis: Callable[..., None]) -> None:
+    """Show changes of rows on both sides of a line at 0."""
+    low, high = min(float(np.nanmin(values)), 0), max(float(np.nanmax(values)), 0)
+    margin = (high - low) * 0.08 or 1
+    ax.axvline(0, color=c.text_color(ax), linewidth=1, zorder=0.5)
+    set_axis(ax.xaxis, max(high, -low), quantity)
+    ax.set_xlim(low - margin, high + margin)
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------
@@ -201,28 +194,6 @@ def cells(
     chart.ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1))
     chart.show_rows(labels, 0.35)
     chart.ax.grid(visible=False)
-
-
-def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> None:
-    """Shade cells by their values, from the color of the page up, and write texts into some."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
-
-    highest = float(np.nanmax(values, initial=0)) or 1.0
-    shades = LinearSegmentedColormap.from_list("shades", [(*to_rgb(c.color(0)), opacity) for opacity in (0.1, 1)])
-    ax.imshow(values, aspect="auto", cmap=shades, vmin=0, vmax=highest)
-    for (row, column), text in texts.items():
-        ink = "white" if values[row, column] > highest * 0.85 else c.text_color(ax)
-        ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
-    ax.grid(visible=False)
-
-
-def hatched_cells(ax: Axes, cells: Values) -> None:
-    """Hatch cells of a heat map, given as pairs of row and column."""
-    from matplotlib.collections import PolyCollection
-
-    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    # One artist for all, because each one is slow to draw.
-    ax.add_collection(PolyCollection(cells[:, None, ::-1] + corners, facecolor=NOTHING, **HATCHED), autolim=False)
 
 
 def equal_costs(chart: Chart, estimated: c.Numbers, actual: c.Numbers) -> None:

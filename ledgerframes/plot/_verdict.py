@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _panels as p
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draw_result
@@ -23,9 +25,10 @@ __all__ = [
     "verdict_rejections",
 ]
 
-MIN_REQUESTS_PER_CELL = 20
+MIN_REQUESTS = 20  # of a group in a period, whose rate would be mostly chance
 HOURS = range(24)
 NO_VERDICT = "No verdict in this window."
+TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 
 
 def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -41,8 +44,8 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
-        the 25 with the most requests.
+        Rates [%] over time for hours, days and periods. Groups over time: those of
+        :func:`ledgerframes.plot.verdict_rejection_rates`. Otherwise: one row per group, the 25 with the most requests.
 
     Raises
     ------
@@ -61,19 +64,16 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _draw_outcomes(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
+    if chart.has_periods and chart.by:
+        return _draw_group_rates(chart)
     is_vertical = chart.has_periods or chart.by in ("hour", "day")
     known = frame[frame["rejection_rate"].notna()]
-    title = "Rejection rate with 95 % intervals"
-    if chart.has_periods and chart.by:
-        title = "Rejection rate"
-        s.lines(chart, chart.group_table(chart.numbers("rejection_rate"), chart.numbers("requests")))
-    else:
-        visible = known if is_vertical else chart.largest(known)
-        _draw_intervals(chart, visible, is_vertical=is_vertical)
-        set_limits = ax.set_ylim if is_vertical else ax.set_xlim
-        set_limits(0, min(float(visible["high"].max()) * 1.1, 1.02) or 1)
+    visible = known if is_vertical else chart.largest(known)
+    _draw_intervals(chart, visible, is_vertical=is_vertical)
+    set_limits = ax.set_ylim if is_vertical else ax.set_xlim
+    set_limits(0, min(float(visible["high"].max()) * 1.1, 1.02) or 1)
     c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
-    return chart.show_titles(title, r.coverage_note(frame, "Verdict"))
+    return chart.show_titles("Rejection rate with 95 % intervals", r.coverage_note(frame, "Verdict"))
 
 
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
@@ -145,9 +145,9 @@ def _draw_rejections(chart: Chart) -> None:
 
 
 def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the rejection rate of each group per hour of the day, as a heat map.
+    """Draw the rejection rate of each group over time, a panel for each.
 
-    The result needs ``every="1h"`` and a group, such as ``by="participant"``. Any other one raises the error, too.
+    The result needs a group and ``every=``, such as ``by="participant", every="1d"``. Any other one raises the error, too.
 
     Parameters
     ----------
@@ -159,8 +159,9 @@ def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes
     Returns
     -------
     Axes
-        Rejection rate [%] by hour of the day [UTC], one row for each of the 25 groups with the most requests; cells of fewer than
-        20 decided requests are hatched, because their rate is mostly chance.
+        Rejection rate [%] over record time [UTC], in a panel for each of the 12 groups with the most decided requests, all on one
+        scale, with the rate of all groups in gray. Periods with fewer than 20 decided requests of a group have no point, because
+        their rate is mostly chance. Diamonds differ from all other rows by more than chance.
 
     Raises
     ------
@@ -172,40 +173,42 @@ def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h"))
+    >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1d"))
     """
     return draw_result("verdict.outcomes", frame, ax, _draw_rejection_rates, plot="verdict_rejection_rates")
 
 
 def _draw_rejection_rates(chart: Chart) -> None:
-    ax, frame = chart.ax, chart.frame
-    if not (chart.has_periods and chart.keys) or (frame["period_end"] - frame["period_start"]).max() > pd.Timedelta(hours=1):
-        raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1h"), or of another group.')
-    groups = frame.groupby(chart.keys, dropna=False, observed=True, sort=False).ngroup()
-    hours = [groups, frame["period_start"].dt.hour]
-    rejected, decided = (
-        counts.groupby(hours).sum().unstack(fill_value=0).reindex(columns=HOURS, fill_value=0)
-        for counts in (frame["rejected"], frame["accepted"] + frame["rejected"])
-    )
-    if decided.to_numpy().sum() == 0:
+    if not (chart.has_periods and chart.by):
+        raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1d"), or of another group.')
+    if chart.frame["rejection_rate"].isna().all():
         return chart.show_message(NO_VERDICT)
-    totals = decided.sum(axis=1).sort_values(ascending=False, kind="stable")
-    chart.notes.append(r.omitted_note(len(totals) - r.MAX_ROWS))
-    totals = totals.iloc[: r.MAX_ROWS]
-    names = dict(zip(groups, chart.labels(), strict=True))
-    decisions = decided.loc[totals.index].to_numpy()
-    is_enough = decisions >= MIN_REQUESTS_PER_CELL
-    rates = np.where(is_enough, rejected.loc[totals.index].to_numpy() / np.maximum(decisions, 1), np.nan)
-    texts = {(row, hour): r.percent(rates[row, hour]).removesuffix(" %") for row, hour in np.argwhere(is_enough)}
-    s.heat_map(ax, rates, texts)
-    s.hatched_cells(ax, np.argwhere(~is_enough & (decisions > 0)))
-    chart.show_rows([f"{names[group]}  ({count:,})" for group, count in zip(totals.index, totals, strict=True)])
-    ax.set_ylim(len(totals) - 0.5, -0.5)
-    c.hour_axis(ax)
-    ax.set_xlim(-0.5, 23.5)
-    notes = (f"Hatched: fewer than {MIN_REQUESTS_PER_CELL} decided requests", r.coverage_note(frame, "Verdict"))
-    group = chart.suffix.partition(",")[0]
-    return chart.show_titles("Rejection rate (%)", *notes, suffix=f"{group} and hour of the day")
+    return _draw_group_rates(chart)
+
+
+def _draw_group_rates(chart: Chart) -> None:
+    frame, rejected = chart.frame, chart.numbers("rejected")
+    decided = chart.numbers("accepted") + rejected
+    if decided.max() < MIN_REQUESTS:
+        return chart.show_message(TOO_FEW)
+    rates = chart.group_table(_rates(rejected, decided), decided)
+    marks = chart.group_table(is_true(frame["differs"]).astype("float64"), decided) == 1
+    sums = pd.DataFrame({"rejected": rejected, "decided": decided}).groupby(chart.positions()).sum()
+    of_all = pd.Series(_rates(sums["rejected"].to_numpy(), sums["decided"].to_numpy()), sums.index)
+    quantity = chart.axis_title("rejection_rate")
+    p.panels(chart, rates, lambda axis, _: c.percent_axis(axis, quantity), r.percent, marks=marks & rates.notna(), around=of_all)
+    notes = (
+        "Gray: all groups",
+        "Diamond: more than chance explains" if marks.to_numpy().any() else "",
+        f"No point for fewer than {MIN_REQUESTS} decided requests",
+        r.coverage_note(frame, "Verdict"),
+    )
+    return chart.show_titles("Rejection rate", *notes)
+
+
+def _rates(rejected: r.Numbers, decided: r.Numbers) -> r.Numbers:
+    """Return rejection rates, NaN for few decided requests."""
+    return np.where(decided >= MIN_REQUESTS, rejected / np.maximum(decided, 1), np.nan)
 
 
 def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -221,7 +224,7 @@ def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        One bar per quorum, the 15 most frequent. Over time: a line for each of the most frequent.
+        One bar per quorum, the 15 most frequent. Over time: a panel for each of the 12 most frequent, all on one scale.
 
     Raises
     ------
@@ -251,8 +254,8 @@ def _draw_quorums(chart: Chart) -> None:
         labels = [f"{group}{separator}{label}" for group, label in zip(chart.labels(), labels, strict=True)]
     if chart.has_periods:
         keys = [*chart.keys, "parties", "threshold", "party_count"]
-        s.lines(chart, chart.group_table(counts, counts, keys=keys, labels=labels))
-        c.count_axis(ax.yaxis, chart.axis_title("quorums"))
+        table = chart.group_table(counts, counts, keys=keys, labels=labels)
+        p.panels(chart, table, lambda axis, _: c.count_axis(axis, chart.axis_title("quorums")), lambda count: f"{count:,.0f}")
     else:
         visible, total, omitted = counts[: r.MAX_BARS], counts.sum(), len(frame) - r.MAX_BARS
         s.bars(chart, labels[: r.MAX_BARS], visible, [f"{count:,.0f}  ({r.percent(count / total)})" for count in visible])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -44,11 +44,19 @@ def describe_drawn(figure: Figure) -> str:
 
 def _sentences(ax: Axes) -> Iterator[str]:
     axes = " by ".join(text for text in (ax.get_ylabel(), ax.get_xlabel()) if text)
-    data = "; ".join(_rows(ax) or list(_series(ax))[:MAX_SERIES])
+    data = "; ".join(_panels(ax) or _rows(ax) or list(_series(ax))[:MAX_SERIES])
     notes = [text.get_text() for text in ax.texts if _is_note(text)]
     for text in (ax.get_title(loc="left"), ax.get_title(), *notes, f"{axes}: {data}" if axes and data else axes or data):
         if text.strip():
             yield f"{' '.join(text.split()).rstrip('.')}."
+
+
+def _panels(ax: Axes) -> list[str]:
+    """Return the names and ranges of the first panels inside axes."""
+    panels = cast("list[Axes]", ax.child_axes)
+    texts = [f"{panel.get_title(loc='left')} {next(_series(panel), '')}".strip() for panel in panels]
+    more = [f"{len(texts) - MAX_SERIES} more panels"] if len(texts) > MAX_SERIES else []
+    return [*texts[:MAX_SERIES], *more]
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from ledgerframes.report.history import daily_integers, json_rows
 from ledgerframes.report.key_figures import KeyFigure, measure_key_figures
 from ledgerframes.report.loads import history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
+from ledgerframes.report.quality import describe_quality
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.store import Segment
@@ -63,6 +64,7 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     state = load_state(offline, frames) if report.needs_state else None
     facts = {
         "headline": headline,
+        "quality": describe_quality(frames),
         "attention": None if findings is None else describe_attention(findings, report.headings),
         "days": daily_integers(frames),
         "problems": _problems(frames),

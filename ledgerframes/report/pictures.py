@@ -18,6 +18,8 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
 from ledgerframes.gc_pause import pause_gc
+from ledgerframes.plot._panels import arrange
+from ledgerframes.plot._panels import height as panels_height
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
@@ -26,6 +28,7 @@ NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
+NARROW_COLUMNS = 2  # of panels
 BAR_LABEL_SHARE = 0.024  # of the axis, for each character of a text at the end of a bar
 LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
@@ -81,14 +84,13 @@ def draw_element(figure: Figure) -> tuple[str, str]:
     """
     with pause_gc(), _fonts_found_once():
         if message := _message(figure):
-            return f'<p class="note">{escape(message)}</p>', message
+            return _note(message), " ".join(message)
         titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
         title, note = _take_title(figure)
         svg, alt = _to_svg_element(figure), _describe(figure, titles)
-    return (
-        f'<figure>{figure_caption(title, note)}<div class="picture" role="img" aria-label="{escape(alt)}">{svg}</div></figure>',
-        alt,
-    )
+    # A narrow page scrolls the picture, also by the keyboard.
+    picture = f'<div class="picture" tabindex="0" role="img" aria-label="{escape(alt)}">{svg}</div>'
+    return f"<figure>{figure_caption(title, note)}{picture}</figure>", alt
 
 
 @contextmanager
@@ -104,7 +106,7 @@ def _fonts_found_once() -> Iterator[None]:
 
 def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
     if message := _message(figure):
-        return {"text/html": f'<p class="note">{escape(message)}</p>'}, {}
+        return {"text/html": _note(message)}, {}
     titles = [(ax, ax.get_title(loc="left")) for ax in figure.axes]
     title, note = _take_title(figure)
     figure.set_size_inches(WIDE_WIDTH, figure.get_size_inches()[1])
@@ -123,10 +125,20 @@ def _describe(figure: Figure, titles: list[tuple[Axes, str]]) -> str:
     return text
 
 
-def _message(figure: Figure) -> str:
-    """Return the text of axes without data, empty if a plot shows more."""
-    texts = [text.get_text() for ax in figure.axes for text in ax.texts]
-    return " ".join(texts) if not any(ax.has_data() or ax.get_title(loc="left") for ax in figure.axes) else ""
+def _message(figure: Figure) -> tuple[str, ...]:
+    """Return the titles and the texts of axes without data, nothing if a plot shows more."""
+    if any(ax.has_data() or ax.child_axes for ax in figure.axes):
+        return ()
+    titles = (f"{ax.get_title(loc='left')}." for ax in figure.axes if ax.get_title(loc="left"))
+    texts = (text.get_text() for ax in figure.axes for text in ax.texts if text not in _notes(ax))
+    title, reason = (" ".join(" ".join(parts).split()) for parts in (titles, texts))
+    return (title, reason) if reason else ()
+
+
+def _note(message: tuple[str, ...]) -> str:
+    """Return the title of a plot without data and the reason as HTML."""
+    title, reason = map(escape, message)
+    return f'<p class="note"><strong>{title}</strong> {reason}</p>' if title else f'<p class="note">{reason}</p>'
 
 
 def _take_title(figure: Figure) -> tuple[str, str]:
@@ -173,7 +185,7 @@ def _make_narrow(figure: Figure) -> None:
     legends: list[Any] = [legend for ax in figure.axes if (legend := ax.get_legend())]
     rows = sum(len(legend.get_texts()) for legend in legends)
     height = max(MIN_NARROW_HEIGHT, figure.get_size_inches()[1]) + LEGEND_ROW_HEIGHT * rows
-    figure.set_size_inches(NARROW_WIDTH, height)
+    figure.set_size_inches(NARROW_WIDTH, max([height, *map(_arrange_panels, figure.axes)]))
     for ax in figure.axes:
         _shorten_row_labels(ax)
         _reduce_ticks(ax)
@@ -181,6 +193,13 @@ def _make_narrow(figure: Figure) -> None:
         _hide_cell_texts(ax)
     for legend in legends:
         _move_below(figure, legend)
+
+
+def _arrange_panels(ax: Axes) -> float:
+    """Place the panels of axes in fewer columns, and return the height that they need."""
+    columns = min(NARROW_COLUMNS, len(ax.child_axes)) or 1
+    arrange(ax, columns)
+    return panels_height(len(ax.child_axes), columns)
 
 
 def _move_below(figure: Figure, legend: Any) -> None:
@@ -242,6 +261,6 @@ def _widen_for_bar_labels(ax: Axes) -> None:
 
 
 def _hide_cell_texts(ax: Axes) -> None:
-    """Hide the numbers in the cells of a heat map, which would overlap."""
+    """Hide the numbers in the cells of an image, which would overlap."""
     for text in ax.texts if ax.images else ():
         text.set_visible(False)

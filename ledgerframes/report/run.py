@@ -328,7 +328,7 @@ class _Run:
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
-        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "summary")}
+        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "quality", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
         if self.pdf:

@@ -201,8 +201,8 @@ def test_a_giant_request_comes_first() -> None:
     assert (row["usual_high"], row["before"]) == (before[-1], before[(len(before) - 1) // 2])
     assert row["effect_bytes"] == 600_000 - row["before"]
     assert row["sentence"] == (
-        f"Request 0-0300 costs 600 kB. Requests of its kind, Main:Asset/Split, cost {printing.size(before[-1])} at most in the "
-        f"6 weeks before. That is {printing.size(row['effect_bytes'])} more than usual."
+        f"Request 0-0300 costs 600 kB, which is {printing.size(row['effect_bytes'])} more than the median of its kind, "
+        f"Main:Asset/Split, in the 6 weeks before. The largest of them cost {printing.size(before[-1])}."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
 

@@ -110,6 +110,16 @@ def test_a_name_has_its_parameters(site: Path) -> None:
     assert all(f"<strong>{name}</strong>" in spend for name in ("frames", "by", "every", "completions"))
 
 
+def test_parts_of_a_page_have_names_and_the_keyboard_reaches_what_scrolls(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        parts = re.findall(r'<aside[^>]*class="(?:sidebar|toc)-drawer[^>]*>|<p class="caption"[^>]*>', page)
+        assert all("aria-l" in part for part in parts), path.name
+        scrolling = re.findall(r'<pre[^>]*>|<div[^>]*class="table-wrapper[^>]*>', page)
+        assert all('tabindex="0"' in part for part in scrolling), path.name
+    assert "<h1>Search</h1>" in (site / "search.html").read_text(encoding="utf-8")
+
+
 def test_the_search_index_knows_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert all(f'"{page.stem}"' in index for page in DOCS.glob("*.md"))

@@ -77,6 +77,7 @@ RUN = {
         "others": 0,
         "elsewhere": HOSTILE[0],
     },
+    "quality": {"text": HOSTILE[0], "details": list(HOSTILE), "is_whole": False},
     "summary": [{"term": HOSTILE[0], "text": HOSTILE[1], "details": list(HOSTILE)}],
 }
 

@@ -197,26 +197,44 @@ def change_of_activity(sides: Sides, after: Counter[str]) -> str:
     return " ".join([*texts, *rest])
 
 
-def statement_on_problems(stored: Stored) -> Statement:
-    problems = []
-    unknown = len(stored.ids) - len(stored.costs)
-    if unknown:
-        problems.append(f"The cost of {unknown:,} requests is unknown.")
-    second = stored.second_verdicts
-    if second:
-        problems.append(f"{second:,} {'verdict is' if second == 1 else 'verdicts are'} excluded (second verdict).")
+Quality = tuple[str, list[str], bool]  # what the chip says, its details, and whether nothing is amiss
+
+
+def quality_of(stored: Stored) -> Quality:
+    """The chip of a window that is final."""
+    known, total = len(stored.costs), len(stored.ids)
+    texts = ["all costs known"]
+    details = ["All of the window is final and in the history.", f"The cost of all {total:,} requests is known."]
+    if known < total:
+        texts = [f"{percent(known, total)} of costs known"]
+        details[-1] = f"The cost of {total - known:,} of {total:,} requests is unknown."
+    left_out = stored.left_out()
+    count = sum(left_out.values())
+    texts.append(f"{count:,} {'row' if count == 1 else 'rows'} left out" if count else "no row left out")
+    verb = "row is" if count == 1 else "rows are"
+    tables = [f"{number:,} of {table}" for table, number in left_out.items()]
+    details.append(f"{count:,} {verb} left out (second verdict): {listing(tables)}." if tables else "No row is left out.")
+    unusable = sentences_on_values(stored)
+    if unusable:
+        values = sum(unusable.values())
+        texts.append(f"{values:,} {'value' if values == 1 else 'values'} not counted")
+    return " · ".join(texts), [*details, *unusable], known == total and not count and not unusable
+
+
+def sentences_on_values(stored: Stored) -> dict[str, int]:
+    """Each sentence on values that do not count, with their number."""
     counts = {
         "total_traffic_cost": sum(row["total_traffic_cost"] < 0 for row in stored.rows("traffic")),
         "traffic_cost": sum(row["traffic_cost"] < 0 for row in stored.rows("envelopes")),
         "weight": sum(row["weight"] < 0 for row in stored.rows("activity_records")),
         "finalization_time": sum(latency_of(verdict) < timedelta(0) for verdict in stored.verdicts.values()),
     }
+    sentences = {}
     for column, count in counts.items():
         problem = "before the record time" if column == "finalization_time" else "negative"
-        if count:
-            words = ("value", "does", "it is") if count == 1 else ("values", "do", "they are")
-            problems.append(f"{count:,} {words[0]} of {column} {words[1]} not count, because {words[2]} {problem}.")
-    return "Problems", "Unknown, excluded or not counted:" if problems else "None.", problems
+        words = ("value", "does", "it is") if count == 1 else ("values", "do", "they are")
+        sentences[f"{count:,} {words[0]} of {column} {words[1]} not count, because {words[2]} {problem}."] = count
+    return {sentence: count for sentence, count in sentences.items() if count}
 
 
 def statements_of(report: str, sides: Sides) -> list[Statement]:
@@ -234,8 +252,7 @@ def statements_of(report: str, sides: Sides) -> list[Statement]:
         "operations": ["balance", "traffic", "verdicts"],
         "weekly": ["traffic", "verdicts", "activity"],
     }[report]
-    statements = [statement for subject in of_report for statement in subjects[subject](sides)]
-    return [*statements, statement_on_problems(sides.after)]
+    return [statement for subject in of_report for statement in subjects[subject](sides)]
 
 
 def length_in_words(since: datetime, until: datetime) -> str:

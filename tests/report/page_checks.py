@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
-from .head_by_hand import length_in_words, statements_of
+from .head_by_hand import length_in_words, quality_of, statements_of
 from .key_figures_by_hand import has_clear_change, key_figures_of
 from .stored import Stored, elements, latency_of, percent, root_of, stored_of, text_of, window_of
 from .traffic_by_hand import Sides
@@ -29,6 +29,7 @@ PROSE = {
     ),
     "weekly": ("excludes 0", "one chance of 5 % for a false finding"),
 }
+CHIP = re.compile(r'<details class="quality( partial)?"><summary>(.*?)</summary><ul>(.*?)</ul></details>', re.DOTALL)
 HEAD = re.compile(r"<dt>(.*?)</dt><dd>(.*?)</dd>", re.DOTALL)
 
 
@@ -46,6 +47,7 @@ def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Sto
 def assert_statements(result: ReportResult, sides: Sides) -> None:
     """Each statement of the head is made again, and no other is there."""
     head = page_of(result).partition("</dl>")[0]
+    assert_quality(head, sides.after)
     assert_key_figures(result, head, sides)
     shown = []
     for term, definition in HEAD.findall(head):
@@ -54,6 +56,14 @@ def assert_statements(result: ReportResult, sides: Sides) -> None:
             (text_of(term), text_of(text), [text_of(each) for each in re.findall(r"<li>(.*?)</li>", details, re.DOTALL)])
         )
     assert shown == statements_of(result.report, sides)
+
+
+def assert_quality(head: str, stored: Stored) -> None:
+    """The chip below the title is made again, with all that a click on it opens."""
+    (chip,) = CHIP.findall(head)
+    kind, text, details = chip
+    shown = [text_of(each) for each in re.findall(r"<li>(.*?)</li>", details, re.DOTALL)]
+    assert (text_of(text), shown, kind != " partial") == quality_of(stored)
 
 
 def assert_key_figures(result: ReportResult, head: str, sides: Sides) -> None:
@@ -87,7 +97,7 @@ def assert_notes(result: ReportResult, least: int) -> None:
 
 
 def assert_head(result: ReportResult, stored: Stored) -> None:
-    """The head counts the requests, and the run those whose latency is left out. Its problems are among the statements."""
+    """The foot counts the requests, and the run those whose latency is left out."""
     facts = {name: text_of(text) for name, text in HEAD.findall(page_of(result))}
     known = sum(update_id in stored.costs for update_id in stored.ids)
     assert facts["Requests"] == f"{len(stored.ids):,} cost known for {percent(known, len(stored.ids))}"

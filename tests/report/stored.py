@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
@@ -40,9 +41,6 @@ class Stored:
         costs = {row["update_id"]: row["total_traffic_cost"] for row in self.rows("traffic")}
         self.costs = {update_id: cost for update_id, cost in costs.items() if cost >= 0}
         self.ids = list(self._first)
-        self.second_verdicts = len(self._files("verdicts")) - len(self.verdicts)
-        if (root / "dropped_rows").is_dir():  # of events at the very time of the first one
-            self.second_verdicts += sum(row["rows"] for row in self._files("dropped_rows") if row["table"] == "verdicts")
 
     def _files(self, table: str) -> list[Row]:
         if table not in self._read:
@@ -54,6 +52,18 @@ class Stored:
         """Return the rows of a table that belong to the first event of their request."""
         rows = self._files(table)
         return [row for row in rows if (row["migration_id"], row["record_time"]) == self._first[row["update_id"]]]
+
+    def left_out(self) -> dict[str, int]:
+        """Count the rows of each table that belong to a second verdict."""
+        names = [table.name for table in EVENTS.tables if (self._root / table.name).is_dir() and self._has_events(table.name)]
+        counts = Counter({name: len(self._files(name)) - len(self.rows(name)) for name in names})
+        if (self._root / "dropped_rows").is_dir():  # of events at the very time of the first one
+            for row in self._files("dropped_rows"):
+                counts[row["table"]] += row["rows"]
+        return {name: counts[name] for name in sorted(counts) if counts[name]}
+
+    def _has_events(self, table: str) -> bool:
+        return {"migration_id", "record_time", "update_id"} <= set(ds.dataset(self._root / table, format="parquet").schema.names)
 
     def result(self, update_id: str) -> str | None:
         """Return the verdict result of a request."""

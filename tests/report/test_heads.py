@@ -140,7 +140,7 @@ def test_a_balance_that_ends_within_the_week_is_said_first() -> None:
         ends = f"from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases."
         assert f"A balance of {size_of(balance)} ends {ends}" in first["text"]
         assert ("within 7 days" in first["text"]) == is_soon == (row.runs_dry_first <= WEEK.until + 7 * DAY)
-    assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices())[0]["term"] == "Problems"
+    assert summarize(["balance"], Periods(after, None, weeks=weeks), Prices()) == []
     short = Periods(after, None, weeks=after, balance=1_000, participant=payer)
     assert "No forecast. A runway needs 4 whole weeks" in summarize(["balance"], short, Prices())[0]["text"]
     without = Periods(after, None, balance=1_000)

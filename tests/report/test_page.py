@@ -41,6 +41,7 @@ RUN: dict[str, Any] = {
         "others": 2,
         "elsewhere": "<u>Latency",
     },
+    "quality": {"text": "9 % of <b>costs", "details": ["1 <i>row."], "is_whole": False},
     "summary": [{"term": "Total", "text": "5 <b> bytes", "details": ["of <i>one</i>"]}],
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,

@@ -146,11 +146,11 @@ def test_plots_without_axes_are_pictures_too() -> None:
     assert set(data) == {SVG, NARROW_SVG} and metadata["title"] == ""
 
 
-def test_an_empty_plot_is_its_sentence(spend: pd.DataFrame) -> None:
+def test_an_empty_plot_is_its_title_and_a_sentence(spend: pd.DataFrame) -> None:
     data, metadata = draw_pictures(lf.plot.cost_spend(spend.head(0)).figure)
     (html,) = data.values()
     assert set(data) == {"text/html"} and metadata == {}
-    assert re.fullmatch(r'<p class="note">No [^<]+\.</p>', html)
+    assert re.fullmatch(r'<p class="note"><strong>Traffic cost by submitting participant\.</strong> No [^<]+\.</p>', html)
 
 
 def test_short_labels_stay_different() -> None:

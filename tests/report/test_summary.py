@@ -148,26 +148,6 @@ def test_nothing_is_compared_with_a_part(periods: Periods) -> None:
         assert text_of(term, alone) == "Not compared, because the store does not have the 12 hours before."
 
 
-def test_problems_are_counted(periods: Periods) -> None:
-    known = int((periods.after.traffic["total_traffic_cost"] >= 0).sum())
-    unknown = len(periods.after.verdicts) - known
-    assert f"The cost of {unknown:,} requests is unknown." in text_of("Problems", periods)
-
-
-def test_a_break_in_the_window_is_named() -> None:
-    window = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC))
-    row = {"update_id": "a", "record_time": window.since, "verdict_result": "VERDICT_RESULT_ACCEPTED"}
-    frames = frames_of(window=window, verdicts=[row])
-    assert "The era free responses begins on 2026-03-02, so figures of" in text_of("Problems", Periods(frames, None))
-
-
-def test_second_verdicts_are_counted(periods: Periods, monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = {"table": ["verdicts", "traffic", "verdicts"], "rows": [2, 2, 1]}
-    excluded = pd.DataFrame({"problem": ["second verdict"] * 3, **tables})
-    monkeypatch.setattr(Frames, "problems", property(lambda _: excluded))
-    assert "3 verdicts are excluded (second verdict)." in text_of("Problems", periods)
-
-
 @pytest.mark.parametrize(
     ("texts", "words"),
     [

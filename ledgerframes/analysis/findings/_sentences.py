@@ -64,8 +64,9 @@ def figure_of(row: Any) -> str:
 
 def describe(row: Any, weeks: int) -> str:
     """Return what a finding says, with its value and what is usual."""
-    text = _statement(row, f"the {weeks} weeks before")
-    return f"{text[0].upper()}{text[1:]}{_effect(row)}"
+    before = f"the {weeks} weeks before"
+    text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{_effect(row)}"
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _statement(row: Any, before: str) -> str:
@@ -76,10 +77,6 @@ def _statement(row: Any, before: str) -> str:
         return f"the balance of participant {escape_control(row.name)}, {balance}, can end on {_time(row.until)}."
     if row.what in (NOT_IN_STORE, NOT_FINAL):
         return f"{row.value:.3g} hours of the window are {row.what}."
-    if row.what == ONE_COST:
-        most = f"{printing.size(round(row.usual_high))} at most in {before}"
-        cost, kind = printing.size(round(row.value)), escape_control(row.request_kind)
-        return f"{subject} costs {cost}. Requests of its kind, {kind}, cost {most}."
     if row.what == REQUESTS:
         return _of_requests(row, subject, value, usual, before)
     if row.what == COST:
@@ -97,6 +94,15 @@ def _statement(row: Any, before: str) -> str:
     start = f"{printing.share(row.value)} {verbs.get(row.what, 'of the requests have no known cost')}"
     end = f"usual are {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
     return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."
+
+
+def _of_one_request(row: Any, before: str) -> str:
+    """Return the cost of a request, with the median and the largest cost of its kind."""
+    cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
+    kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
+    return (
+        f"{subject_of(row)} costs {cost}, which is {_size_of_effect(row)} more than {kind}. The largest of them cost {largest}."
+    )
 
 
 def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) -> str:
@@ -117,8 +123,12 @@ def subject_of(row: Any) -> str:
 def _effect(row: Any) -> str:
     if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
         return ""
+    return f" That is {_size_of_effect(row)} {'more' if row.effect_bytes > 0 else 'less'} than usual."
+
+
+def _size_of_effect(row: Any) -> str:
     price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
-    return f" That is {printing.size(abs(row.effect_bytes))}{price} {'more' if row.effect_bytes > 0 else 'less'} than usual."
+    return f"{printing.size(abs(row.effect_bytes))}{price}"
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:

@@ -11,7 +11,6 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.activity import describe_activity
 from ledgerframes.report.summary.balance import describe_balance
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.problems import describe_problems
 from ledgerframes.report.summary.traffic import describe_traffic
 from ledgerframes.report.summary.verdicts import describe_verdicts
 
@@ -24,6 +23,5 @@ SUBJECTS: dict[str, Callable[[Periods, Prices], list[Statement]]] = {
 
 
 def summarize(subjects: Sequence[str], periods: Periods, prices: Prices) -> list[Statement]:
-    """Return statements on names in :data:`SUBJECTS`, and on the problems of the data."""
-    statements = [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]
-    return [*statements, describe_problems(periods)]
+    """Return statements on names in :data:`SUBJECTS`."""
+    return [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]

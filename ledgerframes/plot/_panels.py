@@ -1,0 +1,183 @@
+"""Panels for the largest groups of a result, all on one scale.
+
+The panels stand inside the axes of the plot, which have the title, the notes and the labels of both quantities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot._chart import MAX_MARKERS, Chart
+from ledgerframes.plot._shapes import line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.transforms import Bbox
+
+MAX_PANELS = 12
+MAX_COLUMNS = 4
+MAX_TICKS = 3  # of each axis
+MAX_MARKED_TEXTS = 14  # positions of a panel, on each of which a text has room
+LEFT, BELOW, NAME, GAP = 36, 16, 20, 30  # printer's points for the labels of ticks, the name of a panel, and between two
+MIN_WIDTH = 95  # of a panel, in printer's points
+MIN_HEIGHT, ROW_HEIGHT, AROUND_ROWS = 3.4, 1.15, 1.4  # inches
+MIN_RATIO = 20  # of the ends of a logarithmic axis, which has ticks at powers of 10 and three times that
+SetAxis = Callable[["XAxis | YAxis", float], None]  # shows the quantity on an axis up to its highest value
+
+
+def panels(
+    chart: Chart,
+    table: pd.DataFrame,
+    set_axis: SetAxis,
+    to_text: Callable[[float], str],
+    *,
+    low: float = 0,
+    marks: pd.DataFrame | None = None,
+    around: pd.Series | None = None,
+) -> Mapping[str, Axes]:
+    """Draw a panel for each of the first columns of a table, and return them by column.
+
+    A text stands at the values that `marks` has, or else at the highest one. `around` is a gray line in each panel.
+    """
+    drawn = table.dropna(axis="columns", how="all")
+    visible = drawn.iloc[:, :MAX_PANELS]
+    highest = float(np.nanmax(visible.to_numpy(), initial=low))
+    set_axis(chart.ax.yaxis, highest)
+    columns = column_count(len(visible.columns), c.width(chart.ax) - LEFT)
+    letters = int((c.width(chart.ax) - LEFT - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
+    names = r.number_repeated(r.shorten([str(name) for name in visible], letters))
+    of_columns = {}
+    for number, name in enumerate(visible):
+        panel = chart.ax.inset_axes((0, 0, 1, 1), facecolor="none")
+        copy = replace(chart, ax=panel, is_new=False, is_panel=True, notes=[])
+        marked = np.zeros(len(visible), dtype=bool) if marks is None else marks[name].to_numpy(dtype=bool)
+        _draw_panel(copy, visible.iloc[:, number], marked, around, to_text)
+        set_axis(panel.yaxis, highest)
+        panel.set_ylim(low, _top(low, highest, panel.get_yscale()))
+        panel.set_title(names[number], loc="left", fontsize=c.NOTE_SIZE, pad=4)
+        label = panel.get_xlabel()
+        _reduce_labels(panel)
+        of_columns[str(name)] = panel
+        if number == 0:
+            chart.notes += copy.notes
+            chart.ax.set_xlabel(label, loc="left")
+    _clear(chart.ax)
+    arrange(chart.ax, columns)
+    chart.set_height(height(len(visible.columns), columns))
+    chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_PANELS, MAX_PANELS))
+    chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
+    return of_columns
+
+
+def _draw_panel(
+    chart: Chart,
+    values: pd.Series,
+    marked: npt.NDArray[np.bool_],
+    around: pd.Series | None,
+    to_text: Callable[[float], str],
+) -> None:
+    """Draw the values of one group over time."""
+    ax, x, y = chart.ax, values.index.to_numpy(), r.numbers(values)
+    if around is not None:
+        line(ax, around.index.to_numpy(), r.numbers(around), color=c.color(2), linewidth=1, label="_around")
+    style: dict[str, Any] = {"marker": "o" if len(values) <= MAX_MARKERS else "", "markersize": 2.5, "linewidth": 1.2}
+    line(ax, x, y, color=c.color(0), label=str(values.name), **style)
+    ax.plot(x[marked], y[marked], "D", color=c.color(1), markersize=4, label="_marked")
+    texts = np.flatnonzero(marked & ~np.isnan(y))
+    if not 0 < len(texts) <= MAX_MARKED_TEXTS or len(values) > MAX_MARKED_TEXTS:
+        texts = np.array([np.nanargmax(y)])
+    chart.draw_time_axis()
+    first, last = ax.get_xlim()
+    for at in texts:
+        part = (x[at] - first) / (last - first)
+        side = "left" if part < 0.1 else "right" if part > 0.9 else "center"
+        c.annotate(ax, to_text(y[at]), (x[at], y[at]), (0, 4), "data", ha=side, fontsize=7)
+
+
+def _top(low: float, highest: float, scale: str) -> float:
+    """Return the end of an axis, with room for a text above the highest value."""
+    if scale == "log":
+        return max(highest * 2, low * MIN_RATIO)
+    return highest + (highest - low) * 0.35 if highest > low else low + 1
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Locator:
+    """Position of a panel inside axes of any size."""
+
+    parent: Axes
+    number: int
+    columns: int
+    rows: int
+
+    def __call__(self, panel: object, renderer: object) -> Bbox:
+        """Return the position as a part of the figure, for matplotlib."""
+        from matplotlib.transforms import Bbox
+
+        box, point = self.parent.bbox, self.parent.figure.dpi / 72  # pixels
+        row, column = divmod(self.number, self.columns)
+        width = (box.width - (LEFT + GAP * (self.columns - 1)) * point) / self.columns
+        height = max((box.height - BELOW * point) / self.rows - NAME * point, 1)
+        left = box.x0 + LEFT * point + column * (width + GAP * point)
+        position = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + NAME * point), max(width, 1), height)
+        return position.transformed(self.parent.figure.transSubfigure.inverted())
+
+
+def arrange(ax: Axes, columns: int) -> None:
+    """Place the panels of axes in so many columns.
+
+    Labels of ticks stand at the first column and the last row, and their date at the last panel.
+    """
+    count = len(ax.child_axes)
+    for number, panel in enumerate(ax.child_axes):
+        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns)))
+        panel.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= count)
+        panel.xaxis.get_offset_text().set_visible(number == count - 1)
+
+
+def column_count(count: int, width: float) -> int:
+    """Return in how many columns so many panels fit, in printer's points."""
+    return max(1, min(count, MAX_COLUMNS, int(width // (MIN_WIDTH + GAP))))
+
+
+def height(count: int, columns: int) -> float:
+    """Return the height of a figure with so many panels in so many columns, in inches."""
+    return max(MIN_HEIGHT, AROUND_ROWS + ROW_HEIGHT * -(-count // columns))
+
+
+def _clear(ax: Axes) -> None:
+    """Leave of axes what stands around them."""
+    ax.set(xscale="linear", yscale="linear")
+    ax.set(xticks=[], yticks=[], facecolor="none")
+    ax.spines[:].set_visible(False)
+    ax.grid(visible=False)
+
+
+def _reduce_labels(panel: Axes) -> None:
+    """Leave few and small ticks."""
+    from matplotlib.dates import AutoDateLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    panel.set(xlabel="", ylabel="")
+    panel.tick_params(labelsize=7)
+    panel.xaxis.get_offset_text().set_fontsize(7)
+    for axis in (panel.xaxis, panel.yaxis):
+        locator = axis.get_major_locator()
+        if isinstance(locator, AutoDateLocator):
+            locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, MAX_TICKS + 1)
+        elif isinstance(locator, MaxNLocator):
+            locator.set_params(nbins=MAX_TICKS)
+        elif isinstance(locator, LogLocator):
+            locator.set_params(numticks=MAX_TICKS + 1)

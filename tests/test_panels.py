@@ -1,0 +1,183 @@
+"""Small multiples: a panel for each of the largest groups, on one scale, of which no part covers another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from test_plot import START, result, texts_of
+
+from ledgerframes import plot
+from ledgerframes.plot._panels import MAX_PANELS, arrange
+from ledgerframes.report.alt_texts import describe_figure
+from ledgerframes.report.pictures import draw_pictures
+
+DAYS = 7
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays():
+    yield
+    plt.close("all")
+
+
+def rates(groups, *, accepted=90, rejected=10, days=DAYS, **columns):
+    """Rejections by participant and day, the same number in each, the largest participant first."""
+    rows = groups * days
+    frame = result("verdict.outcomes", "participant", over_time=True)(8).iloc[[0] * rows].reset_index(drop=True)
+    number = np.arange(rows)
+    starts = START + pd.to_timedelta(number // groups, unit="D")
+    names = pd.Series([f"alder-validator-{each % groups}::1220{'ab' * 32}" for each in number], dtype="str")
+    counts = {"accepted": accepted + (groups - number % groups), "rejected": rejected}
+    changed = {"submitting_participant_uid": names, "period_start": starts, "period_end": starts + pd.Timedelta(1, "D")}
+    frame = frame.assign(**changed, **counts, is_partial=False, differs=False, **columns)
+    return frame.astype(result("verdict.outcomes", "participant", over_time=True)(1).dtypes.to_dict())
+
+
+def names_of(ax):
+    return [panel.get_title(loc="left") for panel in ax.child_axes]
+
+
+def points_of(panel, label):
+    (line,) = (each for each in panel.lines if each.get_label() == label)
+    return line.get_ydata().tolist()
+
+
+def assert_nothing_overlaps(ax):
+    """Names, ticks and texts of panels lie on the figure, and neither on another panel nor on a text of one."""
+    ax.figure.draw_without_rendering()
+    renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    boxes = []
+    for number, panel in enumerate(ax.child_axes):
+        ticks = [label for axis in (panel.xaxis, panel.yaxis) for label in axis.get_ticklabels() if label.get_visible()]
+        ticks = [each for each in ticks if is_inside(panel, each)]
+        boxes += [(number, each.get_window_extent(renderer)) for each in [panel._left_title, *ticks] if each.get_text()]
+        boxes.append((number, panel.get_window_extent(renderer)))
+    for (first, box), (second, other) in combinations(boxes, 2):
+        assert first == second or not box.overlaps(other)
+    for _, box in boxes:
+        assert whole.x0 - 1 <= box.x0 and box.x1 <= whole.x1 + 1 and whole.y0 - 1 <= box.y0 and box.y1 <= whole.y1 + 1
+    title = ax._left_title.get_window_extent(renderer)
+    assert all(box.y1 <= title.y0 for _, box in boxes)
+
+
+def is_inside(panel, label):
+    """Whether a tick lies within the axes, so that it is drawn."""
+    (low, high), (bottom, top) = panel.get_xlim(), panel.get_ylim()
+    x, y = label.get_position()
+    return (low <= x <= high and y == 0) or (bottom <= y <= top and x == 0)
+
+
+@pytest.mark.parametrize(("groups", "panels"), [(1, 1), (2, 2), (5, 5), (12, 12), (40, MAX_PANELS)])
+def test_the_largest_groups_have_a_panel_each_on_one_scale(groups, panels):
+    ax = plot.verdict_rejection_rates(rates(groups))
+    assert [name.partition("::")[0] for name in names_of(ax)] == [f"alder-validator-{number}" for number in range(panels)]
+    assert len({(panel.get_xlim(), panel.get_ylim()) for panel in ax.child_axes}) == 1
+    assert_nothing_overlaps(ax)
+    omitted = f"The 12 largest groups, {groups - MAX_PANELS:,} more not shown"
+    assert (omitted in " ".join(texts_of(ax))) == (groups > MAX_PANELS)
+
+
+def test_without_a_verdict_the_plot_says_so():
+    for frame in (rates(3).head(0), rates(3).assign(rejection_rate=np.nan, accepted=0, rejected=0)):
+        ax = plot.verdict_rejection_rates(frame)
+        title = "<strong>Rejection rate by submitting participant.</strong>"
+        assert draw_pictures(ax.figure)[0] == {"text/html": f'<p class="note">{title} No verdict in this window.</p>'}
+
+
+def test_a_day_without_requests_is_a_gap_and_not_zero():
+    frame = rates(2)
+    is_gap = frame["period_start"] == frame["period_start"].iloc[6]
+    frame[["accepted", "rejected"]] = frame[["accepted", "rejected"]].mask(is_gap, 0)
+    ax = plot.verdict_rejection_rates(frame)
+    values = points_of(ax.child_axes[0], ax.child_axes[0].lines[1].get_label())
+    assert np.isnan(values).tolist() == [day == 3 for day in range(DAYS)]
+    assert np.isnan(points_of(ax.child_axes[0], "_around")).tolist() == [day == 3 for day in range(DAYS)]
+
+
+def test_a_rate_of_few_requests_has_no_point():
+    frame = rates(2, accepted=10, rejected=8)  # the first of both has 20 decided requests a day, the other 19
+    ax = plot.verdict_rejection_rates(frame)
+    assert len(ax.child_axes) == 1
+    assert "Without a value: alder-validator-1" in " ".join(texts_of(ax))
+    assert "No point for fewer than 20 decided requests" in " ".join(texts_of(ax))
+    nobody = plot.verdict_rejection_rates(rates(2, accepted=1, rejected=1))
+    assert "No group has a period with 20 decided requests." in texts_of(nobody)
+
+
+def test_days_that_differ_are_marked_with_their_rate():
+    frame = rates(2, rejected=10)
+    frame.loc[4, ["rejected", "differs"]] = [40, True]  # the first participant on the third day
+    ax = plot.verdict_rejection_rates(frame)
+    first, second = ax.child_axes
+    assert points_of(first, "_marked") == [40 / 132] and points_of(second, "_marked") == []
+    assert [text.get_text() for text in first.texts] == ["30 %"]
+    assert [text.get_text() for text in second.texts] == ["10 %"], "the highest rate stands on a panel without a mark"
+
+
+def test_panels_fit_axes_of_any_size():
+    figure = mpl.figure.Figure(figsize=(4, 8))
+    above, below = figure.subplots(2)
+    assert plot.verdict_rejection_rates(rates(6), ax=below) is below
+    assert above.child_axes == []
+    figure.draw_without_rendering()
+    outer = below.get_window_extent()
+    assert all(outer.contains(*panel.get_window_extent().get_points()[corner]) for panel in below.child_axes for corner in (0, 1))
+
+
+def test_a_narrow_page_has_two_panels_in_a_row():
+    ax = plot.verdict_rejection_rates(rates(12))
+    data, texts = draw_pictures(ax.figure)
+    assert len(data) == 2 and texts["title"] == "Rejection rate by submitting participant, per day"
+    assert_nothing_overlaps(ax)
+    lefts = {round(panel.get_window_extent().x0) for panel in ax.child_axes}
+    assert len(lefts) == 2
+
+
+def test_the_text_names_the_first_panels():
+    text = describe_figure(plot.verdict_rejection_rates(rates(6)).figure)
+    assert "Rejection rate (%) by Record time (UTC): alder-validator-0" in text
+    assert "2 more panels." in text
+
+
+def test_labels_of_ticks_stand_at_the_first_column_and_the_last_row():
+    ax = plot.verdict_rejection_rates(rates(5))
+    arrange(ax, 3)
+    labels = [
+        (panel.yaxis.get_tick_params()["labelleft"], panel.xaxis.get_tick_params()["labelbottom"]) for panel in ax.child_axes
+    ]
+    assert labels == [(True, False), (False, False), (False, True), (True, True), (False, True)]
+
+
+OVER_TIME = {
+    "outcomes": (plot.verdict_outcomes, "verdict.outcomes", "party"),
+    "waste": (plot.cost_wasted, "cost.wasted", "participant"),
+    "overhead": (plot.cost_overhead, "cost.overhead", "participant"),
+    "latency": (plot.verdict_latency, "verdict.latency", "party"),
+    "balances": (plot.economy_balance, "economy.balance", None),
+    "quorums": (plot.verdict_quorums, "verdict.quorums", "participant"),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 40, 200])
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_groups_over_time_are_panels_and_no_tangle_of_lines(name, rows):
+    draw, figure, by = OVER_TIME[name]
+    frame = result(figure, by, over_time=True)(rows)
+    if name == "balances":
+        number = np.arange(len(frame))
+        starts = START + pd.to_timedelta(number // 8, unit="h")
+        names = pd.Series([f"party-{each % 8}::1220abcd" for each in number], dtype="str")
+        frame = frame.assign(period_start=starts, period_end=starts + pd.Timedelta(1, "h"), party=names)
+    if rows == 1 and name == "balances":  # the coin of one party is an area
+        return
+    ax = draw(frame)
+    assert ax.get_legend() is None and 1 <= len(ax.child_axes) <= MAX_PANELS
+    assert_nothing_overlaps(ax)
