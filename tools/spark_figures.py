@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 import duckdb
@@ -41,6 +42,7 @@ def calls(frames: dict[str, Frames]) -> Iterator[tuple[str, Frames, dict[str, An
     day, history = frames["day"], frames["history"]
     payer = day.verdicts["submitting_participant_uid"].dropna().iloc[0]
     runway = {"participant": payer, "balance": lf.TrafficBalance(1, "2026-11-08T12:00:00Z")}
+    app = {"app": {"packages": ["meadow-token"]}, "exclude": [], **DAY, "min_coverage": 0}
     arguments: dict[str, tuple[Frames, dict[str, Any]]] = {
         "cost.budget": (day, {"budgets": {"No.Such:Template/Choice": 5_000}, "network": day.network}),
         "cost.compare": (day, {"after": day}),
@@ -52,6 +54,9 @@ def calls(frames: dict[str, Frames]) -> Iterator[tuple[str, Frames, dict[str, An
             day,
             {"by": "participant", "every": None, "price": lf.TrafficPrice("50", "USD/MB"), "accept_price": True},
         ),
+        "activity.what_if": (history, {"confirmers": "informees"}),
+        "grant.evidence": (history, app),
+        "grant.evidence_totals": (history, app),
         "reconcile.bulk": (day, {"bulk": frames["bulk"]}),
         "reconcile.bulk_totals": (day, {"bulk": frames["bulk"]}),
         "reconcile.contracts": (history, {"snapshot": frames["snapshot"]}),
@@ -61,7 +66,7 @@ def calls(frames: dict[str, Frames]) -> Iterator[tuple[str, Frames, dict[str, An
     }
     for figure in sorted(FIGURES.values(), key=lambda each: each.name):
         if figure.queries is not None or any(column.measure for column in figure.columns):
-            of_history = figure.name.startswith(("economy.", "state.", "reconcile."))
+            of_history = figure.name.startswith(("activity.", "economy.", "state.", "reconcile."))
             yield figure.name, *arguments.get(figure.name, (history if of_history else day, {}))
 
 
@@ -99,6 +104,11 @@ def translate(spark: SparkSession, statement: exp.Expression) -> str:
         view = f"files_{number}"
         spark.read.parquet(*paths).createOrReplaceTempView(view)
         read.replace(exp.to_identifier(view))
+    for relation in statement.find_all(exp.CTE):
+        relation.set("materialized", None)  # a hint, which Spark does not have
+    for kind in statement.find_all(exp.DataType):
+        if kind.is_type("int128", "uint128"):
+            kind.replace(exp.DataType.build("decimal(38, 0)"))
     for call in list(statement.find_all(exp.Anonymous)):
         if call.name.lower() == "epoch_us":
             call.set("this", "unix_micros")
@@ -151,8 +161,7 @@ def queries(net: lf.Network) -> dict[str, str]:
 
 def analysis(name: str) -> Any:
     """Return the function of a figure."""
-    module, _, function = name.partition(".")
-    return getattr(getattr(lf, module), function)
+    return attrgetter(name)(lf)
 
 
 def table(found: dict[str, str]) -> str:
