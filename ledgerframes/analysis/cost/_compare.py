@@ -200,6 +200,10 @@ def compare(
     (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer one that both cover.
 
+    Picture, by :func:`ledgerframes.plot`: Median cost [bytes] before (hollow) and after (filled), one row for each of the
+    25 kinds with the largest change in total. The band around the second dot is the 95 % interval of the difference for all
+    kinds together, so a band that has the first dot in it is no clear change. Those outside of it have a color.
+
     Examples
     --------
     >>> import ledgerframes as lf

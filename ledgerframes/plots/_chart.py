@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import pandas as pd
 from ledgerframes.analysis import FIGURES, Figure, eras
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,35 +210,31 @@ class Chart:
         c.row_labels(self.ax, labels)
 
 
-@contextmanager
-def open_chart(name: str, frame: pd.DataFrame, ax: Axes | None, plot: str = "") -> Iterator[Chart]:
-    """Yield the chart of a figure's result, or raise UsageError.
+PICTURES: dict[str, Callable[..., Axes]] = {}
 
-    The plot is named like the figure, unless `plot` is its name.
+
+def draws(
+    figure: str, *, empty: str = "", column: str = "", picture: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
+    """Register a function that draws the chart of a figure's result, as the picture of that figure.
+
+    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column. A second picture of
+    a figure has a name of its own.
     """
-    by, has_periods, has_rounds = r.check_result(frame, name, plot or name.replace(".", "_"))
-    with c.canvas(ax) as axes:
-        yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
 
+    def register(draw: Callable[..., None]) -> Callable[..., Axes]:
+        @wraps(draw)
+        def draw_result(frame: pd.DataFrame, ax: Axes | None = None, **options: Any) -> Axes:
+            by, has_periods, has_rounds = r.check_result(frame, figure)
+            with c.canvas(ax) as axes:
+                chart = Chart(frame, FIGURES[figure], by, has_periods, has_rounds, axes, is_new=ax is None)
+                if empty and (frame[column].isna().all() if column else frame.empty):
+                    chart.show_message(empty)
+                else:
+                    draw(chart, **options)
+            return axes
 
-def draw_result(
-    name: str,
-    frame: pd.DataFrame,
-    ax: Axes | None,
-    draw: Callable[[Chart], None],
-    *,
-    empty: str = "",
-    column: str = "",
-    plot: str = "",
-) -> Axes:
-    """Draw a figure's result on `ax`, or on new axes.
+        PICTURES[picture or figure] = draw_result
+        return draw_result
 
-    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column. The plot is named
-    like the figure, unless `plot` is its name.
-    """
-    with open_chart(name, frame, ax, plot) as chart:
-        if empty and (frame[column].isna().all() if column else frame.empty):
-            chart.show_message(empty)
-        else:
-            draw(chart)
-    return chart.ax
+    return register
