@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import pydoc
 import re
 from itertools import pairwise
 from operator import attrgetter
@@ -899,10 +901,15 @@ def test_an_earlier_name_says_what_to_write(name, instead):
         getattr(plot, name)
 
 
+def test_it_is_the_same_in_another_process():
+    assert pickle.loads(pickle.dumps(plot)) is plot
+
+
 def test_help_has_all_sections_and_arguments():
-    for text in (inspect.getdoc(plot), inspect.getdoc(plot.__call__)):
-        for section in ("Parameters", "Returns", "Raises", "Examples"):
-            assert f"\n{section}\n{'-' * len(section)}\n" in text
+    text = pydoc.plain(pydoc.render_doc(plot))
+    assert "\nplot(result: 'pd.DataFrame', ax: 'Axes | None' = None, *, " in text
+    for section in ("Parameters", "Returns", "Raises", "Examples"):
+        assert re.search(rf"\n +{section}\n +{'-' * len(section)}\n", text)
     assert [*inspect.signature(plot).parameters] == ["result", "ax", "picture", "milestone"]
 
 

@@ -146,7 +146,7 @@ class Figure:
     main_columns : tuple of str
         Columns of a short table, after those that name its rows. The first has bars. Empty for all columns.
     drawn : str
-        Column that the picture shows. Empty for a figure with a drawing of its own, and for one without a picture.
+        Column that the picture shows. Empty for a figure with its own drawing, and for one without a picture.
     answer : callable, optional
         Function from a result to the sentence that answers, which is empty if nothing is to be said.
     """

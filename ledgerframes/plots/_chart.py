@@ -216,10 +216,10 @@ PICTURES: dict[str, Callable[..., Axes]] = {}
 def draws(
     figure: str, *, empty: str = "", column: str = "", picture: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
-    """Register a function that draws the chart of a figure's result, as the picture of that figure.
+    """Register a function that draws a chart, as the picture of a figure.
 
     The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column. A second picture of
-    a figure has a name of its own.
+    a figure has its own name.
     """
 
     def register(draw: Callable[..., None]) -> Callable[..., Axes]:

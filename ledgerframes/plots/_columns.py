@@ -1,4 +1,7 @@
-"""Pictures of figures that declare the column to draw: a bar for each row, or a line for each group over time."""
+"""Pictures of figures that declare the column to draw.
+
+They have a bar for each row, or a line for each group over time.
+"""
 
 from __future__ import annotations
 
