@@ -283,7 +283,8 @@ def spend(
     True
     """
     keys = SPEND.check(frames, by).key_names
-    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users_of(by, completions))
+    users = users_of(completions) if by == "user" else {}
+    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users)
     grouped = measure(call)
     values = {
         **grouped.keys,
