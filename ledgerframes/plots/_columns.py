@@ -28,7 +28,7 @@ def draw_column(chart: Chart) -> None:
         show_axis(ax.yaxis, chart, s.lines(chart, chart.group_table(values, values)))
     else:
         order = np.argsort(-np.nan_to_num(values), kind="stable")[: r.MAX_BARS]
-        labels = chart.labels() if chart.by else row_names(chart)
+        labels = row_names(chart)
         s.bars(chart, [labels[row] for row in order], values[order], [c.plain(value) for value in values[order]])
         show_axis(ax.xaxis, chart, float(np.nanmax(values)))
         chart.notes.append(r.omitted_note(len(values) - len(order), len(order)))
@@ -36,8 +36,10 @@ def draw_column(chart: Chart) -> None:
 
 
 def row_names(chart: Chart) -> list[str]:
-    """Return the texts that name each row of a result without groups."""
+    """Return what names each row, the group or the first texts of a figure without groups."""
     texts = [column.name for column in chart.figure.columns if column.dtype in ("str", "category")]
+    if chart.figure.by or not texts:
+        return chart.labels()
     return [
         ", ".join(r.label(text, MAX_NAME) for text in row) for row in zip(*(chart.frame[name] for name in texts[:2]), strict=True)
     ]
