@@ -184,12 +184,12 @@ class World:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
 
-    def derived(self, make: Callable[..., T], *participant: str) -> T:
-        """Return what follows from the world, or from it and a participant, made once."""
+    def derived(self, make: Callable[..., T], *arguments: str | int) -> T:
+        """Return what follows from the world and arguments, such as a participant, made once."""
         with self._lock:
-            key = make, *participant
+            key = make, *arguments
             if key not in self._derived:
-                self._derived[key] = make(self, *participant)
+                self._derived[key] = make(self, *arguments)
             return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:
