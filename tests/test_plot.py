@@ -869,7 +869,7 @@ def test_what_has_no_figure_is_refused(wrong, message):
 
 
 def test_a_figure_without_a_picture_has_a_table():
-    frame = result("cost.statement")(3)
+    frame = result("cost.spend")(3)
     frame.attrs["figure"] = "cost.statement"
     with pytest.raises(UsageError, match=r"lf\.cost\.statement has no picture. lf\.show\(result\) shows its table"):
         plot(frame)
