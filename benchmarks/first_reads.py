@@ -106,7 +106,7 @@ def _synced(folder: Path, count: int) -> Network:
     shutil.rmtree(folder, ignore_errors=True)
     say(f"making a store of {count:,} syncs")
     for _ in _commits(net, count * EVENTS_OF_A_SYNC, count):
-        merge_small_segments(net.store, EVENTS)
+        merge_small_segments(net.store, EVENTS, net.settings.limits.min_merged_segments)
     return net
 
 

@@ -38,10 +38,11 @@ from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, Ev
 from ledgerframes.datasets.events.wire import Event
 from ledgerframes.datasets.schema import TEXT
 from ledgerframes.gc_pause import pause_gc
-from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.settings.groups import Limits
 
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
+SEGMENT_BYTES = Limits().segment_bytes
 PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 PLACES = ["node_index", "parent_event_id", "depth"]
 Builder: TypeAlias = EventTableBuilder | Prototype

@@ -28,9 +28,9 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.settings.groups import Limits
 from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import compact
@@ -40,6 +40,7 @@ from ledgerframes.values.windows import Window, instant
 Asked = dict[str, datetime]
 
 COLUMNS = ["record_time", "total_traffic_cost"]
+SEGMENT_BYTES = Limits().segment_bytes
 DAYS = 30
 UNTIL = instant("2026-11-09")
 SINCE = UNTIL - timedelta(days=DAYS)

@@ -40,7 +40,7 @@ TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 SAMPLE_LINK = (
     '\n\n<p><a href="sample/index.html">Sample reports</a> of a week of the sandbox, as a scheduler publishes them.</p>\n\n'
 )
-PLOT = re.compile(r"^## (\w+)\n\n(.+)$", re.MULTILINE)
+PLOT = re.compile(r"^## ([\w.]+)\n\n(.+)$", re.MULTILINE)
 PICTURE = r'## \1\n\n\2\n\n<p><img src="gallery/\1.svg" alt="\2"></p>'
 NOTEBOOK = re.compile(r"^Notebook: \[\w+\]\([\w./-]*?(\w+)\.ipynb\)", re.MULTILINE)
 RENDERED = r'\g<0> (<a href="notebooks/\1.html">with its outputs</a>)'

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import matplotlib as mpl
@@ -19,12 +20,14 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import ledgerframes as lf
+from ledgerframes.analysis import FIGURES
+from ledgerframes.plots import PICTURES
 
 LINES = 2  # of an example that a page shows, the last ones
 INTRODUCTION = """\
 # Gallery
 
-Each plot takes the result of the figure with its name, and draws on new axes or on those of `ax=`. `lf.show(result)` draws it
+{py:func}`lf.plot <ledgerframes.plot>` draws any of these results on new axes, or on those of `ax=`. `lf.show(result)` draws it
 with its sentence and its table.
 """
 SMALL, LARGE = "events=400, days=1", "events=2000, days=8"  # the sandbox of examples, and one that fills a picture
@@ -36,11 +39,14 @@ table { border-collapse: collapse; font-size: .85em; } th, td { padding: .25rem 
 """
 
 
-def plots() -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the name of each plot, its first sentence and the lines of its example."""
-    for name in lf.plot.__all__:
-        text = inspect.getdoc(getattr(lf.plot, name)) or ""
-        yield name, text.partition("\n")[0], [each.source.rstrip() for each in doctest.DocTestParser().get_examples(text)]
+def plots() -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield the name of each picture, its first sentence, what it has, and the lines of its example."""
+    for name, draw in sorted(PICTURES.items()):
+        text = inspect.getdoc(draw) or ""
+        sentence, _, content = text.partition("\n\nExamples\n")[0].partition("\n\n")
+        if name in FIGURES and FIGURES[name].drawn:  # drawn like others, so its analysis has the example
+            text, content = inspect.getdoc(attrgetter(name)(lf)) or "", f"The column is `{FIGURES[name].drawn}`."
+        yield name, sentence, content, [each.source.rstrip() for each in doctest.DocTestParser().get_examples(text)]
 
 
 def gallery_page() -> str:
@@ -48,18 +54,17 @@ def gallery_page() -> str:
     return "\n".join([INTRODUCTION, *(entry(*plot) for plot in plots())])
 
 
-def entry(name: str, sentence: str, lines: list[str]) -> str:
-    """Return a plot with its call, and a link to its parameters."""
+def entry(name: str, sentence: str, content: str, lines: list[str]) -> str:
+    """Return a picture with what it has and its call."""
     call = "\n".join(lines[-LINES:])
-    link = f"{{py:func}}`lf.plot.{name} <ledgerframes.plot.{name}>`"
-    return f"## {name}\n\n{sentence}\n\n```py\n{call}\n```\n\nParameters: {link}\n"
+    return f"## {name}\n\n{sentence}\n\n{content.replace('``', '`')}\n\n```py\n{call}\n```\n"
 
 
 def draw(directory: Path) -> None:
     """Draw the example of each plot."""
     directory.mkdir(parents=True, exist_ok=True)
     lf.connect = functools.cache(lf.connect)  # type: ignore[misc]  # one world for all examples
-    for name, _, lines in plots():
+    for name, _, _, lines in plots():
         names: dict[str, object] = {}
         exec(compile("\n".join(lines).replace(SMALL, LARGE), name, "exec"), names)  # noqa: S102 - examples of this package, which its tests run
         names["ax"].figure.savefig(directory / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ def main() -> None:
     """Draw what README shows."""
     with tempfile.TemporaryDirectory() as directory:
         net = lf.connect("sandbox", store=Path(directory) / "store")
-        axes = lf.plot.cost_spend(lf.cost.spend(lf.load_events(net, **WEEK), every="1h"))
+        axes = lf.plot(lf.cost.spend(lf.load_events(net, **WEEK), every="1h"))
         axes.figure.savefig(IMAGES / "cost_spend.png", dpi=110, metadata={"Software": None})
         week = run_report("traffic-cost", net=net, out=Path(directory) / "reports", parameters={"price": "50 USD/MB"}, **WEEK)
         for theme, colors in THEMES.items():

@@ -58,13 +58,8 @@ class Question:
 
     @property
     def calls(self) -> list[str]:
-        """The public functions of the example, without plots, each once."""
-        return [name for name in dict.fromkeys(CALL.findall(self.example)) if not name.startswith("plot.")]
-
-    @property
-    def plots(self) -> list[str]:
-        """The plots of the example, each once."""
-        return [name for name in dict.fromkeys(CALL.findall(self.example)) if name.startswith("plot.")]
+        """The public functions of the example, without the call that draws, each once."""
+        return [name for name in dict.fromkeys(CALL.findall(self.example)) if name != "plot"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def check(question: Question) -> None:
     text = question.question
     if not question.example and not question.limit:
         raise ValueError(f"{text!r} has neither an example nor a limit.")
-    for name in question.calls + question.plots:
+    for name in question.calls:
         try:
             reduce(getattr, name.split("."), lf)
         except AttributeError:
@@ -146,7 +141,7 @@ def calls_cell(question: Question) -> str:
 
 
 def section(question: Question) -> str:
-    """Return one question with its example, plots, notebook, limit and page."""
+    """Return one question with its example, notebook, limit and page."""
     parts = [f"### {question.question}"]
     if question.example:
         parts.append(example_block(question.example))
@@ -157,10 +152,8 @@ def section(question: Question) -> str:
 
 
 def places(question: Question) -> list[str]:
-    """Return the list items that lead to the plots, the notebook and the page of a question."""
+    """Return the list items that lead to the notebook and the page of a question."""
     items = []
-    if question.plots:
-        items.append(f"- Plot: {', '.join(f'`lf.{name}`' for name in question.plots)}")
     if question.notebook:
         items.append(f'- Notebook: {notebook_link(question.notebook)}, "{question.heading}"')
     items.append(f"- More: [{title_of(question.page)}]({question.page})")

@@ -46,6 +46,8 @@ CONSTANTS = {
     "ledgerframes.testing": {"START": "The time of the first row of a sample."},
 }
 CONSTANT = "\n.. py:data:: {name}\n\n   {text}\n"
+CALLABLES = {"lf": ("plot",)}  # instances whose call is documented
+CALLABLE = "\n.. autofunction:: {module}.{name}\n"
 
 
 def public_modules() -> dict[str, ModuleType]:
@@ -75,8 +77,10 @@ def reference_pages() -> dict[str, str]:
 
 def page(title: str, module: ModuleType) -> str:
     """Return the page of one module."""
-    excluded = ", ".join(sorted(set(listed(module)) - set(public_names(module))))
+    callables = CALLABLES.get(title, ())
+    excluded = ", ".join(sorted({*listed(module)} - {*public_names(module)} | {*callables}))
     more = "".join(CONSTANT.format(name=name, text=text) for name, text in CONSTANTS.get(title, {}).items())
+    more += "".join(CALLABLE.format(module=module.__name__, name=name) for name in callables)
     imported = "\n   :imported-members:" if module is lf else ""  # the package alone has no __all__
     return PAGE.format(title=title, module=module.__name__, imported=imported, excluded=excluded, more=more)
 

@@ -30,7 +30,7 @@ Errors
 >>> import ledgerframes as lf
 >>> net = lf.connect("sandbox", events=400, days=1)
 >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
->>> ax = lf.plot.cost_spend(lf.cost.spend(day, by="participant"))
+>>> ax = lf.plot(lf.cost.spend(day, by="participant"))
 """
 
 import logging
@@ -94,7 +94,7 @@ _IMPORTED_AT_FIRST_USE = {
     "open_frames": "ledgerframes.frames.files:open_frames",
     "operations": "ledgerframes.loaders.operations:operations",
     "plan": "ledgerframes.loaders.plan:plan",
-    "plot": "ledgerframes.plot:",
+    "plot": "ledgerframes.plots:plot",
     "query": "ledgerframes.analysis.queries:query",
     "questions": "ledgerframes.analysis.question_table:questions",
     "reconcile": "ledgerframes.analysis.reconcile:",
@@ -109,7 +109,6 @@ _IMPORTED_AT_FIRST_USE = {
 }
 
 if TYPE_CHECKING:
-    from ledgerframes import plot
     from ledgerframes.analysis import (
         activity,
         contracts,
@@ -165,6 +164,7 @@ if TYPE_CHECKING:
     )
     from ledgerframes.loaders.tokens import load_token_allocations, load_token_holdings, load_token_transfers
     from ledgerframes.network import Network, connect
+    from ledgerframes.plots import plot
     from ledgerframes.queries import sql
     from ledgerframes.report.answers import show
     from ledgerframes.statistics.runways import TopUp

@@ -163,7 +163,7 @@ class Anatomy:
 
     def figure(self) -> Figure:
         """Return a picture of the tree, the views, the cost and what was earned."""
-        from ledgerframes.plot.anatomy_picture import draw_anatomy
+        from ledgerframes.plots.anatomy_picture import draw_anatomy
 
         return draw_anatomy(self.table, self.views, self.earned, self.missing, f"Update {self.update_id[:20]}: {self.summary}")
 

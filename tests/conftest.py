@@ -19,9 +19,7 @@ from virtual_clock import VirtualClock
 
 from ledgerframes import gc_pause, network
 from ledgerframes.api import host_rates
-from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import faults
-from ledgerframes.store import small_segments
 from ledgerframes.texts import hidden_tokens
 
 DATA = Path(__file__).parent / "data"
@@ -38,7 +36,6 @@ skip_disk_waits()
 # A kernel whose notebook is done has nothing left to do, and to end Python in order takes most of a second. Reports of other
 # processes end theirs in order.
 NotebookClient.shutdown_kernel.default_value = "immediate"
-SEGMENT_BYTES = buffering.SEGMENT_BYTES
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -48,12 +45,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000)  # worlds are many objects, without circles
     gc_pause.COLLECT_SECONDS = 120.0  # loads of a few seconds each would look through all worlds
-
-
-@pytest.fixture
-def unmerged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let loads keep their segments, for tests that need several."""
-    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)
 
 
 @pytest.fixture(autouse=True)
@@ -68,12 +59,6 @@ def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
-
-
-@pytest.fixture(autouse=True)
-def usual_segments() -> None:
-    """Small segments would make every load slow, from the test on that left them behind."""
-    assert buffering.SEGMENT_BYTES == SEGMENT_BYTES, "a test before this one changed the size of segments"
 
 
 class SkippingClock(host_rates.Clock):

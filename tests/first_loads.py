@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ledgerframes.loaders import buffering
 from ledgerframes.loaders import sync as driver
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import Loader
@@ -31,7 +30,7 @@ class FirstLoads:
             load_and_commit(loader, **options)
             return
         connection = loader.net._origin  # all that a worker needs to connect to this sandbox
-        parts = (connection, loader.window, loader.on_bad_item, buffering.SEGMENT_BYTES)
+        parts = (connection, loader.window, loader.on_bad_item)
         key = repr(parts).replace(str(path.parent), "")
         if key in self._stores:
             shutil.copytree(self._stores[key], path)

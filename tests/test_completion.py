@@ -38,7 +38,7 @@ PUBLIC = [
         for each in module.__all__
     ),
 ]
-FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(attrgetter(name)(lf))]
+FUNCTIONS = [name for name in PUBLIC if name == "plot" or inspect.isfunction(attrgetter(name)(lf))]
 
 
 class Kernel:

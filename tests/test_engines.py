@@ -16,7 +16,7 @@ from ledgerframes import export
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store import scan, small_segments
+from ledgerframes.store import scan
 
 MORNING = datetime(2026, 11, 8, 6, tzinfo=UTC), datetime(2026, 11, 8, 12, tzinfo=UTC)
 
@@ -154,11 +154,10 @@ def test_parquet_for_engines_that_read_files(narrowed: lf.Frames, tmp_path: Path
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
     """A day whose early files cannot be read: who opens them fails."""
     store = tmp_path_factory.mktemp("damaged")
-    net = lf.connect("sandbox", events=400, days=1, store=store, max_concurrency=4)  # several files in five hours
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-        for until in ("2026-11-08T05:00:00Z", "2026-11-09"):
-            lf.load_events(net, since="2026-11-08", until=until)
+    settings = {"max_concurrency": 4, "min_merged_segments": 1_000}  # several files in five hours
+    net = lf.connect("sandbox", events=400, days=1, store=store, **settings)
+    for until in ("2026-11-08T05:00:00Z", "2026-11-09"):
+        lf.load_events(net, since="2026-11-08", until=until)
     early = sorted(store.rglob("traffic/m3_20261108T0[1-3]*.parquet"))
     assert len(early) == 3
     for file in early:

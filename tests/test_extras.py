@@ -58,7 +58,7 @@ def test_a_load_needs_no_extra(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "call", "message"),
     [
-        ("matplotlib", lambda: lf.plot.cost_spend(lf.cost.spend(lf.open_frames(FRAMES), every="1h")), "requires matplotlib"),
+        ("matplotlib", lambda: lf.plot(lf.cost.spend(lf.open_frames(FRAMES), every="1h")), "requires matplotlib"),
         ("ledgerframes.sandbox", lf.connect, None),
         ("flask", lambda: lf.connect("sandbox", seed=3, events=40, days=1), "The sandbox requires flask"),
     ],
@@ -155,7 +155,7 @@ def test_every_public_entry_names_the_extra_that_it_needs() -> None:
         "lf.connect('sandbox', seed=3)",
         "from ledgerframes.sandbox import Faults",
         "from ledgerframes.sandbox import Sandbox, serve",
-        "lf.plot.cost_spend(lf.cost.spend(frames, every='1h'))",
+        "lf.plot(lf.cost.spend(frames, every='1h'))",
         "from ledgerframes.report import run_report; run_report('traffic-cost', net=net, out='reports', during='yesterday')",
     ]
     errors = in_base_install(ENTRIES.format(frames=str(FRAMES), entries=entries)).splitlines()

@@ -39,7 +39,7 @@ def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str]
 
 
 def test_figures_come_at_first_use(imported: set[str]) -> None:
-    later = {f"ledgerframes.{name}" for name in ("analysis", "anatomies", "plot", "statistics")}
+    later = {f"ledgerframes.{name}" for name in ("analysis", "anatomies", "plots", "statistics")}
     assert not imported & later
     used = modules_after("ledgerframes as lf; lf.anatomy, lf.plot, lf.cost, lf.verdict")
     assert later <= used
@@ -56,7 +56,7 @@ def test_it_works_without_docstrings(tmp_path: Path) -> None:
         "import ledgerframes as lf",
         f"net = lf.connect('sandbox', events=400, days=1, store={str(tmp_path)!r})",
         "day = lf.load_events(net, since='2026-11-08', until='2026-11-09')",
-        "lf.plot.cost_spend(lf.cost.spend(day, by='participant'))",
+        "lf.plot(lf.cost.spend(day, by='participant'))",
     ]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, "-OO", "-c", "\n".join(lines)], env=environment, capture_output=True, text=True)

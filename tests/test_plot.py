@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import pydoc
 import re
 from itertools import pairwise
+from operator import attrgetter
 
 import matplotlib as mpl
 
@@ -16,11 +19,13 @@ import pyarrow as pa
 import pytest
 from matplotlib import pyplot as plt
 
+import ledgerframes as lf
 from ledgerframes import plot
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot._results import percent
+from ledgerframes.plots import PICTURES as DRAWINGS
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots._results import percent
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
 NAMESPACE = "1220" + "ab34" * 16
@@ -180,105 +185,105 @@ def limited(make, most):
     return lambda rows: make(min(rows, most))
 
 
-PLOTS = {name: (getattr(plot, name.replace(".", "_")), name) for name in FIGURES if hasattr(plot, name.replace(".", "_"))}
+DRAWN = [name for name in FIGURES if name in DRAWINGS]
 TIME, COST, SHARE, LATENCY = "Record time (UTC)", "raffic cost (", "(%)", "Latency (s)"
 PICTURES = {
-    "spend over time": (plot.cost_spend, result("cost.spend", over_time=True), TIME, COST),
-    "spend by participant": (plot.cost_spend, result("cost.spend", "participant"), COST, ""),
-    "spend by participant over time": (plot.cost_spend, result("cost.spend", "participant", over_time=True), TIME, COST),
-    "spend by view": (plot.cost_spend, result("cost.spend", "view"), COST, ""),
-    "largest requests": (plot.cost_requests, result("cost.requests"), COST, ""),
-    "overhead": (plot.cost_overhead, limited(result("cost.overhead"), 1), COST, ""),
-    "overhead over time": (plot.cost_overhead, result("cost.overhead", over_time=True), TIME, COST),
+    "spend over time": ("cost.spend", result("cost.spend", over_time=True), TIME, COST),
+    "spend by participant": ("cost.spend", result("cost.spend", "participant"), COST, ""),
+    "spend by participant over time": ("cost.spend", result("cost.spend", "participant", over_time=True), TIME, COST),
+    "spend by view": ("cost.spend", result("cost.spend", "view"), COST, ""),
+    "largest requests": ("cost.requests", result("cost.requests"), COST, ""),
+    "overhead": ("cost.overhead", limited(result("cost.overhead"), 1), COST, ""),
+    "overhead over time": ("cost.overhead", result("cost.overhead", over_time=True), TIME, COST),
     "overhead by participant over time": (
-        plot.cost_overhead,
+        "cost.overhead",
         result("cost.overhead", "participant", over_time=True),
         TIME,
         SHARE,
     ),
-    "waste over time": (plot.cost_wasted, result("cost.wasted", over_time=True), TIME, SHARE),
-    "waste by participant": (plot.cost_wasted, result("cost.wasted", "participant"), SHARE, ""),
-    "waste by participant over time": (plot.cost_wasted, result("cost.wasted", "participant", over_time=True), TIME, SHARE),
-    "comparison": (plot.cost_compare, result("cost.compare"), COST, ""),
-    "estimates": (plot.cost_estimate, estimates, COST, COST),
-    "budgets": (plot.cost_budget, result("cost.budget"), SHARE, ""),
-    "concentration": (plot.cost_concentration, limited(result("cost.concentration"), 1), SHARE, ""),
-    "concentration over time": (plot.cost_concentration, result("cost.concentration", over_time=True), TIME, SHARE),
-    "runway": (plot.cost_runway, result("cost.runway"), "Time (UTC)", "Traffic balance ("),
-    "head of line": (plot.verdict_head_of_line, result("verdict.head_of_line"), TIME, ""),
-    "slow requests by party": (plot.verdict_waited_for, result("verdict.waited_for"), SHARE, ""),
-    "price votes": (plot.votes_price, result("votes.price"), "Time of the observation", "(USD per coin)"),
-    "ages of votes": (plot.votes_stale, result("votes.stale"), "(days)", "(USD per coin)"),
-    "anatomy": (plot.cost_anatomy, result("cost.anatomy"), COST, "Envelope"),
-    "outcomes by party": (plot.verdict_outcomes, result("verdict.outcomes", "party"), SHARE, ""),
-    "outcomes by hour": (plot.verdict_outcomes, limited(result("verdict.outcomes", "hour"), 24), "Hour of day (UTC)", SHARE),
-    "outcomes by day": (plot.verdict_outcomes, result("verdict.outcomes", "day"), TIME, SHARE),
-    "outcomes over time": (plot.verdict_outcomes, result("verdict.outcomes", over_time=True), TIME, SHARE),
-    "outcomes by party over time": (plot.verdict_outcomes, result("verdict.outcomes", "party", over_time=True), TIME, SHARE),
-    "latency by party": (plot.verdict_latency, result("verdict.latency", "party"), LATENCY, ""),
-    "latency over time": (plot.verdict_latency, result("verdict.latency", over_time=True), TIME, LATENCY),
-    "latency by party over time": (plot.verdict_latency, result("verdict.latency", "party", over_time=True), TIME, LATENCY),
-    "latency distribution": (plot.verdict_latency_distribution, verdicts, LATENCY, SHARE),
-    "rejections": (plot.verdict_rejections, result("verdict.rejections"), "Hour of day (UTC)", ""),
+    "waste over time": ("cost.wasted", result("cost.wasted", over_time=True), TIME, SHARE),
+    "waste by participant": ("cost.wasted", result("cost.wasted", "participant"), SHARE, ""),
+    "waste by participant over time": ("cost.wasted", result("cost.wasted", "participant", over_time=True), TIME, SHARE),
+    "comparison": ("cost.compare", result("cost.compare"), COST, ""),
+    "estimates": ("cost.estimate", estimates, COST, COST),
+    "budgets": ("cost.budget", result("cost.budget"), SHARE, ""),
+    "concentration": ("cost.concentration", limited(result("cost.concentration"), 1), SHARE, ""),
+    "concentration over time": ("cost.concentration", result("cost.concentration", over_time=True), TIME, SHARE),
+    "runway": ("cost.runway", result("cost.runway"), "Time (UTC)", "Traffic balance ("),
+    "head of line": ("verdict.head_of_line", result("verdict.head_of_line"), TIME, ""),
+    "slow requests by party": ("verdict.waited_for", result("verdict.waited_for"), SHARE, ""),
+    "price votes": ("votes.price", result("votes.price"), "Time of the observation", "(USD per coin)"),
+    "ages of votes": ("votes.stale", result("votes.stale"), "(days)", "(USD per coin)"),
+    "anatomy": ("cost.anatomy", result("cost.anatomy"), COST, "Envelope"),
+    "outcomes by party": ("verdict.outcomes", result("verdict.outcomes", "party"), SHARE, ""),
+    "outcomes by hour": ("verdict.outcomes", limited(result("verdict.outcomes", "hour"), 24), "Hour of day (UTC)", SHARE),
+    "outcomes by day": ("verdict.outcomes", result("verdict.outcomes", "day"), TIME, SHARE),
+    "outcomes over time": ("verdict.outcomes", result("verdict.outcomes", over_time=True), TIME, SHARE),
+    "outcomes by party over time": ("verdict.outcomes", result("verdict.outcomes", "party", over_time=True), TIME, SHARE),
+    "latency by party": ("verdict.latency", result("verdict.latency", "party"), LATENCY, ""),
+    "latency over time": ("verdict.latency", result("verdict.latency", over_time=True), TIME, LATENCY),
+    "latency by party over time": ("verdict.latency", result("verdict.latency", "party", over_time=True), TIME, LATENCY),
+    "latency distribution": ("verdict.latency_distribution", verdicts, LATENCY, SHARE),
+    "rejections": ("verdict.rejections", result("verdict.rejections"), "Hour of day (UTC)", ""),
     "rejection rates": (
-        plot.verdict_rejection_rates,
+        "verdict.rejection_rates",
         result("verdict.outcomes", "participant", over_time=True),
         TIME,
         SHARE,
     ),
-    "quorums": (plot.verdict_quorums, result("verdict.quorums"), "Quorums", ""),
-    "activity weights": (plot.activity_weights, result("activity.weights", "party"), "Activity weight (weighted ", ""),
+    "quorums": ("verdict.quorums", result("verdict.quorums"), "Quorums", ""),
+    "activity weights": ("activity.weights", result("activity.weights", "party"), "Activity weight (weighted ", ""),
     "activity weights over time": (
-        plot.activity_weights,
+        "activity.weights",
         result("activity.weights", over_time=True),
         TIME,
         "Activity weight (weighted ",
     ),
     "activity shares over time": (
-        plot.activity_weights,
+        "activity.weights",
         result("activity.weights", "party", over_time=True),
         TIME,
         SHARE,
     ),
-    "activity shares per round": (plot.activity_weights, per_round("activity.weights", "party"), "Mining round", SHARE),
-    "activity rounds": (plot.activity_rounds, result("activity.rounds"), "Mining round", "Reward (coin)"),
-    "activity rounds by party": (plot.activity_rounds, one_party, "Mining round", "Reward (coin)"),
-    "activity concentration": (plot.activity_concentration, limited(result("activity.concentration"), 1), SHARE, ""),
-    "activity concentrations": (plot.activity_concentration, result("activity.concentration", over_time=True), TIME, SHARE),
-    "concentration per round": (plot.activity_concentration, per_round("activity.concentration"), "Mining round", SHARE),
-    "lorenz": (plot.activity_lorenz, result("activity.lorenz"), SHARE, SHARE),
-    "reconcile": (plot.activity_reconcile, result("activity.reconcile"), "Records", ""),
-    "reconcile summary": (plot.activity_reconcile_summary, limited(result("activity.reconcile_summary"), 2), "Records", ""),
-    "what if": (plot.activity_what_if, result("activity.what_if"), "Change of the activity weight (weighted ", ""),
-    "coin per round": (plot.economy_rounds, per_round("economy.rounds"), "Mining round", "(coin)"),
-    "coin over time": (plot.economy_rounds, result("economy.rounds", over_time=True), TIME, "(coin)"),
-    "coin": (plot.economy_rounds, limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
-    "burn and mint over time": (plot.economy_burn_mint, result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
-    "burn and mint": (plot.economy_burn_mint, limited(result("economy.burn_mint"), 1), "", "Burned per coin"),
-    "balances": (plot.economy_balance, result("economy.balance"), "Balance (coin)", ""),
-    "balances over time": (plot.economy_balance, result("economy.balance", over_time=True), TIME, "Balance (coin)"),
-    "leaderboard": (plot.economy_leaderboard, result("economy.leaderboard"), "Amount (coin or bytes)", ""),
-    "leaderboard over time": (plot.economy_leaderboard, result("economy.leaderboard", over_time=True), "Amount (", ""),
-    "reward split": (plot.economy_reward_split, result("economy.reward_split"), "Reward (coin)", ""),
-    "purchases": (plot.economy_purchases, result("economy.purchases"), "Traffic bought (", ""),
-    "purchases over time": (plot.economy_purchases, result("economy.purchases", over_time=True), TIME, "Traffic bought ("),
-    "transfers": (plot.economy_transfers, transfers, "Exercises", ""),
-    "names": (plot.economy_names, result("economy.names"), TIME, "Names"),
-    "names over time": (plot.economy_names, result("economy.names", over_time=True), TIME, "Names"),
-    "calendar": (plot.reconcile_coverage, result("reconcile.coverage", over_time=True), TIME, ""),
-    "digests": (plot.reconcile_digests, result("reconcile.digests"), TIME, ""),
-    "bulk": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals"), "Updates", ""),
-    "bulk over time": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals", over_time=True), TIME, ""),
-    "nodes": (plot.reconcile_nodes, result("reconcile.nodes"), "Updates", ""),
-    "nodes over time": (plot.reconcile_nodes, result("reconcile.nodes", over_time=True), TIME, ""),
-    "bounds": (plot.reconcile_bounds, result("reconcile.bounds"), "Offset", ""),
-    "contracts": (plot.reconcile_contracts, result("reconcile.contracts"), "Contracts", ""),
-    "supply": (plot.reconcile_supply, limited(result("reconcile.supply"), 1), "Amount (coin)", ""),
-    "prices": (plot.state_rounds, result("state.rounds"), "Opening of the round (UTC)", "Coin price (USD)"),
-    "featured rights": (plot.state_featured, result("state.featured"), TIME, ""),
-    "super validators": (plot.state_super_validators, result("state.super_validators"), TIME, ""),
-    "evidence": (plot.grant_evidence, result("grant.evidence"), TIME, "Bytes of outside parties ("),
-    "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
+    "activity shares per round": ("activity.weights", per_round("activity.weights", "party"), "Mining round", SHARE),
+    "activity rounds": ("activity.rounds", result("activity.rounds"), "Mining round", "Reward (coin)"),
+    "activity rounds by party": ("activity.rounds", one_party, "Mining round", "Reward (coin)"),
+    "activity concentration": ("activity.concentration", limited(result("activity.concentration"), 1), SHARE, ""),
+    "activity concentrations": ("activity.concentration", result("activity.concentration", over_time=True), TIME, SHARE),
+    "concentration per round": ("activity.concentration", per_round("activity.concentration"), "Mining round", SHARE),
+    "lorenz": ("activity.lorenz", result("activity.lorenz"), SHARE, SHARE),
+    "reconcile": ("activity.reconcile", result("activity.reconcile"), "Records", ""),
+    "reconcile summary": ("activity.reconcile_summary", limited(result("activity.reconcile_summary"), 2), "Records", ""),
+    "what if": ("activity.what_if", result("activity.what_if"), "Change of the activity weight (weighted ", ""),
+    "coin per round": ("economy.rounds", per_round("economy.rounds"), "Mining round", "(coin)"),
+    "coin over time": ("economy.rounds", result("economy.rounds", over_time=True), TIME, "(coin)"),
+    "coin": ("economy.rounds", limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
+    "burn and mint over time": ("economy.burn_mint", result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
+    "burn and mint": ("economy.burn_mint", limited(result("economy.burn_mint"), 1), "", "Burned per coin"),
+    "balances": ("economy.balance", result("economy.balance"), "Balance (coin)", ""),
+    "balances over time": ("economy.balance", result("economy.balance", over_time=True), TIME, "Balance (coin)"),
+    "leaderboard": ("economy.leaderboard", result("economy.leaderboard"), "Amount (coin or bytes)", ""),
+    "leaderboard over time": ("economy.leaderboard", result("economy.leaderboard", over_time=True), "Amount (", ""),
+    "reward split": ("economy.reward_split", result("economy.reward_split"), "Reward (coin)", ""),
+    "purchases": ("economy.purchases", result("economy.purchases"), "Traffic bought (", ""),
+    "purchases over time": ("economy.purchases", result("economy.purchases", over_time=True), TIME, "Traffic bought ("),
+    "transfers": ("economy.transfers", transfers, "Exercises", ""),
+    "names": ("economy.names", result("economy.names"), TIME, "Names"),
+    "names over time": ("economy.names", result("economy.names", over_time=True), TIME, "Names"),
+    "calendar": ("reconcile.coverage", result("reconcile.coverage", over_time=True), TIME, ""),
+    "digests": ("reconcile.digests", result("reconcile.digests"), TIME, ""),
+    "bulk": ("reconcile.bulk_totals", result("reconcile.bulk_totals"), "Updates", ""),
+    "bulk over time": ("reconcile.bulk_totals", result("reconcile.bulk_totals", over_time=True), TIME, ""),
+    "nodes": ("reconcile.nodes", result("reconcile.nodes"), "Updates", ""),
+    "nodes over time": ("reconcile.nodes", result("reconcile.nodes", over_time=True), TIME, ""),
+    "bounds": ("reconcile.bounds", result("reconcile.bounds"), "Offset", ""),
+    "contracts": ("reconcile.contracts", result("reconcile.contracts"), "Contracts", ""),
+    "supply": ("reconcile.supply", limited(result("reconcile.supply"), 1), "Amount (coin)", ""),
+    "prices": ("state.rounds", result("state.rounds"), "Opening of the round (UTC)", "Coin price (USD)"),
+    "featured rights": ("state.featured", result("state.featured"), TIME, ""),
+    "super validators": ("state.super_validators", result("state.super_validators"), TIME, ""),
+    "evidence": ("grant.evidence", result("grant.evidence"), TIME, "Bytes of outside parties ("),
+    "quorums over time": ("verdict.quorums", result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
 
 
@@ -287,7 +292,7 @@ def one_line(text):
 
 
 each_picture = pytest.mark.parametrize("name", PICTURES)
-GROUPINGS = [(name, by, over_time) for name in PLOTS for by in (None, *FIGURES[name].by) for over_time in (False, True)]
+GROUPINGS = [(name, by, over_time) for name in DRAWN for by in (None, *FIGURES[name].by) for over_time in (False, True)]
 
 
 @pytest.fixture(autouse=True)
@@ -303,8 +308,8 @@ def nothing_stays():
 @pytest.mark.parametrize("rows", SIZES)
 @each_picture
 def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
-    draw, frame, x, y = PICTURES[name]
-    ax = draw(frame(rows))
+    picture, frame, x, y = PICTURES[name]
+    ax = plot(frame(rows), picture=picture)
     ax.figure.draw_without_rendering()  # places all texts, and leaves out the pixels, which nobody looks at
     assert len(plt.get_fignums()) == 1
     if not rows:
@@ -327,10 +332,10 @@ def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
 @pytest.mark.parametrize("rows", [SIZES[0], SIZES[-1]])
 @each_picture
 def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
-    draw, frame, _, _ = PICTURES[name]
+    picture, frame, _, _ = PICTURES[name]
     figure, drawn = mpl.figure.Figure(), frame(rows)
     axes = figure.subplots()
-    assert draw(drawn, ax=axes) is axes
+    assert plot(drawn, axes, picture=picture) is axes
     figure.draw_without_rendering()
     assert plt.get_fignums() == []
     pd.testing.assert_frame_equal(drawn, frame(rows))
@@ -339,7 +344,7 @@ def test_draws_on_given_axes_opens_no_figure_and_leaves_the_frame(name, rows):
 @pytest.mark.parametrize(("name", "by", "over_time"), [each for each in GROUPINGS if not each[2] or FIGURES[each[0]].has_periods])
 def test_every_grouping_can_be_drawn(name, by, over_time):
     figure = mpl.figure.Figure()
-    ax = PLOTS[name][0](result(name, by, over_time=over_time)(24), ax=figure.subplots())
+    ax = plot(result(name, by, over_time=over_time)(24), figure.subplots(), picture=name)
     if name == "reconcile.coverage" and not over_time:  # a calendar needs periods
         assert ax.get_title(loc="left") == "Coverage of the store" and ax.texts[-1].get_text().startswith("Events: ")
         return
@@ -348,7 +353,7 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
 
 
 # A result of a comparison has a row of all requests, which those made here have not.
-WITH_SENTENCE = [name for name in PLOTS if FIGURES[name].answer and name != "cost.compare"]
+WITH_SENTENCE = [name for name in DRAWN if FIGURES[name].answer and name != "cost.compare"]
 
 
 @pytest.mark.parametrize(("name", "by"), [(name, by) for name in WITH_SENTENCE for by in FIGURES[name].by if by])
@@ -356,19 +361,18 @@ def test_every_grouping_has_a_sentence(name, by):
     assert FIGURES[name].answer(result(name, by)(24)).endswith(".")
 
 
-@pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("wrong", ["frames", pd.DataFrame({"party": []}), None])
 def test_other_things_than_results_are_refused(name, wrong):
-    draw, _ = PLOTS[name]
     call = re.escape(CALLS[name])
-    with pytest.raises(UsageError, match=rf"Pass the result of {call} to lf\.plot\.{draw.__name__}, got"):
-        draw(wrong)
+    with pytest.raises(UsageError, match=rf"Pass the result of {call} to lf\.plot, got"):
+        plot(wrong, picture=name)
 
 
 def test_a_result_whose_groups_were_changed_is_refused():
     frame = result("cost.spend", "template")(3).drop(columns="package_name")
     with pytest.raises(UsageError, match="got a DataFrame grouped by kind, template_name, choice"):
-        plot.cost_spend(frame)
+        plot(frame, picture="cost.spend")
 
 
 def test_the_curve_ends_below_the_timeouts():
@@ -377,7 +381,7 @@ def test_the_curve_ends_below_the_timeouts():
     table = pd.DataFrame(
         {"record_time": times, "finalization_time": times + seconds, "verdict_result": "VERDICT_RESULT_REJECTED"}
     )
-    curve = plot.verdict_latency_distribution(table).lines[0]
+    curve = plot(table, picture="verdict.latency_distribution").lines[0]
     assert (curve.get_ydata().max(), curve.get_label()) == (0.5, "rejected (12, of which 6 timed out)")
 
 
@@ -387,19 +391,19 @@ def test_a_curve_with_a_doubtful_limit_names_no_timeouts():
     table = pd.DataFrame(
         {"record_time": times, "finalization_time": times + seconds, "verdict_result": "VERDICT_RESULT_REJECTED"}
     )
-    curve = plot.verdict_latency_distribution(table).lines[0]
+    curve = plot(table, picture="verdict.latency_distribution").lines[0]
     assert (curve.get_ydata().max(), curve.get_label()) == (1, "rejected (12)")
 
 
 def test_rejections_of_an_unknown_kind_are_drawn():
     frame = result("verdict.rejections")(3)
-    ax = plot.verdict_rejections(frame.assign(reject_kind_heuristic=frame["reject_kind_heuristic"].where([False] * 3)))
+    ax = plot(frame.assign(reject_kind_heuristic=frame["reject_kind_heuristic"].where([False] * 3)), picture="verdict.rejections")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unknown (3)"]
 
 
 def test_a_forecast_without_a_band_names_no_cases():
     unknown = pd.array([None] * 48, "Int64")
-    ax = plot.cost_runway(result("cost.runway")(48).assign(balance_low=unknown, balance_high=unknown))
+    ax = plot(result("cost.runway")(48).assign(balance_low=unknown, balance_high=unknown), picture="cost.runway")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mean burn"]
     assert ax.get_title(loc="left") == "Forecast of the traffic balance"
 
@@ -408,7 +412,7 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
     """The band of a change that is not marked has 0 in it, so nothing seems to rise."""
     row = {"relative": 0.1, "median_before": 100, "median_after": 110, "low": 1, "high": 20, "low_all": [1, -5], "high_all": 20}
     frame = result("cost.compare")(2).assign(**row, judgment=["dearer", "no clear change"])
-    ax = plot.cost_compare(frame)
+    ax = plot(frame, picture="cost.compare")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert ["10.0 %" in label for label in labels] == [True, False]
     bands = [segment[:, 0].tolist() for lines in ax.collections[:1] for segment in lines.get_segments()]
@@ -418,13 +422,13 @@ def test_a_change_that_chance_explains_among_many_kinds_is_not_marked():
 def test_percentiles_of_few_requests_are_named_below_the_title():
     frame = result("verdict.latency", "participant")(3)
     for marks, note in ((["p50, p95", None, None], "From few requests in some rows: p50, p95"), ([None] * 3, "")):
-        ax = plot.verdict_latency(frame.assign(few_requests_for=pd.array(marks, "str")))
+        ax = plot(frame.assign(few_requests_for=pd.array(marks, "str")), picture="verdict.latency")
         assert any(note in text.get_text() for text in ax.texts) if note else not any("few" in t.get_text() for t in ax.texts)
 
 
 def test_parties_that_nobody_can_judge_are_marked_as_such():
     frame = result("verdict.waited_for", "party")(3).assign(differs=pd.array([True, False, None], "boolean"))
-    legend = plot.verdict_waited_for(frame).get_legend()
+    legend = plot(frame, picture="verdict.waited_for").get_legend()
     names = [text.get_text() for text in legend.get_texts()]
     assert names == ["as chance explains", "more than chance explains", "too few to say"]
 
@@ -433,33 +437,33 @@ def test_waste_without_a_usual_range_says_why():
     frame = result("cost.wasted", None, over_time=True)(24)
     without = frame.assign(upper=np.nan, is_above=pd.array([pd.NA] * 24, "boolean"), reason="history is too short")
     for rows, is_noted in ((without, True), (frame.assign(upper=0.5), False)):
-        ax = plot.cost_wasted(rows)
+        ax = plot(rows, picture="cost.wasted")
         assert any("No usual range: history is too short" in text.get_text() for text in ax.texts) == is_noted
 
 
 @pytest.mark.parametrize("ax", [5, mpl.figure.Figure()])
 def test_axes_of_another_type_are_refused(ax):
     with pytest.raises(UsageError, match="ax= must be axes of matplotlib"):
-        plot.cost_spend(result("cost.spend", None, over_time=True)(24), ax=ax)
+        plot(result("cost.spend", None, over_time=True)(24), ax=ax, picture="cost.spend")
 
 
 def test_a_distribution_of_something_else_is_refused():
     with pytest.raises(UsageError, match=r"Pass frames\.verdicts"):
-        plot.verdict_latency_distribution(result("verdict.latency")(3))
+        plot(result("verdict.latency")(3), picture="verdict.latency_distribution")
 
 
 def test_unknown_costs_are_not_drawn_as_zero():
     frame = result("cost.spend", over_time=True)(24).assign(total_traffic_cost=pd.Series([pd.NA] * 24, dtype="Int64"))
-    assert "known cost" in plot.cost_spend(frame).texts[0].get_text()
+    assert "known cost" in plot(frame, picture="cost.spend").texts[0].get_text()
 
 
 def test_no_requests_have_no_coverage():
     frame = result("cost.spend", "participant")(3).assign(requests=0)
-    assert not any("known for" in text for text in texts_of(plot.cost_spend(frame.astype({"requests": "int64"}))))
+    assert not any("known for" in text for text in texts_of(plot(frame.astype({"requests": "int64"}), picture="cost.spend")))
 
 
 def test_the_coverage_is_a_note():
-    ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(is_partial=False))
+    ax = plot(result("cost.spend", over_time=True)(24).assign(is_partial=False), picture="cost.spend")
     assert "Cost known for 90.0 % of requests" in [text.get_text() for text in ax.texts]
 
 
@@ -476,8 +480,8 @@ def test_the_coverage_is_a_note():
     ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant", "rejection rates"],
 )
 def test_the_population_of_a_rate_is_a_note(name, population, note):
-    draw, make, *_ = PICTURES[name]
-    ax = draw(make(24).assign(population=population))
+    picture, make, *_ = PICTURES[name]
+    ax = plot(make(24).assign(population=population), picture=picture)
     notes = one_line(" ".join(text.get_text() for text in ax.texts))
     assert note in notes
     assert bool(note) == ("chosen" in notes or "committed" in notes.lower())
@@ -485,7 +489,9 @@ def test_the_population_of_a_rate_is_a_note(name, population, note):
 
 def test_missing_rejections_are_not_drawn_as_none():
     missing = pd.Series([pd.NA] * 24, dtype="Int64")
-    ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(rejected=missing, rejected_traffic_cost=missing))
+    ax = plot(
+        result("cost.spend", over_time=True)(24).assign(rejected=missing, rejected_traffic_cost=missing), picture="cost.spend"
+    )
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names[0] == "committed updates"
     assert not {"rejected", "not rejected"} & set(names)
@@ -493,7 +499,7 @@ def test_missing_rejections_are_not_drawn_as_none():
 
 def test_long_tails_are_summed_as_other():
     frame = result("cost.spend", "participant")(200)
-    ax = plot.cost_spend(frame)
+    ax = plot(frame, picture="cost.spend")
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert len(labels) == 16
     assert labels[-1] == "other (185)"
@@ -503,7 +509,7 @@ def test_long_tails_are_summed_as_other():
 
 def test_stacked_groups_add_up_to_the_cost_of_each_period():
     frame = result("cost.spend", "participant", over_time=True)(200)
-    ax = plot.cost_spend(frame)
+    ax = plot(frame, picture="cost.spend")
     stack = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names[4] == "other (4)"
@@ -513,7 +519,7 @@ def test_stacked_groups_add_up_to_the_cost_of_each_period():
 def test_text_of_the_network_is_never_mathematics():
     names = pd.Series([r"$\frac{1}{0}$::" + NAMESPACE, "$x^2$", "bad\x00\n\u202etext", "$"], dtype="str")
     frame = result("cost.spend", "participant")(4).assign(submitting_participant_uid=names)
-    ax = plot.cost_spend(frame)
+    ax = plot(frame, picture="cost.spend")
     with plt.rc_context({"text.usetex": False}):
         ax.figure.canvas.draw()
     labels = ax.get_yticklabels()
@@ -524,7 +530,10 @@ def test_text_of_the_network_is_never_mathematics():
 
 def test_names_in_any_script_stay_different():
     names = ["Müller::" + NAMESPACE, "Mäller::" + NAMESPACE, "Ωμέγα", "a\U000e0001", "a"]
-    ax = plot.cost_spend(result("cost.spend", "participant")(5).assign(submitting_participant_uid=pd.Series(names, dtype="str")))
+    ax = plot(
+        result("cost.spend", "participant")(5).assign(submitting_participant_uid=pd.Series(names, dtype="str")),
+        picture="cost.spend",
+    )
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert [label[:6] for label in labels[:2]] == ["Müller", "Mäller"]
     assert labels[2:] == ["Ωμέγα", "aU+E0001", "a"]
@@ -534,7 +543,7 @@ def test_names_in_any_script_stay_different():
 def test_groups_whose_labels_are_cut_to_the_same_text_are_numbered():
     names = ["x" * 200 + end + "x" * 200 for end in "ab"]
     frame = result("cost.spend", "participant")(2).assign(submitting_participant_uid=pd.Series(names, dtype="str"))
-    first, second = (text.get_text() for text in plot.cost_spend(frame).get_yticklabels())
+    first, second = (text.get_text() for text in plot(frame, picture="cost.spend").get_yticklabels())
     assert second == f"{first} #2"
 
 
@@ -543,28 +552,28 @@ def test_a_line_shows_points_without_neighbors():
     is_known = np.isin(np.arange(72), [3, 10, 11, 71])
     for name in ("p50", "p95", "p99"):
         frame[name] = frame[name].where(is_known)
-    ax = plot.verdict_latency(frame)
+    ax = plot(frame, picture="verdict.latency")
     points = [len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"]
     assert points == [2, 2, 2]  # the first and the last, of each percentile
 
 
-@pytest.mark.parametrize("draw", [plot.reconcile_contracts, plot.reconcile_bulk_totals])
-def test_bars_of_counts_start_at_zero(draw):
-    name = draw.__name__.replace("_", ".", 1)
-    ax = draw(result(name)(3))
+@pytest.mark.parametrize("name", ["reconcile.contracts", "reconcile.bulk_totals"])
+def test_bars_of_counts_start_at_zero(name):
+    ax = plot(result(name)(3), picture=name)
     assert (ax.get_xscale(), ax.get_xlim()[0]) == ("linear", 0)
 
 
 def test_contracts_of_which_there_are_none_are_drawn():
     counts = dict.fromkeys(("only_replay", "only_snapshot", "different", "equal"), 0)
     assert any(
-        "0 of 0 equal" in text for text in texts_of(plot.reconcile_contracts(result("reconcile.contracts")(2).assign(**counts)))
+        "0 of 0 equal" in text
+        for text in texts_of(plot(result("reconcile.contracts")(2).assign(**counts), picture="reconcile.contracts"))
     )
 
 
 def test_an_anatomy_without_costs_says_so():
     frame = result("cost.anatomy")(3).assign(part="envelope", traffic_cost=pd.array([pd.NA] * 3, "Int64"))
-    assert "The cost of this transaction is unknown." in texts_of(plot.cost_anatomy(frame))
+    assert "The cost of this transaction is unknown." in texts_of(plot(frame, picture="cost.anatomy"))
 
 
 def test_no_tick_of_a_share_is_above_the_whole():
@@ -577,7 +586,7 @@ def test_no_tick_of_a_share_is_above_the_whole():
 @pytest.mark.parametrize("frame", [result("verdict.outcomes", "party"), result("verdict.outcomes", over_time=True)])
 def test_rates_of_groups_need_groups_and_periods(frame):
     with pytest.raises(UsageError, match=r'outcomes\(frames, by="participant", every="1d"\)'):
-        plot.verdict_rejection_rates(frame(3))
+        plot(frame(3), picture="verdict.rejection_rates")
 
 
 @pytest.mark.parametrize("by", [None, "participant"])
@@ -592,25 +601,25 @@ def test_several_results_in_one_frame_are_refused(by):
         ((hours.iloc[::-1],), "periods that overlap or are not in order"),
     ):
         with pytest.raises(UsageError, match=f"one at a time, got .*({message})"):
-            plot.cost_spend(pd.concat(parts, ignore_index=True))
+            plot(pd.concat(parts, ignore_index=True), picture="cost.spend")
 
 
 def test_areas_do_not_fill_the_gap_between_two_periods():
     hours = result("cost.spend", over_time=True)(6)
     with pytest.raises(UsageError, match=r"Pass all periods of the result of lf\.cost\.spend"):
-        plot.cost_spend(hours.drop(index=[2, 3]))
-    assert plot.cost_spend(hours.drop(index=[0, 1])).get_xlim() == tuple(
+        plot(hours.drop(index=[2, 3]), picture="cost.spend")
+    assert plot(hours.drop(index=[0, 1]), picture="cost.spend").get_xlim() == tuple(
         mpl.dates.date2num([hours["period_start"][2], hours["period_end"][5]])
     )
 
 
 def test_a_legend_names_no_line_without_a_point():
     frame = result("verdict.latency", over_time=True)(6).assign(p99=pd.array([None] * 6, "timedelta64[us]"))
-    ax = plot.verdict_latency(frame)
+    ax = plot(frame, picture="verdict.latency")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95"]
     assert "Without a value: p99" in " ".join(text.get_text() for text in ax.texts)
     parties = result("verdict.waited_for", "party")(3)
-    drawn = plot.verdict_waited_for(parties.assign(differs=pd.array([False] * 3, "boolean")))
+    drawn = plot(parties.assign(differs=pd.array([False] * 3, "boolean")), picture="verdict.waited_for")
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["as chance explains"]
 
 
@@ -618,14 +627,14 @@ def test_a_legend_names_no_line_without_a_point():
 def test_a_doubtful_limit_is_said_instead_of_nothing(name, columns):
     frame = result(f"verdict.{name}", "party" if name == "waited_for" else None)(3)
     unknown = {each: pd.array([None] * 3, frame[each].dtype) for each in columns}
-    ax = PLOTS[f"verdict.{name}"][0](frame.assign(**unknown))
+    ax = plot(frame.assign(**unknown), picture=f"verdict.{name}")
     assert "the limit of this network may not be 30 s" in " ".join(text.get_text() for text in ax.texts)
 
 
 def test_results_of_two_networks_are_refused():
     frame = result("cost.spend", "participant")(2).assign(network=["one", "two"])
     with pytest.raises(UsageError, match="for one network, got rows of one and two"):
-        plot.cost_spend(frame)
+        plot(frame, picture="cost.spend")
 
 
 @pytest.mark.parametrize(
@@ -638,54 +647,54 @@ def test_shares_are_never_rounded_to_none_or_all(share, places, text):
 
 def test_partial_periods_are_open_and_gray():
     frame = result("cost.wasted", over_time=True)(24)
-    ax = plot.cost_wasted(frame.assign(is_partial=[*[False] * 23, True]))
+    ax = plot(frame.assign(is_partial=[*[False] * 23, True]), picture="cost.wasted")
     assert [len(line.get_xdata()) for line in ax.lines if line.get_markerfacecolor() == "white"] == [1]
     assert any("Gray: partial periods" in text.get_text() for text in ax.texts)
 
 
 def test_a_stack_does_not_hide_that_a_period_is_partial():
     frame = result("activity.weights", "party", over_time=True)(24).assign(is_partial=True)
-    ax = plot.activity_weights(frame)
+    ax = plot(frame, picture="activity.weights")
     (strip,) = ax.collections
     assert max(patch.get_zorder() for patch in ax.patches) < strip.get_zorder()
 
 
 def test_rounds_without_any_weight_are_a_sentence():
-    ax = plot.activity_rounds(result("activity.rounds")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")))
+    ax = plot(result("activity.rounds")(3).assign(weight=pd.array([pd.NA] * 3, "Int64")), picture="activity.rounds")
     assert [text.get_text() for text in ax.texts] == ["No round has a known weight in this window."]
 
 
 def test_an_unknown_wasted_share_does_not_deny_known_costs():
-    ax = plot.cost_wasted(result("cost.wasted", over_time=True)(1).assign(share=np.nan))
+    ax = plot(result("cost.wasted", over_time=True)(1).assign(share=np.nan), picture="cost.wasted")
     assert [text.get_text() for text in ax.texts] == ["The wasted share is not known in this window."]
 
 
 def test_an_unknown_number_by_chance_is_not_zero():
     frame = result("verdict.head_of_line")(2)
     for expected, is_noted in ((1.5, True), (np.nan, False)):
-        ax = plot.verdict_head_of_line(frame.assign(expected_victims=expected))
+        ax = plot(frame.assign(expected_victims=expected), picture="verdict.head_of_line")
         assert any("expected by chance" in text.get_text() for text in ax.texts) == is_noted
 
 
 @pytest.mark.parametrize(("amount", "text"), [(224_999.6, "225,000"), (1_234.5, "1,234"), (0.25, "0.25")])
 def test_amounts_of_leaders_have_no_exponent(amount, text):
-    ax = plot.economy_leaderboard(result("economy.leaderboard")(1).assign(amount=amount))
+    ax = plot(result("economy.leaderboard")(1).assign(amount=amount), picture="economy.leaderboard")
     assert any(each.get_text().split(" ")[0] == text for each in ax.texts)
 
 
 def test_one_party_is_singular():
-    ax = plot.activity_lorenz(result("activity.lorenz")(1))
+    ax = plot(result("activity.lorenz")(1), picture="activity.lorenz")
     assert any("Among 1 party with activity" in text.get_text() for text in ax.texts)
 
 
 def test_one_observation_of_votes_has_the_day_around_it():
-    ax = plot.votes_price(result("votes.price")(1))
+    ax = plot(result("votes.price")(1), picture="votes.price")
     first, last = ax.get_xlim()
     assert last - first == pytest.approx(1)
 
 
 def test_the_rest_of_the_quorums_says_of_how_many():
-    ax = plot.verdict_quorums(result("verdict.quorums")(200))
+    ax = plot(result("verdict.quorums")(200), picture="verdict.quorums")
     total = 9_000 * sum(range(1, 201))
     assert any(f"Percent of {total:,} quorums, 200 of them different" in text for text in texts_of(ax))
     assert any("Not shown: 185 others with" in text for text in texts_of(ax))
@@ -693,7 +702,7 @@ def test_the_rest_of_the_quorums_says_of_how_many():
 
 
 def test_texts_of_budgets_stand_after_the_line():
-    ax = plot.cost_budget(limited(result("cost.budget"), 3)(3).assign(value=[1, 5, 20], budget=10))
+    ax = plot(limited(result("cost.budget"), 3)(3).assign(value=[1, 5, 20], budget=10), picture="cost.budget")
     assert [text.xy[0] for text in ax.texts[:3]] == [1, 1, 2]
     assert any("above the limit" in text for text in texts_of(ax))
     assert not any("budget" in text for text in texts_of(ax)), "a report takes the weeks before where nobody set a budget"
@@ -702,7 +711,7 @@ def test_texts_of_budgets_stand_after_the_line():
 def test_a_percentile_that_no_group_has_is_not_in_the_legend():
     frame = result("verdict.latency", "participant")(3)
     frame["p99"] = frame["p99"].where(np.zeros(len(frame), dtype=bool))
-    ax = plot.verdict_latency(frame)
+    ax = plot(frame, picture="verdict.latency")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95", "timeout (30 s)"]
 
 
@@ -715,7 +724,7 @@ def test_periods_are_named(every, words):
     start = pd.Timestamp(starts, tz="UTC")
     end = pd.Timestamp(ends, tz="UTC") if ends else start + pd.Timedelta(every.replace("d", "D"))
     frame = result("cost.spend", over_time=True)(1).assign(period_start=start, period_end=end)
-    assert plot.cost_spend(frame).get_title(loc="left") == f"Traffic cost, per {words}"
+    assert plot(frame, picture="cost.spend").get_title(loc="left") == f"Traffic cost, per {words}"
 
 
 # -- eras, rounds and pictures with a meaning of their own -----------------------------------------------------------------
@@ -733,7 +742,7 @@ def texts_of(ax):
 
 
 def test_eras_of_a_window_are_bands_with_names():
-    ax = plot.cost_spend(days("cost.spend", "2026-02-20", 20))
+    ax = plot(days("cost.spend", "2026-02-20", 20), picture="cost.spend")
     assert {"migration 4", "free responses"} <= set(texts_of(ax))
     assert any("Eras of the main network: migration 4, free responses" in text for text in texts_of(ax))
     (band,) = [patch for patch in ax.patches if isinstance(patch, mpl.patches.Rectangle)]
@@ -742,19 +751,20 @@ def test_eras_of_a_window_are_bands_with_names():
 
 def test_a_window_in_one_era_names_none():
     assert not any(
-        "migration" in text or "Eras" in text for text in texts_of(plot.cost_spend(days("cost.spend", "2026-03-02", 20)))
+        "migration" in text or "Eras" in text
+        for text in texts_of(plot(days("cost.spend", "2026-03-02", 20), picture="cost.spend"))
     )
 
 
 def test_short_eras_are_named_in_the_note_only():
-    ax = plot.cost_spend(days("cost.spend", "2024-06-20", 800))
+    ax = plot(days("cost.spend", "2024-06-20", 800), picture="cost.spend")
     assert "migration 1" not in texts_of(ax)
     assert any("migration 0, migration 1, migration 2, migration 3, migration 4, free responses" in text for text in texts_of(ax))
 
 
 def test_many_rounds_are_added_up():
     frame = one_party(1_000).assign(below_threshold=False, amount=2)
-    ax = plot.activity_rounds(frame.astype({"below_threshold": "boolean"}))
+    ax = plot(frame.astype({"below_threshold": "boolean"}), picture="activity.rounds")
     assert ax.get_title(loc="left").endswith(", per 10 rounds")
     (rewards,) = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
     assert rewards.values.tolist() == [20] * 100
@@ -765,7 +775,7 @@ def test_many_rounds_are_added_up():
 
 def test_rounds_without_a_weight_are_a_gap():
     frame = result("activity.rounds")(3).assign(round_number=[1, 2, 5]).astype({"round_number": "Int64"})
-    ax = plot.activity_rounds(frame)
+    ax = plot(frame, picture="activity.rounds")
     assert np.isnan(ax.figure.axes[-1].lines[0].get_ydata()).tolist() == [False, False, True, True, False]
 
 
@@ -773,7 +783,7 @@ def test_gaps_and_overlaps_of_offsets_are_counted_and_drawn():
     """Offsets 0 to 10 pruned, 10 to 20, a gap to 25, 25 to 40, and 35 to 50 that covers 5 of them again."""
     ranges = {"after": [0, 10, 25, 35], "through": [10, 20, 40, 50], "gap_before": [0, 0, 5, 0], "overlap_before": [0, 0, 0, 5]}
     status = {"is_pruned": [True, False, False, False], "status": ["gap", "final", "final", "provisional"]}
-    ax = plot.reconcile_bounds(result("reconcile.bounds")(4).assign(**ranges, **status))
+    ax = plot(result("reconcile.bounds")(4).assign(**ranges, **status), picture="reconcile.bounds")
     assert "4 ranges: 5 offsets not in the store, 5 covered twice, 10 pruned" in texts_of(ax)
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["final", "provisional", "pruned", "not in the store", "covered twice"]
@@ -782,27 +792,27 @@ def test_gaps_and_overlaps_of_offsets_are_counted_and_drawn():
 
 def test_templates_with_differences_come_first():
     counts = {"equal": [50, 3], "different": [0, 1], "only_replay": [0, 0], "only_snapshot": [0, 2]}
-    ax = plot.reconcile_contracts(result("reconcile.contracts")(2).assign(**counts))
+    ax = plot(result("reconcile.contracts")(2).assign(**counts), picture="reconcile.contracts")
     assert [text.get_text()[-1] for text in ax.get_yticklabels()] == ["1", "0"]
     assert "53 of 56 equal" in texts_of(ax)
 
 
 def test_an_unknown_amount_is_no_supply():
     frame = result("reconcile.supply")(1)
-    ax = plot.reconcile_supply(frame.assign(burned=pd.Series([None], dtype=frame["burned"].dtype)))
+    ax = plot(frame.assign(burned=pd.Series([None], dtype=frame["burned"].dtype)), picture="reconcile.supply")
     assert texts_of(ax) == ["An amount is unknown, so the coin cannot be added up."]
 
 
 def test_the_supply_is_a_waterfall():
     amounts = {"opening": 10, "minted": 5, "burned": 3, "fees": 1, "closing_expected": 11, "closing_found": 11, "unexplained": 0}
-    ax = plot.reconcile_supply(result("reconcile.supply")(1).assign(**amounts))
+    ax = plot(result("reconcile.supply")(1).assign(**amounts), picture="reconcile.supply")
     assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 10), (10, 5), (12, 3), (11, 1), (0, 11), (0, 11)]
     assert any("No unexplained difference" in text for text in texts_of(ax))
 
 
 def test_lifetimes_of_one_party_share_a_row():
     frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
-    ax = plot.state_featured(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}))
+    ax = plot(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}), picture="state.featured")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000  a", "× 18,000  b"]
     assert any(text.startswith("2 active on") for text in texts_of(ax))
 
@@ -810,28 +820,93 @@ def test_lifetimes_of_one_party_share_a_row():
 def test_active_rights_are_drawn_up_to_the_end_of_what_frames_know():
     end = START + pd.Timedelta(days=9)
     frame = result("state.featured")(1).assign(until=pd.array([pd.NaT], "datetime64[us, UTC]"), known_until=end)
-    ax = plot.state_featured(frame)
+    ax = plot(frame, picture="state.featured")
     assert ax.get_xlim()[1] == pytest.approx(end.timestamp() / 86_400)
     assert any(text.startswith(f"1 active on {end:%Y-%m-%d}") for text in texts_of(ax))
 
 
-def test_help_of_a_plot_has_all_sections():
-    text = inspect.getdoc(plot.cost_spend)
+# -- the call that draws any result ------------------------------------------------------------------------------------
+
+
+def test_a_result_knows_its_picture():
+    frame = result("cost.spend", "participant")(3)
+    frame.attrs["figure"] = "cost.spend"  # as every analysis says
+    assert plot(frame).get_title(loc="left") == "Traffic cost by submitting participant"
+
+
+def test_one_figure_has_two_pictures():
+    frame = result("verdict.outcomes", "participant", over_time=True)(24)
+    frame.attrs["figure"] = "verdict.outcomes"
+    titles = [plot(frame, picture=name).get_title(loc="left") for name in (None, "verdict.rejection_rates")]
+    assert one_line(titles[0]).startswith("Rejection rate by submitting participant, per hour")
+    assert one_line(titles[1]).startswith("Rejection rate (%)")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (None, r"such as that of lf\.cost\.spend\(frames\), got NoneType"),
+        (pd.DataFrame(), 'got a DataFrame of another origin. Name its picture, such as picture="cost.spend"'),
+    ],
+)
+def test_what_has_no_figure_is_refused(wrong, message):
+    with pytest.raises(UsageError, match=message):
+        plot(wrong)
+
+
+def test_a_figure_without_a_picture_has_a_table():
+    frame = result("cost.spend")(3)
+    frame.attrs["figure"] = "cost.statement"
+    with pytest.raises(UsageError, match=r"lf\.cost\.statement has no picture. lf\.show\(result\) shows its table"):
+        plot(frame)
+
+
+def test_an_unknown_picture_is_refused_with_all_of_them():
+    with pytest.raises(UsageError, match=r"no picture 'cost\.spendings'\. Choose from activity\..*, votes\.stale\."):
+        plot(result("cost.spend")(3), picture="cost.spendings")
+
+
+def test_a_milestone_is_a_line_of_the_evidence_alone():
+    frame = result("grant.evidence")(3)
+    names = [text.get_text() for text in plot(frame, picture="grant.evidence", milestone=5_000_000).get_legend().get_texts()]
+    assert names == ["bytes", "milestone, 5.0 MB"]
+    with pytest.raises(UsageError, match=r"milestone= is for a result of lf\.grant\.evidence, got one of cost\.spend"):
+        plot(result("cost.spend")(3), picture="cost.spend", milestone=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("cost_spend", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="cost\.spend"\) for a result that lost'),
+        ("verdict_rejection_rates", r'Write lf\.plot\(result, picture="verdict\.rejection_rates"\)\.'),
+        ("cost_spendings", "has no attribute 'cost_spendings'"),
+    ],
+)
+def test_an_earlier_name_says_what_to_write(name, instead):
+    with pytest.raises(AttributeError, match=instead):
+        getattr(plot, name)
+
+
+def test_it_is_the_same_in_another_process():
+    assert pickle.loads(pickle.dumps(plot)) is plot
+
+
+def test_help_has_all_sections_and_arguments():
+    text = pydoc.plain(pydoc.render_doc(plot))
+    assert "\nplot(result: 'pd.DataFrame', ax: 'Axes | None' = None, *, " in text
     for section in ("Parameters", "Returns", "Raises", "Examples"):
-        assert f"\n{section}\n{'-' * len(section)}\n" in text
-    assert str(inspect.signature(plot.cost_spend)).startswith("(frame")
-    assert "From :func:`ledgerframes.cost.spend`, with any ``by=`` and ``every=``." in text
+        assert re.search(rf"\n +{section}\n +{'-' * len(section)}\n", text)
+    assert [*inspect.signature(plot).parameters] == ["result", "ax", "picture", "milestone"]
 
 
-def test_every_plot_of_a_figure_is_documented_alike():
-    for name, (draw, figure) in PLOTS.items():
-        assert draw.__module__.startswith("ledgerframes.plot._")
-        assert f":func:`ledgerframes.{figure}`" in draw.__doc__, name
-        assert ">>> ax = lf.plot." in draw.__doc__, name
+@pytest.mark.parametrize("name", DRAWN)
+def test_help_of_an_analysis_says_what_its_picture_has(name):
+    text = inspect.getdoc(attrgetter(name)(lf))
+    assert "\nPicture, by :func:`ledgerframes.plot`: " in text
 
 
 def test_transfers_are_counted_by_instrument_and_outcome():
-    ax = plot.economy_transfers(transfers(40))
+    ax = plot(transfers(40), picture="economy.transfers")
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert [label.split("  ")[-1] for label in labels][-1] == "unknown instrument" or "unknown instrument" in " ".join(labels)
     assert all(" of bank" in label or "unknown" in label for label in labels)
@@ -843,7 +918,7 @@ def test_transfers_are_counted_by_instrument_and_outcome():
 
 def test_amounts_of_two_instruments_are_never_added():
     frame = transfers(8).assign(choice="Allocation_ExecuteTransfer").astype({"choice": "str"})
-    labels = [label.get_text() for label in plot.economy_transfers(frame).get_yticklabels()]
+    labels = [label.get_text() for label in plot(frame, picture="economy.transfers").get_yticklabels()]
     amounts = {label.split("  ")[0] for label in labels}
     sums = frame.assign(amount=frame["amount"].astype(float)).groupby("instrument_id", dropna=False)["amount"].sum()
     assert amounts == {f"{value:,.2f}" for value in sums}

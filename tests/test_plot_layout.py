@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from test_plot import START, one_party, per_round, result, texts_of
 
 from ledgerframes import plot
-from ledgerframes.plot._canvas import amount_axis, bytes_axis, plain, ratio_axis
+from ledgerframes.plots._canvas import amount_axis, bytes_axis, plain, ratio_axis
 from ledgerframes.report.pictures import draw_pictures
 
 NAME = "a-long-name-of-some-participant::1220" + "ab34" * 16
@@ -44,13 +44,13 @@ def of_templates(name, rows=40):
 
 
 WIDE = {
-    "a note of four sentences": lambda: plot.verdict_rejection_rates(rates(40)),
-    "a long title": lambda: plot.verdict_quorums(
-        named(result("verdict.quorums", "participant")(40), "submitting_participant_uid")
+    "a note of four sentences": lambda: plot(rates(40), picture="verdict.rejection_rates"),
+    "a long title": lambda: plot(
+        named(result("verdict.quorums", "participant")(40), "submitting_participant_uid"), picture="verdict.quorums"
     ),
-    "a fixed note": lambda: plot.activity_what_if(named(result("activity.what_if")(40), "party")),
-    "panels of templates": lambda: plot.verdict_latency(of_templates("verdict.latency")),
-    "panels of quorums": lambda: plot.verdict_quorums(of_templates("verdict.quorums")),
+    "a fixed note": lambda: plot(named(result("activity.what_if")(40), "party"), picture="activity.what_if"),
+    "panels of templates": lambda: plot(of_templates("verdict.latency"), picture="verdict.latency"),
+    "panels of quorums": lambda: plot(of_templates("verdict.quorums"), picture="verdict.quorums"),
 }
 
 
@@ -69,7 +69,7 @@ def test_long_texts_stay_on_the_figure_and_leave_the_axes_their_width(draw):
 
 
 def test_title_and_note_do_not_overlap():
-    ax = plot.verdict_rejection_rates(rates(40))
+    ax = plot(rates(40), picture="verdict.rejection_rates")
     ax.figure.draw_without_rendering()
     renderer = ax.figure.canvas.get_renderer()
     note = next(text for text in ax.texts if text.get_text().startswith("Gray"))
@@ -78,11 +78,11 @@ def test_title_and_note_do_not_overlap():
 
 
 def split():
-    return plot.economy_reward_split(result("economy.reward_split")(1))
+    return plot(result("economy.reward_split")(1), picture="economy.reward_split")
 
 
 def overhead():
-    return plot.cost_overhead(result("cost.overhead", "participant")(4).assign(traffic_cost=900))
+    return plot(result("cost.overhead", "participant")(4).assign(traffic_cost=900), picture="cost.overhead")
 
 
 @pytest.mark.parametrize("draw", [split, overhead])
@@ -99,7 +99,7 @@ def test_a_legend_hides_no_forecast():
     balance = np.linspace(2_000_000, -6_000_000, 200).round().astype("int64")
     frame = result("cost.runway")(200)
     frame = frame.assign(hour=hours, balance_low=balance - 20_000, balance_middle=balance, balance_high=balance + 20_000)
-    ax = plot.cost_runway(frame.astype(result("cost.runway")(1).dtypes.to_dict()))
+    ax = plot(frame.astype(result("cost.runway")(1).dtypes.to_dict()), picture="cost.runway")
     ax.figure.draw_without_rendering()
     legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
     (line,) = (each for each in ax.lines if each.get_label() == "mean burn")
@@ -108,7 +108,7 @@ def test_a_legend_hides_no_forecast():
 
 
 def test_all_lines_are_below_their_legend():
-    ax = plot.verdict_latency(result("verdict.latency", over_time=True)(40))
+    ax = plot(result("verdict.latency", over_time=True)(40), picture="verdict.latency")
     ax.figure.draw_without_rendering()
     legend = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
     highest = max(line.get_transform().transform(line.get_xydata())[:, 1].max() for line in ax.lines)
@@ -146,20 +146,20 @@ def test_ticks_have_no_exponent(set_axis, highest, text):
 
 def test_small_amounts_of_leaders_have_no_exponent():
     frame = result("economy.leaderboard")(1)
-    ax = plot.economy_leaderboard(frame.assign(amount=pd.Series([Decimal("0.000012")], dtype=frame["amount"].dtype)))
+    ax = plot(frame.assign(amount=pd.Series([Decimal("0.000012")], dtype=frame["amount"].dtype)), picture="economy.leaderboard")
     assert any(text.startswith("0.000012") for text in texts_of(ax))
 
 
 @pytest.mark.parametrize(
-    ("draw", "make"),
+    ("picture", "make"),
     [
-        (plot.economy_rounds, per_round("economy.rounds")),
-        (plot.activity_concentration, per_round("activity.concentration")),
-        (plot.activity_rounds, one_party),
+        ("economy.rounds", per_round("economy.rounds")),
+        ("activity.concentration", per_round("activity.concentration")),
+        ("activity.rounds", one_party),
     ],
 )
-def test_one_round_is_named_once(draw, make):
-    ax = draw(make(1))
+def test_one_round_is_named_once(picture, make):
+    ax = plot(make(1), picture=picture)
     ax.figure.draw_without_rendering()
     low, high = ax.get_xlim()
     ticks = [tick.label1.get_text() for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -168,7 +168,7 @@ def test_one_round_is_named_once(draw, make):
 
 def test_bars_without_any_length_have_an_axis_that_can_be_read():
     frame = result("activity.weights", "party")(3)
-    ax = plot.activity_weights(frame.assign(weight=(frame["weight"] * 0)))
+    ax = plot(frame.assign(weight=(frame["weight"] * 0)), picture="activity.weights")
     assert ax.get_xlim() == (0, 1)
 
 
@@ -179,14 +179,14 @@ def test_a_gap_between_two_cells_is_no_time_without_data():
     days = START + pd.to_timedelta([0, 1], unit="D")
     frame = result("reconcile.coverage", over_time=True)(2)
     frame = frame.assign(period_start=days, period_end=days + pd.Timedelta(1, "D"), dataset="events", status="ok")
-    ax = plot.reconcile_coverage(frame.astype({"dataset": "category", "status": "category"}))
+    ax = plot(frame.astype({"dataset": "category", "status": "category"}), picture="reconcile.coverage")
     ends = sorted(path.vertices[:, 0].max() for each in ax.collections for path in each.get_paths())
     first_end = pd.Timestamp("2026-11-09", tz="UTC").timestamp() / 86_400
     assert 0 < first_end - ends[0] < 15 / 1_440  # days
 
 
 def test_a_lifetime_that_ends_as_it_begins_can_be_seen():
-    ax = plot.state_featured(result("state.featured")(24))  # each one lasts no time
+    ax = plot(result("state.featured")(24), picture="state.featured")  # each one lasts no time
     widths = [path.get_extents().width for bars in ax.collections for path in bars.get_paths()]
     low, high = ax.get_xlim()
     assert len(widths) == 24
@@ -194,33 +194,36 @@ def test_a_lifetime_that_ends_as_it_begins_can_be_seen():
 
 
 def test_a_status_without_periods_is_a_sentence():
-    ax = plot.reconcile_coverage(result("reconcile.coverage")(1))
+    ax = plot(result("reconcile.coverage")(1), picture="reconcile.coverage")
     assert draw_pictures(ax.figure)[0] == {"text/html": '<p class="note"><strong>Coverage of the store.</strong> Events: ok.</p>'}
 
 
 def test_many_cells_keep_their_gaps():
-    ax = plot.reconcile_coverage(result("reconcile.coverage", over_time=True)(200).assign(dataset="events"))
+    ax = plot(result("reconcile.coverage", over_time=True)(200).assign(dataset="events"), picture="reconcile.coverage")
     paths = [path.vertices[:, 0] for each in ax.collections for path in each.get_paths()]
     assert all(np.ptp(x) == pytest.approx(0.94 / 24) for x in paths)
 
 
 def test_one_is_singular():
-    assert any("1 row with an unexplained net" in text for text in texts_of(plot.economy_rounds(per_round("economy.rounds")(1))))
+    assert any(
+        "1 row with an unexplained net" in text
+        for text in texts_of(plot(per_round("economy.rounds")(1), picture="economy.rounds"))
+    )
     purchases = result("economy.purchases", over_time=True)(1).assign(purchases=1)
-    assert "1 purchase" in [text.split(".")[0] for text in texts_of(plot.economy_purchases(purchases))]
-    anatomy = plot.cost_anatomy(result("cost.anatomy")(1))
+    assert "1 purchase" in [text.split(".")[0] for text in texts_of(plot(purchases, picture="economy.purchases"))]
+    anatomy = plot(result("cost.anatomy")(1), picture="cost.anatomy")
     assert anatomy.get_title(loc="left").endswith("in 1 envelope")
-    evidence = plot.grant_evidence(result("grant.evidence")(1).assign(requests=1, parties_cumulative=1))
+    evidence = plot(result("grant.evidence")(1).assign(requests=1, parties_cumulative=1), picture="grant.evidence")
     assert any(text.startswith("1 request, ") and "1 party" in text for text in texts_of(evidence))
     bounds = result("reconcile.bounds")(1).assign(gap_before=1)
-    assert any("1 offset not in the store" in text for text in texts_of(plot.reconcile_bounds(bounds)))
+    assert any("1 offset not in the store" in text for text in texts_of(plot(bounds, picture="reconcile.bounds")))
 
 
 @pytest.mark.parametrize(("largest", "scale"), [(600_000, "log"), (20_000, "linear")])
 def test_one_giant_request_leaves_the_others_their_room(largest, scale):
     costs = pd.Series([4_000, 5_000, 6_000, largest], dtype="Int64")
     frame = result("cost.estimate", "request")(4).assign(estimated=costs, actual=costs, outcome="matched")
-    ax = plot.cost_estimate(frame)
+    ax = plot(frame, picture="cost.estimate")
     assert ax.get_xscale() == ax.get_yscale() == scale
     ax.figure.draw_without_rendering()
     places = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([costs, costs]).astype(float)))

@@ -1,8 +1,9 @@
 """Write the parts of docstrings that declarations and signatures tell, or say with ``--check`` which are not current.
 
-Of an analysis: parameters that several analyses share, the choices of ``by=``, what a row is, the columns, and errors that all
-have. Of a plot: its parameters and its error. Of a loader: parameters that all loaders share. The rest is written by hand and
-stays. A new docstring can have its example and the paragraph that starts with "Source:" without a heading.
+Of an analysis: parameters that several analyses share, the choices of ``by=``, what a row is, the columns, errors that all
+have, and what its picture has. Of a loader: parameters that all loaders share. Of an operation: its route and versions. Of a
+picture: the lines that load its example. The rest is written by hand and stays. A new docstring can have its example and the
+paragraph that starts with "Source:" without a heading.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from typing import Any
 import ledgerframes as lf
 from ledgerframes.analysis import FIGURES, Figure, ResultColumn
 from ledgerframes.analysis.figures import PERIOD, ROUND, TAIL
+from ledgerframes.api.history import History
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.wallet import Wallet
+from ledgerframes.plots import PICTURES
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 124
@@ -86,8 +91,8 @@ OWN = {
 WRONG_GROUPS = "If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them."
 WRONG_FRAMES = "If `frames` is not Frames."
 COMMITTED = "If the frames hold committed updates, which have no rejected requests."
-WRONG_RESULT = "If `frame` is not a result of ``{name}``."
-SHARED_STARTS = ("If `by` is not a grouping of", WRONG_FRAMES, "If the frames hold committed", "If `frame` is not a result of")
+PICTURE = "Picture, by :func:`ledgerframes.plot`:"
+SHARED_STARTS = ("If `by` is not a grouping of", WRONG_FRAMES, "If the frames hold committed")
 EXAMPLE = {
     "net": '>>> net = lf.connect("sandbox", events=400, days=1)',
     "day": '>>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")',
@@ -103,17 +108,26 @@ class UndescribedError(Exception):
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any], Callable[[], str]]]:
-    """Yield the name of each analysis, plot and loader, the function, and what returns its current docstring."""
+    """Yield the name of each analysis, picture, loader and operation, the function, and what returns its current docstring."""
     for name, figure in FIGURES.items():
         analysis = inspect.unwrap(attrgetter(name)(lf))
         yield name, analysis, partial(of_analysis, figure, analysis)
-    for name in lf.plot.__all__:
-        plot = getattr(lf.plot, name)
-        if drawn := re.search(r'(?:draw_result|open_chart)\("([\w.]+)"', inspect.getsource(plot)):
-            yield f"plot.{name}", plot, partial(of_plot, FIGURES[drawn[1]], plot)
+    for name, picture in PICTURES.items():
+        if name not in FIGURES or not FIGURES[name].drawn:
+            drawing = inspect.unwrap(picture)
+            yield f"the picture {name}", drawing, partial(of_picture, drawing)
     for name in (each for each in dir(lf) if each.startswith("load_")):
         loader = inspect.unwrap(getattr(lf, name))
         yield name, loader, partial(of_loader, name, loader)
+    for method in declared_methods():
+        yield method.__qualname__, inspect.unwrap(method), partial(of_operation, method)
+
+
+def declared_methods() -> Iterator[Callable[..., Any]]:
+    """Yield the public methods that declare an operation, of each client and its bases."""
+    clients = dict.fromkeys(base for client in (History, Ledger, Wallet) for base in client.__mro__)
+    methods = (method for client in clients for name, method in vars(client).items() if not name.startswith("_"))
+    yield from (method for method in methods if hasattr(method, "operation"))
 
 
 def of_analysis(figure: Figure, analysis: Callable[..., Any]) -> str:
@@ -124,20 +138,26 @@ def of_analysis(figure: Figure, analysis: Callable[..., Any]) -> str:
     sections["Parameters"] = "\n".join(dict.fromkeys(described))
     sections["Returns"] = f"DataFrame\n{indented(figure.rows)}\n\n    Columns:\n\n{listing(figure)}"
     sections["Raises"] = "\n".join(errors_of(figure, [*parameters], own_errors(sections["Raises"])))
+    sections["Notes"] = with_picture(figure, sections["Notes"])
     return joined(sections)
 
 
-def of_plot(figure: Figure, plot: Callable[..., Any]) -> str:
-    """Return the docstring of a plot with the figure that it draws."""
-    sections = sections_of(plot)
-    arguments = [f"``{each}``" for each, exists in (("by=", figure.by), ("every=", figure.has_periods)) if exists]
-    source = f"From :func:`ledgerframes.{figure.name}`" + (f", with any {' and '.join(arguments)}." if arguments else ".")
-    own = entries(sections["Parameters"])
-    own |= {"frame": entry("frame : DataFrame", source)}
-    own |= {"ax": entry("ax : Axes, optional", "Axes to draw on (default: a new figure).")}
-    sections["Parameters"] = "\n".join(described_by(name, own) for name in inspect.signature(plot).parameters)
-    sections["Raises"] = "\n".join([entry("UsageError", WRONG_RESULT.format(name=figure.name)), *own_errors(sections["Raises"])])
-    return joined(sections)
+def with_picture(figure: Figure, notes: str) -> str:
+    """Return the notes of an analysis with what its picture has."""
+    others = [each for each in notes.split("\n\n") if each and not each.startswith(PICTURE)]
+    if figure.drawn:
+        described = f"A bar of ``{figure.drawn}`` for each row, or a line for each group over time."
+    elif figure.name in PICTURES:
+        described = sections_of(PICTURES[figure.name])[""].partition("\n\n")[2]
+    else:
+        return "\n\n".join(others)
+    text = " ".join(f"{PICTURE} {described}".split())
+    return "\n\n".join([*others, textwrap.fill(text, WIDTH - 4, break_on_hyphens=False, break_long_words=False)])
+
+
+def of_picture(drawing: Callable[..., Any]) -> str:
+    """Return the docstring of a picture with the lines that load its example."""
+    return joined(sections_of(drawing))
 
 
 def of_loader(name: str, loader: Callable[..., Any]) -> str:
@@ -150,6 +170,20 @@ def of_loader(name: str, loader: Callable[..., Any]) -> str:
         if shared in parameters and name not in OWN.get(shared, ()):
             own[shared] = entry(head, text)
     sections["Parameters"] = "\n".join(dict.fromkeys(described_by(each, own) for each in parameters))
+    return joined(sections)
+
+
+def of_operation(method: Callable[..., Any]) -> str:
+    """Return the docstring of an operation's method with its route and versions."""
+    sections, declared = sections_of(method), method.operation  # type: ignore[attr-defined]
+    others = [each for each in sections["Notes"].split("\n\n") if each and not each.startswith(f"``{declared.route}``")]
+    facts = [f"``{declared.route}``"]
+    facts += [f"since {declared.since}"] if declared.since else []
+    facts += [f"removed in {declared.until}"] if declared.until else []
+    facts += ["deprecated"] if declared.deprecated else []
+    facts += ["internal to the network, so that it may change or go"] if declared.internal else []
+    text = textwrap.fill(f"{', '.join(facts)}.", WIDTH - 8, break_on_hyphens=False, break_long_words=False)
+    sections["Notes"] = "\n\n".join([*others, text])
     return joined(sections)
 
 
@@ -285,11 +319,12 @@ def write(function: Callable[..., Any], docstring: str) -> None:
     """Write the docstring of a function into its source file."""
     path = Path(function.__code__.co_filename)
     source = path.read_text(encoding="utf-8")
-    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
-    statement = next(node for node in nodes if node.name == function.__name__).body[0]
-    lines = source.split("\n")
+    node: Any = ast.parse(source)
+    for name in function.__qualname__.split("."):
+        node = next(each for each in node.body if getattr(each, "name", "") == name)
+    statement, lines = node.body[0], source.split("\n")
     quotes = 'r"""' if "\\" in docstring else '"""'
-    text = textwrap.indent(f'{quotes}{docstring}\n"""', "    ")
+    text = textwrap.indent(f'{quotes}{docstring}\n"""', " " * statement.col_offset)
     lines[statement.lineno - 1 : statement.end_lineno] = text.split("\n")
     path.write_text("\n".join(lines), encoding="utf-8")
 

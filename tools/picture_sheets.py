@@ -20,6 +20,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from screenshots import OUT, SCHEMES, take
 
+import ledgerframes as lf
 from ledgerframes.errors import UsageError
 from ledgerframes.report.pdf import find_chromium
 from ledgerframes.report.pictures import draw_pictures
@@ -134,11 +135,11 @@ def sheet(case: str) -> str:
     return f'<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">{STYLE}{"".join(cells)}'
 
 
-def cell(draw: Callable[[Frame], Any], make: Callable[[int], Frame], case: str) -> str:
+def cell(picture: str, make: Callable[[int], Frame], case: str) -> str:
     """Return one plot on a case as HTML, or why it cannot be drawn."""
     rows, change = CASES[case]
     try:
-        data, metadata = draw_pictures(draw(change(make(rows))).figure)
+        data, metadata = draw_pictures(lf.plot(change(make(rows)), picture=picture).figure)
     except UsageError as error:
         return f"<p>Refused: {escape_html(str(error))}</p>"
     except Exception as error:

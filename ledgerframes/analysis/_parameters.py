@@ -34,7 +34,7 @@ def parameters_of(
     return {}
 
 
-def users_of(by: str | None, completions: pd.DataFrame | None) -> Mapping[str, pa.Table]:
+def users_of(completions: pd.DataFrame | None) -> Mapping[str, pa.Table]:
     """Return the completions that name the users of requests, for ``by="user"``.
 
     Raises
@@ -42,8 +42,6 @@ def users_of(by: str | None, completions: pd.DataFrame | None) -> Mapping[str, p
     UsageError
         If there are none to pass, or they are no rows of the table.
     """
-    if by != "user":
-        return {}
     rule = 'completions= must be rows of table completions for by="user"'
     rows = require_columns(completions, USER_COLUMNS, rule, "Pass the result of lf.load_completions(net).")
     rows = rows.rename(columns={"offset": "completion_offset"})  # the other is a word of SQL

@@ -145,6 +145,8 @@ class Figure:
         Why the analysis has no query, and what to do instead. Empty if it has one.
     main_columns : tuple of str
         Columns of a short table, after those that name its rows. The first has bars. Empty for all columns.
+    drawn : str
+        Column that the picture shows. Empty for a figure with its own drawing, and for one without a picture.
     answer : callable, optional
         Function from a result to the sentence that answers, which is empty if nothing is to be said.
     """
@@ -167,6 +169,7 @@ class Figure:
     queries: Callable[..., Iterable[Query]] | None = None
     without_query: str = ""
     main_columns: tuple[str, ...] = ()
+    drawn: str = ""
     answer: Callable[[pd.DataFrame], str] | None = None
 
     @property

@@ -106,7 +106,8 @@ def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Fram
     if not any(column.measure for column in declared.columns):
         raise UsageError(f"lf.{declared.name} has no query yet. Choose from {', '.join(sorted(_names()))}.")
     options = options_of(frames, values.get("min_requests"))
-    by, users = values.get("by"), users_of(values.get("by"), values.get("completions"))
+    by = values.get("by")
+    users = users_of(values.get("completions")) if by == "user" else {}
     call = Call(declared, frames, by, values.get("every"), options, values.get("labels"), values.get("eras"), users)
     return [call.query]
 

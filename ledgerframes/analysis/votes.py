@@ -149,6 +149,9 @@ def price(
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
     stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
 
+    Picture, by :func:`ledgerframes.plot`: Price [USD per coin] over the time of the observations [UTC]: steps of the
+    median, a band from the lowest to the highest vote, and marks for the price that the network used if it is known.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -235,6 +238,9 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     -----
     Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
     (docs/facts.md#price-vote-without-price).
+
+    Picture, by :func:`ledgerframes.plot`: Deviation from the median [USD per coin] by age [days]; stale votes are hollow,
+    outliers are squares with a name.
 
     Examples
     --------

@@ -54,6 +54,10 @@ class BulkClient(Client):
             1 to 1000 objects; fewer than one folder has is an error.
         page_token : str, optional
             From the page before. The last page has one, too, if the window ends in the future.
+
+        Notes
+        -----
+        ``POST /v0/history/bulk/updates``, since 0.5.16.
         """
         start, end = _wire_time(since, "since"), _wire_time(until, "until")
         return Request(
@@ -68,6 +72,10 @@ class BulkClient(Client):
         ------
         NotFoundError
             If there is no such snapshot.
+
+        Notes
+        -----
+        ``GET /v0/history/bulk/acs``, since 0.5.16.
         """
         return Request(query={"at_or_before_record_time": at_or_before and _wire_time(at_or_before, "at_or_before")})
 
@@ -85,6 +93,10 @@ class BulkClient(Client):
         ------
         NotFoundError
             If one of the objects does not exist.
+
+        Notes
+        -----
+        ``POST /v0/history/bulk/checksums``, since 0.5.16.
         """
         if isinstance(object_keys, str):
             raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
@@ -105,6 +117,10 @@ class BulkClient(Client):
         ------
         NotFoundError
             If the object does not exist.
+
+        Notes
+        -----
+        ``GET /v0/history/bulk/download/{object_key}``, since 0.5.16.
         """
 
     def bulk_download(self, object_key: str, target: Path) -> Download:

@@ -99,7 +99,12 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
 
     @operation("GET /v0/events/{update_id}", name="event", returns=Response, changed="0.5.15, 0.5.17, 0.6.0, 0.6.10")
     def event_response(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
-        """Fetch one event without decoding it, for :meth:`decode_event`."""
+        """Fetch one event without decoding it, for :meth:`decode_event`.
+
+        Notes
+        -----
+        ``GET /v0/events/{update_id}``.
+        """
         return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
     @staticmethod
@@ -128,7 +133,12 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
     def events_page(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
     ) -> Request:
-        """Fetch a page of :meth:`events` without decoding it, for :meth:`decode_events`."""
+        """Fetch a page of :meth:`events` without decoding it, for :meth:`decode_events`.
+
+        Notes
+        -----
+        ``POST /v0/events``, since 0.4.21.
+        """
         return self._page_request(after, page_size, value_encoding)
 
     @staticmethod
@@ -146,6 +156,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         ------
         NotFoundError
             If the id is unknown, or belongs to a request that was rejected or is private (docs/facts.md#updates-not-visible).
+
+        Notes
+        -----
+        ``GET /v2/updates/{update_id}``, since 0.4.2.
         """
         return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
@@ -157,6 +171,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         ------
         NotFoundError
             If the hash is unknown to this host, which another host may know (docs/facts.md#history-operations).
+
+        Notes
+        -----
+        ``GET /v2/updates/hash/{hash}``, since 0.6.1.
         """
         return Request(path={"hash": transaction_hash}, query=self._encoding(value_encoding))
 
@@ -168,6 +186,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
 
         Rejected and private requests have no update (docs/facts.md#updates-not-visible). Parameters are those of
         :meth:`events`.
+
+        Notes
+        -----
+        ``POST /v2/updates``, since 0.4.2.
         """
         return self._page_request(after, page_size, value_encoding)
 
@@ -181,6 +203,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         lossless : bool
             Request the verbose payload encoding, the same as ``protobuf_json``. Event ids start with ``#`` in this form
             (docs/facts.md#event-id-prefix).
+
+        Notes
+        -----
+        ``GET /v0/updates/{update_id}``, deprecated.
         """
         return Request(path={"update_id": update_id}, query={"lossless": lossless})
 
@@ -199,6 +225,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         -------
         NameRules
             Without a contract if the cached one is current (docs/facts.md#name-rules-and-price-votes).
+
+        Notes
+        -----
+        ``POST /v0/ans-rules``, internal to the network, so that it may change or go.
         """
         # The service requires a body, if only an empty object (docs/facts.md#body-required).
         return Request(body=members(cached_ans_rules_contract_id=cached_contract_id, cached_ans_rules_domain_id=cached_domain_id))
@@ -245,6 +275,10 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         ------
         NotFoundError
             If the synchronizer has no such member.
+
+        Notes
+        -----
+        ``GET /v0/domains/{domain_id}/members/{member_id}/traffic-status``.
         """
         return Request(path={"domain_id": domain_id, "member_id": member_id})
 

@@ -48,6 +48,10 @@ class ReferenceClient(Client):
         ----------
         cached_open, cached_issuing : sequence of str
             Contract ids of the rounds that the caller already has, which come back without a contract.
+
+        Notes
+        -----
+        ``POST /v0/open-and-issuing-mining-rounds``.
         """
         return Request(
             body={
@@ -58,17 +62,32 @@ class ReferenceClient(Client):
 
     @operation("GET /v0/closed-rounds", returns=list[Contract], member="rounds")
     def closed_rounds(self) -> Any:
-        """List the closed mining rounds that are still in process, by round number."""
+        """List the closed mining rounds that are still in process, by round number.
+
+        Notes
+        -----
+        ``GET /v0/closed-rounds``.
+        """
 
     @operation("GET /v0/featured-apps", returns=list[Contract], member="featured_apps", internal=True)
     def featured_apps(self) -> Any:
-        """List the rights of all featured apps."""
+        """List the rights of all featured apps.
+
+        Notes
+        -----
+        ``GET /v0/featured-apps``, internal to the network, so that it may change or go.
+        """
 
     @operation(
         "GET /v0/featured-apps/by-provider/{provider_party_id}", returns=list[Contract], member="featured_apps", internal=True
     )
     def featured_apps_of(self, provider_party_id: str) -> Any:
-        """List the rights of one featured app, none for an unknown one."""
+        """List the rights of one featured app, none for an unknown one.
+
+        Notes
+        -----
+        ``GET /v0/featured-apps/by-provider/{provider_party_id}``, internal to the network, so that it may change or go.
+        """
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -84,6 +103,10 @@ class ReferenceClient(Client):
             Only names that start with it.
         page_size : int
             1 to 1000.
+
+        Notes
+        -----
+        ``GET /v0/ans-entries``.
         """
         if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
             raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
@@ -97,6 +120,10 @@ class ReferenceClient(Client):
         ------
         NotFoundError
             If it has none.
+
+        Notes
+        -----
+        ``GET /v0/ans-entries/by-party/{party}``.
         """
 
     @operation("GET /v0/ans-entries/by-name/{name}", returns=NameEntry, member="entry")
@@ -107,6 +134,10 @@ class ReferenceClient(Client):
         ------
         NotFoundError
             If there is none.
+
+        Notes
+        -----
+        ``GET /v0/ans-entries/by-name/{name}``.
         """
 
     # -- rules, hosts and validators ----------------------------------------------------------------------------------
@@ -127,7 +158,12 @@ class ReferenceClient(Client):
 
     @operation("GET /v0/scans", returns=list[DomainScans], member="scans")
     def scans(self) -> Any:
-        """List the addresses of the history APIs of all super validators, by synchronizer."""
+        """List the addresses of the history APIs of all super validators, by synchronizer.
+
+        Notes
+        -----
+        ``GET /v0/scans``.
+        """
 
     @operation("GET /v0/admin/validator/licenses", returns=LicensesPage)
     def validator_licenses(self, after: int | None = None, *, page_size: int = MAX_PAGE_SIZE) -> Request:
@@ -139,6 +175,10 @@ class ReferenceClient(Client):
             ``next_page_token`` of the page before, from the same host.
         page_size : int
             1 to 1000.
+
+        Notes
+        -----
+        ``GET /v0/admin/validator/licenses``.
         """
         if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
             raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
@@ -152,6 +192,10 @@ class ReferenceClient(Client):
         ----------
         validator_ids : sequence of str
             At least one party of a validator. A URL has room for a few dozen.
+
+        Notes
+        -----
+        ``GET /v0/validators/validator-faucets``.
         """
         texts = _list(validator_ids, "validator_ids")
         if not texts:
@@ -165,15 +209,29 @@ class ReferenceClient(Client):
         """Return the serial of the synchronizer, which counts its upgrades.
 
         Facts: docs/facts.md#record-times-per-migration.
+
+        Notes
+        -----
+        ``GET /v0/active-synchronizer-serial``, internal to the network, so that it may change or go.
         """
 
     @operation("GET /v0/lsu", returns=NextUpgrade, unwrap=lambda response: response.lsu, internal=True)
     def upgrade(self) -> Any:
-        """Return the next upgrade of the synchronizer, or None."""
+        """Return the next upgrade of the synchronizer, or None.
+
+        Notes
+        -----
+        ``GET /v0/lsu``, internal to the network, so that it may change or go.
+        """
 
     @operation("GET /v0/backfilling/status", returns=bool, member="complete", internal=True)
     def is_backfilled(self) -> Any:
-        """Return whether the node has all of the history, and not only the part since it joined."""
+        """Return whether the node has all of the history, and not only the part since it joined.
+
+        Notes
+        -----
+        ``GET /v0/backfilling/status``, internal to the network, so that it may change or go.
+        """
 
     # -- rewards as the node computes them ----------------------------------------------------------------------------
 
@@ -185,6 +243,11 @@ class ReferenceClient(Client):
         ------
         NotFoundError
             If there is none.
+
+        Notes
+        -----
+        ``GET /v0/internal/reward-accounting-process/rounds/earliest-available``, internal to the network, so that it may
+        change or go.
         """
 
     @operation(f"GET {REWARDS}/{{round_number}}/activity-totals", returns=RewardTotals, internal=True)
@@ -193,6 +256,11 @@ class ReferenceClient(Client):
 
         The status is ``Ok``, ``Undetermined`` or ``CannotProvide``
         (docs/facts.md#reward-accounting).
+
+        Notes
+        -----
+        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/activity-totals``, internal to the network, so
+        that it may change or go.
         """
         return Request(path={"round_number": _round(round_number)})
 
@@ -202,6 +270,11 @@ class ReferenceClient(Client):
 
         The status is ``Ok``, ``Undetermined`` or ``CannotProvide``
         (docs/facts.md#reward-accounting).
+
+        Notes
+        -----
+        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/root-hash``, internal to the network, so that it
+        may change or go.
         """
         return Request(path={"round_number": _round(round_number)})
 
@@ -213,6 +286,11 @@ class ReferenceClient(Client):
         ------
         NotFoundError
             If the node has no such batch.
+
+        Notes
+        -----
+        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/batches/{batch_hash}``, internal to the network,
+        so that it may change or go.
         """
         return Request(path={"round_number": _round(round_number), "batch_hash": batch_hash})
 

@@ -46,6 +46,10 @@ class SnapshotClient(Client):
         ------
         NotFoundError
             If there is none.
+
+        Notes
+        -----
+        ``GET /v0/state/acs/snapshot-timestamp``.
         """
         return Request(query={"before": _time(before, "before"), "migration_id": _whole(migration_id, "migration_id")})
 
@@ -57,6 +61,10 @@ class SnapshotClient(Client):
         ------
         NotFoundError
             If there is none.
+
+        Notes
+        -----
+        ``GET /v0/state/acs/snapshot-timestamp-after``.
         """
         return Request(query={"after": _time(after, "after"), "migration_id": _whole(migration_id, "migration_id")})
 
@@ -88,6 +96,10 @@ class SnapshotClient(Client):
             ``next_page_token`` of the page before, from the same host.
         page_size : int
             1 to 1000.
+
+        Notes
+        -----
+        ``POST /v2/state/acs``, since 0.8.0.
         """
         filters = members(templates=_texts(templates, "templates"), party_ids=_texts(parties, "parties"))
         return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
@@ -106,6 +118,10 @@ class SnapshotClient(Client):
         """Return a page of the contracts at a snapshot from an older service.
 
         Its page tokens are numbers. Parameters are those of :meth:`contracts_page`.
+
+        Notes
+        -----
+        ``POST /v1/state/acs``, removed in 0.9.0, deprecated.
         """
         filters = members(templates=_texts(templates, "templates"), party_ids=_texts(parties, "parties"))
         return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
@@ -156,6 +172,10 @@ class SnapshotClient(Client):
             ``next_page_token`` of the page before, from the same host.
         page_size : int
             1 to 1000.
+
+        Notes
+        -----
+        ``POST /v2/holdings/state``, since 0.8.0.
         """
         return Request(body=_position(migration_id, record_time) | _owners(owners) | _page(after, page_size))
 
@@ -172,6 +192,10 @@ class SnapshotClient(Client):
         """Return a page of the coins of parties from an older service.
 
         Its page tokens are numbers. Parameters are those of :meth:`holdings_page`.
+
+        Notes
+        -----
+        ``POST /v1/holdings/state``.
         """
         return Request(body=_position(migration_id, record_time) | _owners(owners) | _page(after, page_size))
 
@@ -195,6 +219,10 @@ class SnapshotClient(Client):
         """Return the sums of the coins of parties at a snapshot, without holding fees.
 
         Parameters are those of :meth:`holdings_page`. A party without coins has no sum.
+
+        Notes
+        -----
+        ``POST /v1/holdings/summary``.
         """
         return Request(body=_position(migration_id, record_time) | _owners(owners))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ledgerframes.api.ledger_commands import LedgerCommands
+from ledgerframes.api.ledger_contracts import LedgerContracts
 from ledgerframes.api.ledger_state import LedgerState
 from ledgerframes.api.ledger_updates import LedgerUpdates
 from ledgerframes.api.operation import Body, Request
@@ -14,7 +15,7 @@ from ledgerframes.errors import UsageError
 __all__ = ["Ledger"]
 
 
-class Ledger(LedgerUpdates, LedgerCommands, LedgerState):
+class Ledger(LedgerUpdates, LedgerContracts, LedgerCommands, LedgerState):
     """Client of one participant's ledger API.
 
     Every call sends a request, and nothing is cached. Operations that only read are retried, on the next host too;

@@ -126,3 +126,9 @@ def _unknown_members(content: Any, shape: Any, path: str) -> Iterator[tuple[str,
             yield path, ", ".join(unknown), shape
         for name, value in content.items():
             yield from _unknown_members(value, each or shape.get(name), f"{path}.{name}")
+
+
+def list_query(limit: int | None, idle_ms: int | None) -> dict[str, Any]:
+    """Return the query of the list operations (docs/facts.md#ledger-operations)."""
+    require_page_size(limit, "limit")
+    return {"limit": limit, "stream_idle_timeout_ms": idle_ms}

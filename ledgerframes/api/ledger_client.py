@@ -34,7 +34,12 @@ class LedgerClient(HealthClient):
 
     @operation("GET /v2/version", returns=LedgerVersion)
     def version(self) -> Any:
-        """Return the version of the ledger API, such as 3.5.14, and its features."""
+        """Return the version of the ledger API, such as 3.5.14, and its features.
+
+        Notes
+        -----
+        ``GET /v2/version``.
+        """
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, which this participant's version may not have."""

@@ -30,7 +30,12 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
     def ledger_end(self) -> Any:
-        """Return the offset of the ledger's end, or 0 on an empty ledger."""
+        """Return the offset of the ledger's end, or 0 on an empty ledger.
+
+        Notes
+        -----
+        ``GET /v2/state/ledger-end``.
+        """
 
     def ledger_end_times(self) -> LedgerEnd:
         """Return the ledger's end with the record time of each synchronizer, since 3.6."""
@@ -38,13 +43,22 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/state/latest-pruned-offsets", returns=PrunedOffsets)
     def latest_pruned_offsets(self) -> Any:
-        """Return the offsets through which the ledger is pruned, or 0 if it never was."""
+        """Return the offsets through which the ledger is pruned, or 0 if it never was.
+
+        Notes
+        -----
+        ``GET /v2/state/latest-pruned-offsets``.
+        """
 
     @operation("GET /v2/parties/participant-id", returns=str, member="participantId")
     def participant_id(self) -> Any:
         """Return the id of the participant.
 
         All its replicas have the same, and offsets belong to one participant (docs/facts.md#offsets-per-participant).
+
+        Notes
+        -----
+        ``GET /v2/parties/participant-id``.
         """
 
     @operation("GET /v2/state/connected-synchronizers", returns=list[Synchronizer], member="connectedSynchronizers")
@@ -58,6 +72,10 @@ class LedgerState(LedgerClient):
         party : str, optional
             Only synchronizers that host this party, with the party's permission there.
         participant_id, identity_provider_id : str, optional
+
+        Notes
+        -----
+        ``GET /v2/state/connected-synchronizers``.
         """
         query = {"party": party, "participantId": participant_id, "identityProviderId": identity_provider_id}
         return Request(query=query)
@@ -83,6 +101,10 @@ class LedgerState(LedgerClient):
         filter_party : str, optional
             Prefix of party ids.
         identity_provider_id : str, optional
+
+        Notes
+        -----
+        ``GET /v2/parties``.
         """
         require_page_size(page_size, "page_size")
         return Request(
@@ -103,49 +125,104 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)
     def party(self, party: str) -> Any:
-        """Return the details of a party, or an empty list if the party is unknown."""
+        """Return the details of a party, or an empty list if the party is unknown.
+
+        Notes
+        -----
+        ``GET /v2/parties/{party}``.
+        """
 
     @operation("POST /v2/parties")
     def allocate_party(self, request: Json) -> Any:
-        """Allocate a party on this participant."""
+        """Allocate a party on this participant.
+
+        Notes
+        -----
+        ``POST /v2/parties``.
+        """
 
     @operation("PATCH /v2/parties/{party}")
     def update_party(self, party: str, request: Json) -> Any:
-        """Change the participant-local attributes of a party."""
+        """Change the participant-local attributes of a party.
+
+        Notes
+        -----
+        ``PATCH /v2/parties/{party}``.
+        """
 
     @operation("POST /v2/parties/external/generate-topology", read_only=True)
     def external_party_topology(self, request: Json) -> Any:
-        """Generate the topology transactions that an external party signs, without any effect."""
+        """Generate the topology transactions that an external party signs, without any effect.
+
+        Notes
+        -----
+        ``POST /v2/parties/external/generate-topology``.
+        """
 
     @operation("POST /v2/parties/external/allocate")
     def allocate_external_party(self, request: Json) -> Any:
-        """Allocate an external party, with its signed topology transactions."""
+        """Allocate an external party, with its signed topology transactions.
+
+        Notes
+        -----
+        ``POST /v2/parties/external/allocate``.
+        """
 
     # -- users --------------------------------------------------------------------------------------------------------
 
     @operation("GET /v2/authenticated-user")
     def authenticated_user(self) -> Any:
-        """Return the user of the token."""
+        """Return the user of the token.
+
+        Notes
+        -----
+        ``GET /v2/authenticated-user``.
+        """
 
     @operation("GET /v2/users")
     def users(self, query: Json | None = None) -> Any:
-        """List users, with pageSize and pageToken as optional query."""
+        """List users, with pageSize and pageToken as optional query.
+
+        Notes
+        -----
+        ``GET /v2/users``.
+        """
 
     @operation("POST /v2/users")
     def create_user(self, request: Json) -> Any:
-        """Create a user."""
+        """Create a user.
+
+        Notes
+        -----
+        ``POST /v2/users``.
+        """
 
     @operation("GET /v2/users/{user-id}")
     def user(self, user_id: str) -> Any:
-        """Return a user."""
+        """Return a user.
+
+        Notes
+        -----
+        ``GET /v2/users/{user-id}``.
+        """
 
     @operation("PATCH /v2/users/{user-id}")
     def update_user(self, user_id: str, request: Json) -> Any:
-        """Change a user."""
+        """Change a user.
+
+        Notes
+        -----
+        ``PATCH /v2/users/{user-id}``.
+        """
 
     @operation("DELETE /v2/users/{user-id}")
     def delete_user(self, user_id: str) -> Any:
-        """Delete a user."""
+        """Delete a user.
+
+        Notes
+        -----
+        ``DELETE /v2/users/{user-id}``.
+        """
 
     @operation("GET /v2/users/{user-id}/rights", returns=UserRights, unwrap=lambda rights: rights.to_rights("user rights"))
     def user_rights(self, user_id: str) -> Any:
@@ -155,38 +232,82 @@ class LedgerState(LedgerClient):
         ------
         LedgerNotFoundError
             If there is no such user.
+
+        Notes
+        -----
+        ``GET /v2/users/{user-id}/rights``.
         """
 
     @operation("POST /v2/users/{user-id}/rights")
     def grant_rights(self, user_id: str, request: Json) -> Any:
-        """Grant rights to a user."""
+        """Grant rights to a user.
+
+        Notes
+        -----
+        ``POST /v2/users/{user-id}/rights``.
+        """
 
     @operation("PATCH /v2/users/{user-id}/rights")
     def revoke_rights(self, user_id: str, request: Json) -> Any:
-        """Revoke rights of a user."""
+        """Revoke rights of a user.
+
+        Notes
+        -----
+        ``PATCH /v2/users/{user-id}/rights``.
+        """
 
     @operation("PATCH /v2/users/{user-id}/identity-provider-id")
     def update_user_identity_provider(self, user_id: str, request: Json) -> Any:
-        """Move a user to another identity provider."""
+        """Move a user to another identity provider.
+
+        Notes
+        -----
+        ``PATCH /v2/users/{user-id}/identity-provider-id``.
+        """
 
     # -- identity providers -------------------------------------------------------------------------------------------
 
     @operation("GET /v2/idps")
     def identity_providers(self) -> Any:
-        """List identity providers."""
+        """List identity providers.
+
+        Notes
+        -----
+        ``GET /v2/idps``.
+        """
 
     @operation("POST /v2/idps")
     def create_identity_provider(self, request: Json) -> Any:
-        """Create an identity provider."""
+        """Create an identity provider.
+
+        Notes
+        -----
+        ``POST /v2/idps``.
+        """
 
     @operation("GET /v2/idps/{idp-id}")
     def identity_provider(self, idp_id: str) -> Any:
-        """Return an identity provider."""
+        """Return an identity provider.
+
+        Notes
+        -----
+        ``GET /v2/idps/{idp-id}``.
+        """
 
     @operation("PATCH /v2/idps/{idp-id}")
     def update_identity_provider(self, idp_id: str, request: Json) -> Any:
-        """Change an identity provider."""
+        """Change an identity provider.
+
+        Notes
+        -----
+        ``PATCH /v2/idps/{idp-id}``.
+        """
 
     @operation("DELETE /v2/idps/{idp-id}")
     def delete_identity_provider(self, idp_id: str) -> Any:
-        """Delete an identity provider."""
+        """Delete an identity provider.
+
+        Notes
+        -----
+        ``DELETE /v2/idps/{idp-id}``.
+        """

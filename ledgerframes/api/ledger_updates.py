@@ -1,4 +1,4 @@
-"""The ledger API's operations on updates, completions and contracts, which only read."""
+"""The ledger API's operations on updates and completions, which only read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ledgerframes.api.ledger_checks import (
+    list_query,
     require_filter,
     require_offset,
     require_page_request,
-    require_page_size,
     require_text,
     require_texts,
 )
@@ -19,11 +19,9 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.wire import (
-    ActiveContractsPage,
     Completion,
     CompletionItem,
     CompletionsByHash,
-    ContractEvents,
     items_without_content,
 )
 from ledgerframes.errors import UnsupportedOperationError
@@ -40,7 +38,7 @@ def _completions(items: list[CompletionItem]) -> list[Completion | OffsetCheckpo
 
 
 class LedgerUpdates(LedgerClient):
-    """Operations on updates, completions and contracts."""
+    """Operations on updates and completions."""
 
     # -- updates ------------------------------------------------------------------------------------------------------
 
@@ -65,6 +63,10 @@ class LedgerUpdates(LedgerClient):
             If anything but the token differs from the request before (docs/facts.md#page-token-binding).
         PrunedOffsetError, OffsetAfterEndError
             If the offset range is outside the participant's ledger.
+
+        Notes
+        -----
+        ``POST /v2/updates/get-updates-page``, since 3.5.
         """
         return Request(body=require_page_request(request, self.newer_version))
 
@@ -98,6 +100,10 @@ class LedgerUpdates(LedgerClient):
         TooManyElementsError
             If there are more than the list limit, 200 by default (docs/facts.md#list-limit). :meth:`get_updates_page`
             has no limit.
+
+        Notes
+        -----
+        ``POST /v2/updates``.
         """
         body = members(
             beginExclusive=require_offset(after, "after"),
@@ -105,7 +111,7 @@ class LedgerUpdates(LedgerClient):
             endInclusive=None if through is None else require_offset(through, "through"),
             descendingOrder=descending or None,
         )
-        return Request(query=_list_query(limit, idle_ms), body=body)
+        return Request(query=list_query(limit, idle_ms), body=body)
 
     @operation("POST /v2/updates/update-by-id", returns=Response, read_only=True)
     def update_by_id(self, update_id: str, update_format: UpdateFilter) -> Request:
@@ -115,13 +121,22 @@ class LedgerUpdates(LedgerClient):
         ------
         UpdateNotFoundError
             If no update has this id, or none that the parties of the filter see.
+
+        Notes
+        -----
+        ``POST /v2/updates/update-by-id``.
         """
         body = {"updateId": require_text(update_id, "update_id"), "updateFormat": self._update_filter(update_format)}
         return Request(body=body)
 
     @operation("POST /v2/updates/update-by-offset", returns=Response, read_only=True)
     def update_by_offset(self, offset: int, update_format: UpdateFilter) -> Request:
-        """Look up one update by its offset, without decoding it."""
+        """Look up one update by its offset, without decoding it.
+
+        Notes
+        -----
+        ``POST /v2/updates/update-by-offset``.
+        """
         body = {"offset": require_offset(offset, "offset", minimum=1), "updateFormat": self._update_filter(update_format)}
         return Request(body=body)
 
@@ -141,6 +156,10 @@ class LedgerUpdates(LedgerClient):
         ------
         UpdateNotFoundError
             If no update has this hash, or none that the parties of the filter see.
+
+        Notes
+        -----
+        ``POST /v2/updates/update-by-hash``, since 3.6.
         """
         body = {
             "transactionHash": require_text(transaction_hash, "transaction_hash"),
@@ -152,30 +171,60 @@ class LedgerUpdates(LedgerClient):
 
     @operation("POST /v2/updates/flats", until="3.6", read_only=True, deprecated="updates")
     def flat_updates(self, request: Mapping[str, Any]) -> Any:
-        """List flat transactions (beginExclusive, endInclusive, filter, verbose)."""
+        """List flat transactions (beginExclusive, endInclusive, filter, verbose).
+
+        Notes
+        -----
+        ``POST /v2/updates/flats``, removed in 3.6, deprecated.
+        """
 
     @operation("POST /v2/updates/trees", until="3.6", read_only=True, deprecated="updates")
     def tree_updates(self, request: Mapping[str, Any]) -> Any:
-        """List transaction trees (beginExclusive, endInclusive, filter, verbose)."""
+        """List transaction trees (beginExclusive, endInclusive, filter, verbose).
+
+        Notes
+        -----
+        ``POST /v2/updates/trees``, removed in 3.6, deprecated.
+        """
 
     @operation("POST /v2/updates/transaction-by-offset", until="3.6", read_only=True, deprecated="update_by_offset")
     def transaction_by_offset(self, offset: int, transaction_format: UpdateFilter) -> Request:
-        """Look up one transaction by its offset."""
+        """Look up one transaction by its offset.
+
+        Notes
+        -----
+        ``POST /v2/updates/transaction-by-offset``, removed in 3.6, deprecated.
+        """
         return Request(body={"offset": offset, "transactionFormat": transaction_format})
 
     @operation("POST /v2/updates/transaction-by-id", until="3.6", read_only=True, deprecated="update_by_id")
     def transaction_by_id(self, update_id: str, transaction_format: UpdateFilter) -> Request:
-        """Look up one transaction by its id."""
+        """Look up one transaction by its id.
+
+        Notes
+        -----
+        ``POST /v2/updates/transaction-by-id``, removed in 3.6, deprecated.
+        """
         return Request(body={"updateId": update_id, "transactionFormat": transaction_format})
 
     @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", until="3.6", deprecated="update_by_offset")
     def transaction_tree_by_offset(self, offset: int, *, parties: str | Sequence[str] = ()) -> Request:
-        """Look up one transaction tree by its offset, as parties see it."""
+        """Look up one transaction tree by its offset, as parties see it.
+
+        Notes
+        -----
+        ``GET /v2/updates/transaction-tree-by-offset/{offset}``, removed in 3.6, deprecated.
+        """
         return Request(path={"offset": str(require_offset(offset, "offset", minimum=1))}, query={"parties": parties})
 
     @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", until="3.6", deprecated="update_by_id")
     def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
-        """Look up one transaction tree by its id, as parties see it."""
+        """Look up one transaction tree by its id, as parties see it.
+
+        Notes
+        -----
+        ``GET /v2/updates/transaction-tree-by-id/{update-id}``, removed in 3.6, deprecated.
+        """
         return Request(path={"update_id": update_id}, query={"parties": parties})
 
     # -- completions --------------------------------------------------------------------------------------------------
@@ -203,9 +252,13 @@ class LedgerUpdates(LedgerClient):
             Exclusive start offset.
         limit, idle_ms : int, optional
             As for :meth:`updates`.
+
+        Notes
+        -----
+        ``POST /v2/commands/command-completions``, since 3.5.
         """
         body = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
-        return Request(query=_list_query(limit, idle_ms), body=body)
+        return Request(query=list_query(limit, idle_ms), body=body)
 
     @operation(
         "POST /v2/commands/completions",
@@ -224,10 +277,15 @@ class LedgerUpdates(LedgerClient):
         limit: int | None = None,
         idle_ms: int | None = None,
     ) -> Request:
-        """List command completions of one user."""
+        """List command completions of one user.
+
+        Notes
+        -----
+        ``POST /v2/commands/completions``, deprecated.
+        """
         parties, after = require_texts(parties, "parties"), require_offset(after, "after")
         body = members(parties=parties, beginExclusive=after, userId=user_id)
-        return Request(query=_list_query(limit, idle_ms), body=body)
+        return Request(query=list_query(limit, idle_ms), body=body)
 
     def completions(
         self,
@@ -261,105 +319,14 @@ class LedgerUpdates(LedgerClient):
         ------
         LedgerNotFoundError
             If no completion has this hash, or none that the token may read (docs/facts.md#lookups-by-hash).
+
+        Notes
+        -----
+        ``POST /v2/commands/completion-by-hash``, since 3.6.
         """
         return Request(body={"transactionHash": require_text(transaction_hash, "transaction_hash")})
-
-    # -- contracts ----------------------------------------------------------------------------------------------------
-
-    @operation("POST /v2/state/active-contracts-page", returns=Response, since="3.5", read_only=True)
-    def active_contracts_page(
-        self,
-        event_format: EventFilter,
-        *,
-        active_at_offset: int | None = None,
-        max_page_size: int | None = None,
-        page_token: str | None = None,
-    ) -> Request:
-        """Fetch a page of the contracts active at an offset.
-
-        :meth:`decode_active_contracts` decodes the response.
-
-        Parameters
-        ----------
-        event_format : EventFormat or mapping
-        active_at_offset : int, optional
-            By default the ledger's end, which the page contains.
-        max_page_size : int, optional
-            2000 by default, 10000 at most, unless the operator changed that.
-        page_token : str, optional
-            From the page before; everything else stays the same.
-        """
-        require_page_size(max_page_size, "max_page_size")
-        if active_at_offset is not None:
-            require_offset(active_at_offset, "active_at_offset")
-        body = members(
-            eventFormat=self._event_filter(event_format),
-            activeAtOffset=active_at_offset,
-            maxPageSize=max_page_size,
-            pageToken=page_token,
-        )
-        return Request(body=body)
-
-    @staticmethod
-    def decode_active_contracts(response: Response) -> ActiveContractsPage:
-        """Return the offset, the next token and the contracts of a page, the latter as JSON."""
-        return response.decode(ActiveContractsPage)
-
-    @operation("GET /v2/state/active-contracts-page", since="3.5", deprecated="active_contracts_page")
-    def active_contracts_page_by_get(self, request: Mapping[str, Any]) -> Any:
-        """Fetch a page of active contracts by GET with a body."""
-
-    @operation("POST /v2/state/active-contracts", returns=Response, read_only=True)
-    def active_contracts(
-        self, event_format: EventFilter, *, active_at_offset: int, limit: int | None = None, idle_ms: int | None = None
-    ) -> Request:
-        """List the contracts active at an offset, for ledger APIs before 3.5.
-
-        Raises
-        ------
-        TooManyElementsError
-            If there are more than the participant's list limit, 200 by default. The list cannot be continued: use
-            :meth:`active_contracts_page`, or a narrower filter.
-        """
-        offset = require_offset(active_at_offset, "active_at_offset")
-        body = {"activeAtOffset": offset, "eventFormat": self._event_filter(event_format)}
-        return Request(query=_list_query(limit, idle_ms), body=body)
-
-    @operation("POST /v2/events/events-by-contract-id", returns=Response, since="3.4", changed="3.5", read_only=True)
-    def events_by_contract_id(self, contract_id: str, event_format: EventFilter) -> Request:
-        """Look up the create and the consuming exercise of a contract.
-
-        :meth:`decode_contract_events` decodes the response.
-
-        Raises
-        ------
-        ContractNotFoundError
-            If no contract has this id, none that the parties of the filter see, or it was pruned after its archival.
-        """
-        body = {"contractId": require_text(contract_id, "contract_id"), "eventFormat": self._event_filter(event_format)}
-        return Request(body=body)
-
-    @staticmethod
-    def decode_contract_events(response: Response) -> ContractEvents:
-        """Return the create and the consuming exercise, each None if it does not exist."""
-        return response.decode(ContractEvents)
-
-    @operation("POST /v2/contracts/contract-by-id", returns=Response, read_only=True)
-    def contract_by_id(self, contract_id: str, *, querying_parties: Sequence[str] = ()) -> Request:
-        """Look up the create of a contract, without decoding it."""
-        parties = require_texts(querying_parties, "querying_parties") if querying_parties else None
-        return Request(body=members(contractId=require_text(contract_id, "contract_id"), queryingParties=parties))
 
     # -- filters ------------------------------------------------------------------------------------------------------
 
     def _update_filter(self, update_format: UpdateFilter) -> UpdateFilter:
         return require_filter(update_format, "updateFormat", self.newer_version)
-
-    def _event_filter(self, event_format: EventFilter) -> EventFilter:
-        return require_filter(event_format, "eventFormat", self.newer_version)
-
-
-def _list_query(limit: int | None, idle_ms: int | None) -> dict[str, Any]:
-    """Return the query of the list operations (docs/facts.md#ledger-operations)."""
-    require_page_size(limit, "limit")
-    return {"limit": limit, "stream_idle_timeout_ms": idle_ms}

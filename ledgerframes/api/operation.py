@@ -27,7 +27,6 @@ from typing import (
     Any,
     ClassVar,
     Concatenate,
-    Literal,
     ParamSpec,
     Protocol,
     TypedDict,
@@ -59,7 +58,6 @@ __all__ = ["Body", "Client", "HealthClient", "Operation", "Request", "declare", 
 Body = Mapping[str, Any] | bytes | None
 SURROGATE = re.compile("[\ud800-\udfff]")  # which UTF-8 cannot encode
 JSON: Any = object()  # the response is decoded as JSON of any shape
-VERSION_LABELS: Mapping[Literal["since", "until"], str] = {"since": "since", "until": "removed in"}  # in the help of a method
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -153,11 +151,6 @@ def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Calla
         facts.setdefault("name", function.__name__)
         declared = Operation(method=method, path=path, purpose=_first_line(function), returns=returns, **facts)
         function.operation = declared  # type: ignore[attr-defined]
-        # The help shows the route, so that no docstring repeats it.
-        versions = [f"{word} {facts[fact]}" for fact, word in VERSION_LABELS.items() if facts.get(fact)]
-        notes = [f"``{route}``", *versions, *(["deprecated"] if facts.get("deprecated") else [])]
-        notes += ["internal to the network, so that it may change or go"] if facts.get("internal") else []
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(notes)}."
         return function
 
     return decorate
@@ -303,12 +296,22 @@ class HealthClient(Client):
 
     @declare("GET /readyz", returns=None)
     def ready(self) -> dict[str, int]:
-        """Return the HTTP status of the readiness check by host URL, 200 if the host is ready."""
+        """Return the HTTP status of the readiness check by host URL, 200 if the host is ready.
+
+        Notes
+        -----
+        ``GET /readyz``.
+        """
         return self._status_by_host("ready")
 
     @declare("GET /livez", returns=None)
     def live(self) -> dict[str, int]:
-        """Return the HTTP status of the liveness check by host URL, 200 if the host is alive."""
+        """Return the HTTP status of the liveness check by host URL, 200 if the host is alive.
+
+        Notes
+        -----
+        ``GET /livez``.
+        """
         return self._status_by_host("live")
 
     def _status_by_host(self, name: str) -> dict[str, int]:

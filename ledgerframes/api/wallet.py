@@ -42,35 +42,70 @@ class Wallet(Client):
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:
-        """Return the status of a transfer offer, as :meth:`offer_status`, with a single request."""
+        """Return the status of a transfer offer, as :meth:`offer_status`, with a single request.
+
+        Notes
+        -----
+        ``POST /v0/wallet/transfer-offers/{tracking_id}/status``.
+        """
         # Offers are sent to the first host, and another one may lag behind, so there is no failover.
         return Request(path={"tracking_id": tracking_id}, retry=False)
 
     @operation("GET /v0/wallet/transfer-offers", returns=list[OfferContract], member="offers")
     def offers(self) -> Any:
-        """List the open transfer offers, both sent and received."""
+        """List the open transfer offers, both sent and received.
+
+        Notes
+        -----
+        ``GET /v0/wallet/transfer-offers``.
+        """
 
     @operation("GET /v0/wallet/accepted-transfer-offers", returns=list[OfferContract], member="accepted_offers")
     def accepted_offers(self) -> Any:
-        """List the accepted offers whose transfer is not complete."""
+        """List the accepted offers whose transfer is not complete.
+
+        Notes
+        -----
+        ``GET /v0/wallet/accepted-transfer-offers``.
+        """
 
     @operation("GET /v0/wallet/balance", returns=Balance)
     def balance(self) -> Any:
-        """Return the balance of the wallet in coin, as of a round."""
+        """Return the balance of the wallet in coin, as of a round.
+
+        Notes
+        -----
+        ``GET /v0/wallet/balance``.
+        """
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
     @operation("POST /v0/wallet/transfer-offers/{contract_id}/accept", returns=str, member="accepted_offer_contract_id")
     def accept(self, contract_id: str) -> Any:
-        """Accept a received offer, and return the contract id of the accepted offer."""
+        """Accept a received offer, and return the contract id of the accepted offer.
+
+        Notes
+        -----
+        ``POST /v0/wallet/transfer-offers/{contract_id}/accept``.
+        """
 
     @operation("POST /v0/wallet/transfer-offers/{contract_id}/reject", returns=None)
     def reject(self, contract_id: str) -> Any:
-        """Reject a received offer."""
+        """Reject a received offer.
+
+        Notes
+        -----
+        ``POST /v0/wallet/transfer-offers/{contract_id}/reject``.
+        """
 
     @operation("POST /v0/wallet/transfer-offers/{contract_id}/withdraw", returns=None)
     def withdraw(self, contract_id: str) -> Any:
-        """Withdraw a sent offer."""
+        """Withdraw a sent offer.
+
+        Notes
+        -----
+        ``POST /v0/wallet/transfer-offers/{contract_id}/withdraw``.
+        """
 
     @operation("POST /v0/wallet/transfer-offers", name="offer_transfer", returns=str, member="offer_contract_id")
     def create_offer(
@@ -97,6 +132,10 @@ class Wallet(Client):
             409: an offer with this tracking id exists.
         TransportError, InternalServerError, ServiceUnavailableError, DecodeError
             If it is unknown whether the offer was made (docs/facts.md#transfer-offers).
+
+        Notes
+        -----
+        ``POST /v0/wallet/transfer-offers``.
         """
         return Request(
             body={

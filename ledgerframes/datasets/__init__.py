@@ -25,9 +25,7 @@ TABLES: dict[str, Table] = {
         *LEDGER_TABLES,
         *LEDGER_STATE_TABLES,
         *TOKEN_TABLES,
-        PRICE_VOTES,
-        NAME_RULES,
-        *NETWORK_TABLES,
+        *REFERENCE_TABLES,
         HOLDINGS_SUMMARY,
         TRANSFER_OFFERS,
     )

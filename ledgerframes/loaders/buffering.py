@@ -18,7 +18,6 @@ U = TypeVar("U")
 # Seconds. Where an event loop makes the system resume calls after signals (that of asyncio does), a wait without a timeout
 # never notices Ctrl-C. A wait with a timeout does, however long the timeout is.
 NO_TIMEOUT = threading.TIMEOUT_MAX
-SEGMENT_BYTES = 12_000_000  # Arrow bytes buffered before they are written: bounds the memory, and what a kill can lose
 
 
 def release_memory() -> None:

@@ -216,7 +216,7 @@ class _ObjectReader:
                 builder = self._new_builder()
                 for block in pipeline.prefetch(blocks):
                     self._add(builder, block)
-                    if builder.bytes >= buffering.SEGMENT_BYTES:
+                    if builder.bytes >= self._net.settings.limits.segment_bytes:
                         pipeline.write_behind(writer.write, self._tables(builder))
                         builder = self._new_builder()
                 pipeline.write_behind(writer.write, self._tables(builder))

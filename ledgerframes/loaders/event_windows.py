@@ -181,7 +181,7 @@ def _read_pages(
             settle(net, page.bad_items, on_bad_item, context.report.additions)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
-            if buffer.bytes >= buffering.SEGMENT_BYTES:
+            if buffer.bytes >= net.settings.limits.segment_bytes:
                 yield from buffer.flush()
             if context.is_stopped:
                 break

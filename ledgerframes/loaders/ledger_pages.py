@@ -109,7 +109,7 @@ class OffsetReader:
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
-                if buffer.bytes >= buffering.SEGMENT_BYTES:
+                if buffer.bytes >= self.net.settings.limits.segment_bytes:
                     yield from buffer.flush()
                 settle(self.net, bad_items, self.on_bad_item, context.report.additions)
                 if context.is_stopped:

@@ -201,7 +201,7 @@ def _sync_and_read(loader: Loader[Any], executor: Executor | None, progress: boo
     """
     for _ in range(MAX_SYNCS):
         if sync(loader, executor=executor, progress=progress):
-            merge_small_segments(loader.net.store, loader.dataset)
+            merge_small_segments(loader.net.store, loader.dataset, loader.net.settings.limits.min_merged_segments)
         with loader.net.store.one_state():
             shortfall = loader.shortfall()
             if not shortfall:

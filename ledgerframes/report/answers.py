@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ledgerframes import plot
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
+from ledgerframes.plots import PICTURES
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control
@@ -87,7 +87,7 @@ def show(
     rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
     table = show_table(name or _name_of(figure, keys), result, max_rows=max_rows, display=rows)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
-    draw = getattr(plot, figure.name.replace(".", "_"), None) if picture and _is_drawable(result, figure) else None
+    draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
     return Answer(
         statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True),

@@ -59,9 +59,9 @@ EMPTY_DIGEST = digest_of(b"")
 class FolderContents:
     """Objects of all folders of a world, which its sandboxes share, generated on first access."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, max_cached_folders: int) -> None:
         self._world = world
-        self._cached_objects = lru_cache(MAX_CACHED_FOLDERS)(self._compressed)
+        self._cached_objects = lru_cache(max_cached_folders)(self._compressed)
         # Digests outlive the objects in memory.
         self.digests = cache(lambda folder: [digest_of(raw) for raw in self.objects(folder)])
         # The newest snapshot by encoding, as its time and its lines by contract id.
@@ -100,9 +100,9 @@ class FolderContents:
 class BulkStorage:
     """Bulk objects of a world that are committed by the clock."""
 
-    def __init__(self, world: World, clock: Clock) -> None:
+    def __init__(self, world: World, clock: Clock, *, max_cached_folders: int = MAX_CACHED_FOLDERS) -> None:
         self._world, self._clock = world, clock
-        self._contents = world.derived(FolderContents)
+        self._contents = world.derived(FolderContents, max_cached_folders)
         self.lines = self._contents.lines
 
     def folders(self) -> list[Folder]:

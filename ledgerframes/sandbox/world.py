@@ -60,10 +60,20 @@ def enough_events(seed: int, events: int, days: int) -> int:
 class World:
     """All events of a network, in the order of its history, with random access.
 
-    The parameters are those of `Sandbox`.
+    The parameters are those of `Sandbox`. About `max_cached_events` events stay in memory, and the totals of `max_cached_totals`
+    slices.
     """
 
-    def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        seed: int,
+        events: int,
+        days: int,
+        vocabulary: Vocabulary,
+        *,
+        max_cached_events: int = MAX_CACHED_EVENTS,
+        max_cached_totals: int = MAX_CACHED_TOTALS,
+    ) -> None:
         self.seed, self.event_count, self.vocabulary = seed, events, vocabulary
         self.parties = WorldParties(seed)
         self.schedule = Schedule(seed, events, days, WEIGHTS)
@@ -81,9 +91,10 @@ class World:
         self.identifiers = self.constants().identifiers
         self.generated = 0  # slices so far, which tests of laziness read
         self._totals: dict[int, RoundTotals] = {}  # by slice
-        self.is_small = events <= MAX_CACHED_EVENTS
+        self._max_cached_totals = max_cached_totals
+        self.is_small = events <= max_cached_events
         count = self.timeline.count
-        whole, part = count * len(self._constants), max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * count // events)
+        whole, part = count * len(self._constants), max(MIN_CACHED_SLICES, max_cached_events * count // events)
         self._slice = lru_cache(whole if self.is_small else part)(self._build)
         self._derived: dict[tuple[object, ...], object] = {}
         self._lock = RLock()
@@ -140,7 +151,7 @@ class World:
 
     def _keep_totals(self, number: int, totals: RoundTotals) -> None:
         self._totals[number] = totals
-        while len(self._totals) > MAX_CACHED_TOTALS:
+        while len(self._totals) > self._max_cached_totals:
             self._totals.pop(next(iter(self._totals)))
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = MAIN_ENCODING) -> Iterator[Event]:
@@ -173,12 +184,12 @@ class World:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
 
-    def derived(self, make: Callable[..., T], *participant: str) -> T:
-        """Return what follows from the world, or from it and a participant, made once."""
+    def derived(self, make: Callable[..., T], *arguments: str | int) -> T:
+        """Return what follows from the world and arguments, such as a participant, made once."""
         with self._lock:
-            key = make, *participant
+            key = make, *arguments
             if key not in self._derived:
-                self._derived[key] = make(self, *participant)
+                self._derived[key] = make(self, *arguments)
             return cast("T", self._derived[key])
 
     def planted_cases(self) -> list[PlantedCase]:

@@ -74,6 +74,10 @@ class Limits(BaseModel):
         Items per page, at most 1000 (docs/facts.md#history-paging).
     provisional_minutes : float
         Age below which events are provisional, because traffic and activity may follow (docs/facts.md#traffic-arrives-later).
+    segment_bytes : int
+        Bytes of rows in memory from which a load writes a segment, and which a killed load can lose.
+    min_merged_segments : int
+        Number of small neighbors from which a load merges its segments with those of earlier loads.
     max_decompression_ratio : float
         Maximum ratio of uncompressed to compressed size, of a bulk object or a response; real ones stay below 40.
     max_response_bytes : int
@@ -94,6 +98,8 @@ class Limits(BaseModel):
     max_concurrency: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
     provisional_minutes: float = Field(default=60.0, ge=0, le=525_600)
+    segment_bytes: int = Field(default=12_000_000, ge=1)
+    min_merged_segments: int = Field(default=5, ge=2)  # a load of one window adds four, which are not worth a second write
     max_decompression_ratio: float = Field(default=200.0, ge=1)
     max_response_bytes: int = Field(default=1_000_000_000, ge=1000)
     max_response_minutes: float = Field(default=10.0, gt=0, le=525_600)

@@ -16,7 +16,6 @@ from processes import begin, end
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.loaders import buffering
 from ledgerframes.store import location, remote, segments
 
 pytestmark = pytest.mark.loopback
@@ -58,12 +57,11 @@ def sync(uri: str, moment: str | None = None) -> None:
 
     A dead writer is known by its silence after a moment, and at once by a process that will die, too.
     """
-    buffering.SEGMENT_BYTES = 100_000
     remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
     if moment:
         remote.ROUNDING = -1000.0
         MOMENTS[moment]()
-    lf.load_events(lf.connect("sandbox", store=uri, page_size=40, max_concurrency=2, **WORLD), **WHOLE)
+    lf.load_events(lf.connect("sandbox", store=uri, page_size=40, max_concurrency=2, segment_bytes=100_000, **WORLD), **WHOLE)
 
 
 def tables_of(store: str | Path) -> dict[str, pd.DataFrame]:

@@ -172,7 +172,7 @@ def test_results_name_the_population_and_the_network(build, event, population):
 def test_results_of_two_networks_stay_apart():
     one, two = (cost.spend(testing.frames_of(network=name)) for name in ("one", "two"))
     assert pd.concat([one, two])["network"].tolist() == ["one", "two"]
-    with pytest.raises(UsageError, match=r"lf\.plot\.cost_spend for one network, got rows of one and two"):
-        lf.plot.cost_spend(pd.concat([one, two], ignore_index=True))
+    with pytest.raises(UsageError, match=r"lf\.plot for one network, got rows of one and two"):
+        lf.plot(pd.concat([one, two], ignore_index=True))
     with pytest.raises(UsageError, match=r"lf\.reconcile\.paid_traffic needs frames of one network, got one and two"):
         lf.reconcile.paid_traffic(testing.frames_of(network="one"), testing.frames_of(network="two"))

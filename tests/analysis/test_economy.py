@@ -511,7 +511,7 @@ def test_a_split_of_an_unknown_coupon_is_shown_without_its_amount() -> None:
         row = lf.economy.reward_split(frames, configured=plan(x="1.0")).iloc[0]
         assert (row["beneficiary"], row["coverage"]) == ("x", 0)
         assert row[["round_number", "provider", "coupon_amount", "expected", "difference", "outcome"]].isna().all()
-        lf.plot.economy_reward_split(lf.economy.reward_split(frames), ax=Figure().subplots())
+        lf.plot(lf.economy.reward_split(frames), ax=Figure().subplots())
 
 
 def test_a_coupon_without_an_amount_has_no_outcome() -> None:
@@ -543,7 +543,7 @@ def test_unknown_buyers_have_no_rank_but_a_share() -> None:
         assert rows["amount"].tolist() == amounts
         assert rows["share"].tolist() == [2 / 3, 1 / 3]
         assert rows["rank"].fillna(0).tolist() == [1, 0]
-        ax = lf.plot.economy_leaderboard(rows, ax=Figure().subplots())
+        ax = lf.plot(rows, ax=Figure().subplots())
         assert "Unknown parties: 33 %" in " ".join(text.get_text() for text in ax.texts)
     assert lf.economy.purchases(frames)["for_whom"].astype("str").fillna("unknown").tolist() == ["own", "unknown"]
 

@@ -149,8 +149,8 @@ def test_a_vote_without_a_time_is_neither_stale_nor_fresh():
     assert column(result, "sv") == ["sv-0", "sv-1"]
     assert column(result, "is_stale") == [True, None]
     ax, empty = Figure().subplots(1, 2)
-    assert lf.plot.votes_stale(result, ax=ax).get_xlim()[1] > 31
-    lf.plot.votes_stale(result.iloc[1:], ax=empty)
+    assert lf.plot(result, ax=ax).get_xlim()[1] > 31
+    lf.plot(result.iloc[1:], ax=empty)
     assert [text.get_text() for text in empty.texts] == ["No vote with a price has a time."]
 
 

@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.loaders import buffering
 from ledgerframes.network import Network
 from ledgerframes.sandbox.builder import Event
-from ledgerframes.store import small_segments
 
 Run = Callable[..., Any]
 
@@ -25,11 +23,9 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 @pytest.fixture
-def net(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
+def net(run: Run) -> Iterator[Network]:
     """A store of several segments."""
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
-    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-    with lf.connect("sandbox", page_size=20) as net:
+    with lf.connect("sandbox", page_size=20, segment_bytes=30_000, min_merged_segments=1_000) as net:
         lf.load_events(net, **DAY)
         yield net
 

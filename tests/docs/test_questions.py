@@ -27,7 +27,7 @@ def test_a_good_question_passes(questions: ModuleType) -> None:
     [
         ({"example": ""}, "neither an example nor a limit"),
         ({"example": "costs = lf.cost.spendings(frames)"}, "lf.cost.spendings"),
-        ({"example": "ax = lf.plot.cost_spendings(costs)"}, "lf.plot.cost_spendings"),
+        ({"example": "ax = lf.plot.cost_spend(costs)"}, "lf.plot.cost_spend"),
         ({"notebook": "02_traffic_cost", "heading": "Wastes"}, "the heading 'Wastes'"),
         ({"notebook": "02_traffic_cost"}, "the heading ''"),
         ({"notebook": "00_none", "heading": "What is wasted?"}, "no notebook 00_none"),
@@ -39,18 +39,17 @@ def test_an_answer_that_does_not_exist_is_an_error(questions: ModuleType, change
         questions.check(questions.Question(**{**GOOD, **change}))
 
 
-def test_the_page_shows_calls_plots_notebook_and_limit(questions: ModuleType) -> None:
+def test_the_page_shows_calls_notebook_and_limit(questions: ModuleType) -> None:
     question = questions.Question(
         question="Which cost?",
         page="times-and-costs.md",
-        example="costs = lf.cost.spend(\n    frames\n)\nax = lf.plot.cost_spend(costs)",
+        example="costs = lf.cost.spend(\n    frames\n)\nax = lf.plot(costs)",
         notebook="02_traffic_cost",
         heading="What is wasted?",
         limit="No route returns it.",
     )
     text = questions.section(question)
-    assert ">>> costs = lf.cost.spend(\n...     frames\n... )\n>>> ax" in text
-    assert "- Plot: `lf.plot.cost_spend`\n" in text
+    assert ">>> costs = lf.cost.spend(\n...     frames\n... )\n>>> ax = lf.plot(costs)\n" in text
     assert '[02_traffic_cost](../notebooks/02_traffic_cost.ipynb), "What is wasted?"' in text
     assert "\n\nNo route returns it.\n\n" in text
     assert questions.calls_cell(question) == "`lf.cost.spend`"

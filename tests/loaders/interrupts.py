@@ -19,7 +19,6 @@ import pandas as pd
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets.registry import LEDGER as PAGES
-from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Sandbox
 
 LEDGER = {"events": 600, "days": 1}
@@ -54,8 +53,7 @@ def follow(folder: Path) -> None:
 
 def load(folder: Path) -> None:
     """Load the history in small segments, and press Ctrl-C while the first is being committed."""
-    buffering.SEGMENT_BYTES = 1
-    net = lf.connect("sandbox", **HISTORY, page_size=20, max_concurrency=2, store=folder / "store")
+    net = lf.connect("sandbox", **HISTORY, page_size=20, max_concurrency=2, segment_bytes=1, store=folder / "store")
     add, once = net.store.add_segment, iter([1])
 
     def interrupting(*arguments: Any) -> None:

@@ -14,8 +14,6 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceUnavailableError
-from ledgerframes.loaders import buffering
-from ledgerframes.store import small_segments
 from ledgerframes.values.extents import microseconds
 from ledgerframes.values.windows import Window, instant
 
@@ -81,11 +79,10 @@ def test_events_at_the_earliest_time_are_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page_size", [3, 4, 5, 7])
-def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 1)  # a segment a page
-    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
+def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size: int) -> None:
     events = [event(number, number // 2) for number in range(21)]
-    net = connect(tmp_path, service(events), page_size=page_size)
+    each_page = {"segment_bytes": 1, "min_merged_segments": 1_000}
+    net = connect(tmp_path, service(events), page_size=page_size, **each_page)
     lf.load_events(net, **ASKED)
     for second in range(11):
         since = pd.Timestamp("2026-11-01", tz="UTC") + pd.Timedelta(seconds=second)

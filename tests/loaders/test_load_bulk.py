@@ -25,7 +25,6 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
-from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
 WORLD = {"events": 700, "days": 3}
@@ -241,10 +240,9 @@ class Shuffling(Executor):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_order_of_workers_gives_the_same_frames(
-    tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], seed: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], seed: int
 ) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", random.Random(seed).choice([1, 50_000, 16_000_000]))
-    net = connect(tmp_path)
+    net = connect(tmp_path, segment_bytes=random.Random(seed).choice([1, 50_000, 16_000_000]))
     assert_equal(tables(lf.load_bulk(net, paths=objects, executor=Shuffling(seed))), listed)
 
 

@@ -17,7 +17,6 @@ import ledgerframes as lf
 from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, DecodeError, ServiceUnavailableError, UsageError
-from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -104,17 +103,15 @@ def test_any_page_size_any_split_any_order_gives_the_same_frames(
     segment_bytes: int,
     cuts: list[int],
     shuffled: Any,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import tempfile
 
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", segment_bytes)
     start = pd.Timestamp(WHOLE["since"], tz="UTC")
     edges = [start, *(start + pd.Timedelta(hours=hour) for hour in sorted(cuts)), pd.Timestamp(WHOLE["until"])]
     parts = list(pairwise(edges))
     shuffled.shuffle(parts)
     with tempfile.TemporaryDirectory() as folder:
-        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel)
+        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel, segment_bytes=segment_bytes)
         for since, until in parts:
             lf.load_events(net, since=since.to_pydatetime(), until=until.to_pydatetime())
         assert_equal(every_table(lf.load_events(net, **WHOLE)), whole)
@@ -203,8 +200,7 @@ def test_a_flaky_service_gives_the_same_frames(whole: dict[str, pd.DataFrame], t
 def test_what_was_committed_before_a_failure_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, pd.DataFrame]
 ) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 1)
-    broken = connect(tmp_path, max_concurrency=1, page_size=50)
+    broken = connect(tmp_path, max_concurrency=1, page_size=50, segment_bytes=1)
     request, calls = broken.history.transport.request, 0
 
     def failing(*arguments: Any, **options: Any) -> Any:

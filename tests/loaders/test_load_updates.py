@@ -29,7 +29,6 @@ from ledgerframes.errors import (
     UnknownTemplateError,
     UsageError,
 )
-from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
 WORLD = {"events": 700, "days": 1}
@@ -124,13 +123,11 @@ def test_any_page_size_any_direction_any_split_gives_the_same_frames(
     cuts: list[int],
     descending: bool,
     shuffled: Any,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import tempfile
 
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", segment_bytes)
     with tempfile.TemporaryDirectory() as folder:
-        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel)
+        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel, segment_bytes=segment_bytes)
         end = net.ledger.ledger_end()
         parts = list(pairwise([0, *(end * cut // 100 for cut in sorted(cuts)), end]))
         shuffled.shuffle(parts)

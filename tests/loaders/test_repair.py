@@ -18,12 +18,10 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, ServiceUnavailableError, StoreError
-from ledgerframes.loaders import buffering
 from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import small_segments
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import orphan_files, prune
 from ledgerframes.store.verify import verify
@@ -78,10 +76,8 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
     assert net.store.committed_keys(BULK) == again.store.committed_keys(BULK)
 
 
-def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
-    monkeypatch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-    net = connect(tmp_path, page_size=50)
+def test_a_repair_after_compaction(tmp_path: Path) -> None:
+    net = connect(tmp_path, page_size=50, segment_bytes=30_000, min_merged_segments=1_000)
     expected = fetched_rows(lf.load_events(net, **DAY))
     compact(net.store)
     for number in range(len(net.store.segments(EVENTS))):
@@ -348,10 +344,10 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 150_000)
+def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path) -> None:
+    settings = {"page_size": 100, "max_concurrency": 2, "segment_bytes": 150_000}
     with served() as objects:
-        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=100, max_concurrency=2, **WORLD)
+        net = lf.connect("sandbox", store=objects.uri("upkeep"), **settings, **WORLD)
         expected = fetched_rows(lf.load_events(net, **DAY))
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before

@@ -129,8 +129,8 @@ def test_an_executor_gives_the_same_frames(
     assert sum(len(frame) for frame in fetched_rows(frames).values())
 
 
-def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor], unmerged: None) -> None:
-    net = connect(tmp_path)
+def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor]) -> None:
+    net = connect(tmp_path, min_merged_segments=1_000)
     requests = []
     page = net.ledger.get_updates_page
     net.ledger.get_updates_page = lambda request: (requests.append(request), page(request))[1]  # type: ignore[method-assign]

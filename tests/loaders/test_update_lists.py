@@ -21,7 +21,6 @@ from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import DecodeError, TooManyElementsError, UnsupportedOperationError
-from ledgerframes.loaders import buffering
 from ledgerframes.loaders.ledger_filter import open_ledger
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.loaders.update_lists import UpdateLists
@@ -84,9 +83,8 @@ def test_a_ledger_is_loaded_in_parts(tmp_path: Path, pages: dict[str, dict[str, 
     assert_equal(known_in_all(lf.load_updates(net)), pages["acs_delta"])
 
 
-def test_a_list_is_bounded_whatever_the_ledger_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unmerged: None) -> None:
+def test_a_list_is_bounded_whatever_the_ledger_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment is written as soon as it is full, and a list never has more than a page."""
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 50_000)
     sizes: list[int] = []
 
     def seen(self: UpdateLists, *args: Any) -> Any:
@@ -96,7 +94,7 @@ def test_a_list_is_bounded_whatever_the_ledger_has(tmp_path: Path, monkeypatch: 
 
     listed = UpdateLists._list
     monkeypatch.setattr(UpdateLists, "_list", seen)
-    net = connect(tmp_path, "3.4.11", max_concurrency=1)
+    net = connect(tmp_path, "3.4.11", max_concurrency=1, segment_bytes=50_000, min_merged_segments=1_000)
     lf.load_updates(net, shape="ledger_effects", page_size=40)
     assert max(sizes) <= 40
     assert len(net.store.segments(LEDGER)) > 3

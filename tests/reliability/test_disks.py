@@ -17,7 +17,6 @@ from object_stores import SERVERS, ObjectStore, served
 
 import ledgerframes as lf
 from ledgerframes.errors import StoreError
-from ledgerframes.loaders import buffering
 from ledgerframes.store import remote
 from ledgerframes.store.location import Location
 
@@ -30,12 +29,10 @@ import subprocess, sys
 import pandas as pd
 import ledgerframes as lf
 from ledgerframes.errors import LedgerframesError, StoreError
-from ledgerframes.loaders import buffering
-buffering.SEGMENT_BYTES = 20_000
 mount, mode, reference = sys.argv[1:]
 def run(*words): subprocess.run(words, check=True)
 def load(store, **options):
-    net = lf.connect("sandbox", store=store, page_size=20, **{WORLD!r}, **options)
+    net = lf.connect("sandbox", store=store, page_size=20, segment_bytes=20_000, **{WORLD!r}, **options)
     frames = lf.load_events(net, **{WINDOW!r})
     return {{name: frames.read(name) for name in frames.tables}}
 expected = load(reference)
@@ -137,7 +134,6 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
 def test_an_object_store_that_fails_between_file_and_commit(
     call: str, objects: ObjectStore, tmp_path: Path, effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 80_000)
     monkeypatch.setattr(remote, "LEASE_SECONDS", 4.0)  # long enough for a machine that is busy
     monkeypatch.setattr(remote, "ROUNDING", 1.0)
     expected = every_table(lf.load_events(connect(tmp_path), **WINDOW))
@@ -147,7 +143,7 @@ def test_an_object_store_that_fails_between_file_and_commit(
         with monkeypatch.context() as patch:
             failing(patch, call, turn)
             try:
-                found = every_table(lf.load_events(connect(uri, page_size=80), **WINDOW))
+                found = every_table(lf.load_events(connect(uri, page_size=80, segment_bytes=80_000), **WINDOW))
             except StoreError:
                 failures += 1
             else:  # what failed was not needed, such as the removal of a lease

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 from equality import every_table
 
 import ledgerframes as lf
-from ledgerframes.loaders import buffering
 from ledgerframes.report import run_report
 from ledgerframes.store.compact import compact
 
@@ -26,29 +23,19 @@ OFFERS = 6
 Frames = dict[str, pd.DataFrame]
 
 
-@contextmanager
-def small_segments() -> Iterator[None]:
-    """Segments like the pages of :func:`network`, so that there are many moments to be killed at."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buffering, "SEGMENT_BYTES", 20_000)
-        yield
-
-
 def network(store: Path, **settings: Any) -> lf.Network:
-    return lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, **WORLD, **settings)
+    """A network whose segments are like its pages, so that there are many moments to be killed at."""
+    return lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, segment_bytes=20_000, **WORLD, **settings)
 
 
-@small_segments()
 def sync_events(store: Path) -> Frames:
     return every_table(lf.load_events(network(store), **WINDOW))
 
 
-@small_segments()
 def sync_updates(store: Path) -> Frames:
     return every_table(lf.load_updates(network(store), page_size=10))
 
 
-@small_segments()
 def sync_bulk(store: Path) -> Frames:
     with ThreadPoolExecutor(1) as pool:
         frames = every_table(lf.load_bulk(network(store), during="2026-11-08", executor=pool))
@@ -56,7 +43,6 @@ def sync_bulk(store: Path) -> Frames:
     return frames
 
 
-@small_segments()
 def compact_and_read(store: Path) -> Frames:
     """Merge what is there in two steps; a store without segments is filled first."""
     frames = sync_events(store)
@@ -65,7 +51,6 @@ def compact_and_read(store: Path) -> Frames:
     return frames
 
 
-@small_segments()
 def report(store: Path) -> Frames:
     result = run_report("verdicts", net=network(store), out=store / "reports", **REPORT_WINDOW)
     assert result.page_path.read_text(encoding="utf-8").rstrip().endswith("</html>")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ledgerframes.plot._canvas import STYLE as STYLE_FILE
+from ledgerframes.plots._canvas import STYLE as STYLE_FILE
 from ledgerframes.report.page import TEMPLATES
 from ledgerframes.report.pictures import COLORS, DARK_DATA, DARK_STYLE, INKS, LIGHT_STYLE
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.font_manager import fontManager
 
 import ledgerframes as lf
-from ledgerframes.plot._canvas import STYLE
+from ledgerframes.plots._canvas import STYLE
 from ledgerframes.report.pictures import COLORS, INKS, MAX_LABEL, NARROW_SVG, SVG, draw_pictures
 
 from .conftest import EVIL
@@ -30,7 +30,7 @@ Drawn = tuple[dict[str, str], dict[str, str]]  # pictures with their texts
 
 @pytest.fixture(scope="module")
 def drawn(spend: pd.DataFrame) -> Drawn:
-    return draw_pictures(lf.plot.cost_spend(spend).figure)
+    return draw_pictures(lf.plot(spend).figure)
 
 
 @pytest.fixture
@@ -114,11 +114,11 @@ def test_the_page_breaks_the_lines_of_title_and_note() -> None:
 
 
 def test_equal_plots_are_equal_files(spend: pd.DataFrame, drawn: Drawn) -> None:
-    assert draw_pictures(lf.plot.cost_spend(spend).figure) == drawn
+    assert draw_pictures(lf.plot(spend).figure) == drawn
 
 
 def test_a_figure_is_drawn_and_laid_out_once_for_each_page(spend: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = lf.plot.cost_spend(spend).figure
+    figure = lf.plot(spend).figure
     draws: list[object] = []
     draw = type(figure).draw
     monkeypatch.setattr(type(figure), "draw", lambda self, renderer: (draws.append(renderer), draw(self, renderer)))
@@ -128,7 +128,7 @@ def test_a_figure_is_drawn_and_laid_out_once_for_each_page(spend: pd.DataFrame, 
 
 
 def test_the_search_for_fonts_is_that_of_matplotlib_again(spend: pd.DataFrame) -> None:
-    draw_pictures(lf.plot.cost_spend(spend).figure)
+    draw_pictures(lf.plot(spend).figure)
     assert "findfont" not in vars(fontManager)
 
 
@@ -147,7 +147,7 @@ def test_plots_without_axes_are_pictures_too() -> None:
 
 
 def test_an_empty_plot_is_its_title_and_a_sentence(spend: pd.DataFrame) -> None:
-    data, metadata = draw_pictures(lf.plot.cost_spend(spend.head(0)).figure)
+    data, metadata = draw_pictures(lf.plot(spend.head(0)).figure)
     (html,) = data.values()
     assert set(data) == {"text/html"} and metadata == {}
     assert re.fullmatch(r'<p class="note"><strong>Traffic cost by submitting participant\.</strong> No [^<]+\.</p>', html)

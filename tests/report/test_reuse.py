@@ -28,7 +28,7 @@ net = lf.connect("sandbox", events=600, days=2, store=store, provisional_minutes
 result = run_report(notebook, net=net, out=Path(out), since=since, until=until)
 print(json.dumps([result.reused, list(sys.modules)]))
 """
-NOT_NEEDED = ("matplotlib", "duckdb", "scipy", "nbformat", "nbclient", "IPython", "ledgerframes.plot")
+NOT_NEEDED = ("matplotlib", "duckdb", "scipy", "nbformat", "nbclient", "IPython", "ledgerframes.plots")
 
 
 @pytest.fixture

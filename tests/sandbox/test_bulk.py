@@ -13,6 +13,9 @@ import pytest
 import zstandard
 
 from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.sandbox.bulk import BulkStorage
+from ledgerframes.sandbox.vocabulary import vocabulary_of
+from ledgerframes.sandbox.world import World
 
 from .conftest import DAYS, EVENTS, client_of, nodes_of
 
@@ -214,19 +217,17 @@ def test_a_snapshot_builds_on_the_one_before() -> None:
     assert box.world.generated - before <= 24
 
 
-@pytest.mark.usefixtures("own_worlds")
-def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.bulk.MAX_CACHED_FOLDERS", 1)
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1)
-    box = Sandbox(1, 700, 3)
-    keys = [key for folder in box.bulk.folders() for key in box.bulk.keys(folder)]
-    digests = [box.bulk.digest(key) for key in keys]
-    before = box.world.generated
-    assert [box.bulk.digest(key) for key in keys] == digests
-    assert box.world.generated == before
-    sums = [base64.b64encode(hashlib.sha256(box.bulk.get(key) or b"").digest()).decode() for key in keys]
+def test_digests_outlive_their_objects() -> None:
+    world = World(1, 700, 3, vocabulary_of("neutral"), max_cached_events=1)
+    bulk = BulkStorage(world, Sandbox(1, 700, 3).clock, max_cached_folders=1)
+    keys = [key for folder in bulk.folders() for key in bulk.keys(folder)]
+    digests = [bulk.digest(key) for key in keys]
+    before = world.generated
+    assert [bulk.digest(key) for key in keys] == digests
+    assert world.generated == before
+    sums = [base64.b64encode(hashlib.sha256(bulk.get(key) or b"").digest()).decode() for key in keys]
     assert sums == digests
-    assert box.world.generated > before
+    assert world.generated > before
 
 
 def test_sandboxes_of_one_world_share_their_objects() -> None:

@@ -22,7 +22,7 @@ from ledgerframes.sandbox.timeline import PARTS_OF_AN_HOUR, Timeline
 from ledgerframes.sandbox.times import DAY, HOUR, SECOND, Clock, to_datetime
 from ledgerframes.sandbox.values import ENCODINGS, LEDGER
 from ledgerframes.sandbox.vocabulary import vocabulary_of
-from ledgerframes.sandbox.world import world_of
+from ledgerframes.sandbox.world import World, world_of
 
 from .conftest import DAYS, EVENTS, client_of, cursor_of
 
@@ -150,9 +150,9 @@ def test_a_process_has_one_world_of_the_same_figures() -> None:
     assert world_of(1, 700, 3, vocabulary) is not world_of(2, 700, 3, vocabulary)
 
 
-def test_a_small_world_is_made_once_and_a_large_one_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1_000)
-    small, large = Sandbox(6, 700, 3).world, Sandbox(6, 2_400, 8).world
+def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
+    shapes, words = ((6, 700, 3), (6, 2_400, 8)), vocabulary_of("neutral")
+    small, large = (World(*shape, words, max_cached_events=1_000) for shape in shapes)
     for world in (small, large):
         for number in (*range(world.timeline.count), 0):
             world.slice(number)
@@ -160,9 +160,8 @@ def test_a_small_world_is_made_once_and_a_large_one_is_not_kept(monkeypatch: pyt
     assert large.generated == large.timeline.count + 1
 
 
-def test_a_small_world_is_kept_in_each_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 400)
-    world, encodings = Sandbox(1, 400, 1).world, (*ENCODINGS, LEDGER.name)
+def test_a_small_world_is_kept_in_each_encoding() -> None:
+    world, encodings = World(1, 400, 1, vocabulary_of("neutral"), max_cached_events=400), (*ENCODINGS, LEDGER.name)
     for encoding in encodings * 2:
         for number in range(world.timeline.count):
             world.slice(number, encoding)
@@ -178,8 +177,7 @@ def test_what_a_participant_sees_of_a_small_world_is_kept(box: Sandbox) -> None:
 def test_a_settlement_reads_the_activity_of_what_is_built(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     builds = []
     monkeypatch.setattr("ledgerframes.sandbox.world.build", lambda state: builds.append(state.number) or build(state))
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_TOTALS", 10)
-    world = Sandbox(1, 400, 1).world
+    world = World(1, 400, 1, vocabulary_of("neutral"), max_cached_totals=10)
     for number in range(world.timeline.count):
         world.slice(number, encoding)
         assert len(world._totals) <= 10

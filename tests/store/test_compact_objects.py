@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, DATASETS, Dataset
-from ledgerframes.store import Store, small_segments
+from ledgerframes.store import Store
 from ledgerframes.store.compact import compact
 from ledgerframes.values.windows import Window
 
@@ -88,10 +88,8 @@ minutes = st.integers(0, int((WHOLE.until - WHOLE.since) / timedelta(minutes=1))
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[lf.Network, lf.Network]:
     """A store of an object a segment, and the same one compacted."""
-    plain = lf.connect("sandbox", store=tmp_path_factory.mktemp("plain"), **WORLD)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-        lf.load_bulk(plain, since="0001-01-01", until=WHOLE.until)
+    plain = lf.connect("sandbox", store=tmp_path_factory.mktemp("plain"), min_merged_segments=1_000, **WORLD)
+    lf.load_bulk(plain, since="0001-01-01", until=WHOLE.until)
     merged_root = tmp_path_factory.mktemp("merged")
     shutil.copytree(plain.store.root.local_path, merged_root, dirs_exist_ok=True)
     merged = lf.connect("sandbox", store=merged_root, offline=True, **WORLD)

@@ -14,8 +14,6 @@ from processes import again_and_again, at_work, begin, end, killed_at_random, se
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.loaders import buffering
-from ledgerframes.store import small_segments
 from ledgerframes.store.compact import compact
 
 WORLD: dict[str, Any] = {"events": 1200, "days": 2}
@@ -30,8 +28,8 @@ def merge(store: Path) -> None:
 
 
 def sync(store: Path) -> None:
-    buffering.SEGMENT_BYTES = 60_000
-    lf.load_events(lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, **WORLD), **WHOLE)
+    net = lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, segment_bytes=60_000, **WORLD)
+    lf.load_events(net, **WHOLE)
 
 
 def stored(store: Path) -> dict[str, pd.DataFrame]:
@@ -42,11 +40,8 @@ def stored(store: Path) -> dict[str, pd.DataFrame]:
 def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of many small segments."""
     store = tmp_path_factory.mktemp("in_pieces")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buffering, "SEGMENT_BYTES", 30_000)
-        patch.setattr(small_segments, "MIN_COUNT", 1_000)  # that no load merges
-        net = lf.connect("sandbox", store=store, page_size=20, **WORLD)
-        lf.load_events(net, **WHOLE)
+    net = lf.connect("sandbox", store=store, page_size=20, segment_bytes=30_000, min_merged_segments=1_000, **WORLD)
+    lf.load_events(net, **WHOLE)
     assert len(net.store.segments(EVENTS)) > 50
     return store
 

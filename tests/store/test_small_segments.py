@@ -13,10 +13,12 @@ from handmade import frames, put, spans
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import DATASETS, EVENTS, LEDGER
+from ledgerframes.settings.groups import Limits
 from ledgerframes.store import Store
-from ledgerframes.store.small_segments import MIN_COUNT, merge_small_segments
+from ledgerframes.store.small_segments import merge_small_segments
 from ledgerframes.values.extents import MigrationWindow, OffsetRange
 
+MIN_COUNT = Limits().min_merged_segments
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
@@ -31,25 +33,25 @@ def sizes(store: Store) -> list[int]:
 
 def test_five_neighbors_of_one_size_become_one(store: Store) -> None:
     spans(store, *range(MIN_COUNT))
-    merge_small_segments(store, EVENTS)
+    merge_small_segments(store, EVENTS, MIN_COUNT)
     assert sizes(store) == [1] * (MIN_COUNT - 1)
     spans(store, MIN_COUNT - 1, MIN_COUNT)
     before = frames(store)
-    merge_small_segments(store, EVENTS)
+    merge_small_segments(store, EVENTS, MIN_COUNT)
     assert sizes(store) == [MIN_COUNT]
     assert_equal(frames(store), before)
 
 
 def test_a_large_neighbor_is_not_written_again(store: Store) -> None:
     spans(store, 0, 20, 21, 22, 23, 24, 25)
-    merge_small_segments(store, EVENTS)
+    merge_small_segments(store, EVENTS, MIN_COUNT)
     assert sizes(store) == [20, 5]
 
 
 def test_provisional_segments_are_not_merged(store: Store) -> None:
     spans(store, *range(4))
     put(store, EVENTS, MigrationWindow(4, 3, 5), [3, 4], final=False)
-    merge_small_segments(store, EVENTS)
+    merge_small_segments(store, EVENTS, MIN_COUNT)
     assert len(store.segments(EVENTS)) == 4
 
 
@@ -59,7 +61,7 @@ def test_a_row_is_written_a_limited_number_of_times(store: Store, monkeypatch: p
     for offset in range(count):
         put(store, LEDGER, OffsetRange("filter", offset, offset + 1), [offset + 1])
         before = {segment.segment_id for segment in store.segments(LEDGER)}
-        merge_small_segments(store, LEDGER)
+        merge_small_segments(store, LEDGER, MIN_COUNT)
         written += sum(segment.rows // 2 for segment in store.segments(LEDGER) if segment.segment_id not in before)
     assert len(store.segments(LEDGER)) <= 10
     assert written <= 4 * count
@@ -70,7 +72,7 @@ def test_damage_stops_neither_the_sync_nor_other_merges(store: Store, caplog: py
     spans(store, *range(10, 16))
     damaged = store.segments(EVENTS)[0].files["updates"]
     (store.location.local_path / damaged.path).write_bytes(b"damaged")  # type: ignore[operator]
-    merge_small_segments(store, EVENTS)
+    merge_small_segments(store, EVENTS, MIN_COUNT)
     assert "segments_not_merged" in caplog.text
     assert sizes(store) == [1, 1, 1, 1, 1, 5]
 

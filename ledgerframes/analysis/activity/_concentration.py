@@ -165,6 +165,8 @@ def concentration(
     party has the sum of its known values, and `coverage` counts one value per party, or amounts per party and round. The
     figures are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
 
+    Picture, by :func:`ledgerframes.plot`: A line per share and coefficient [%] over time, or a bar for each of them.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -247,6 +249,9 @@ def lorenz(
     Notes
     -----
     Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
+
+    Picture, by :func:`ledgerframes.plot`: Share of activity [%] of the smallest parties over their share of all parties
+    [%], with the diagonal.
 
     Examples
     --------

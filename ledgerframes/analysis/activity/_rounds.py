@@ -164,6 +164,10 @@ def rounds(
     Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
     records can be missing has no amounts, because the rate would be too high.
 
+    Picture, by :func:`ledgerframes.plot`: Of several parties, the one with the largest weight is shown. More than 100
+    rounds are added up in groups, which the title says. A bar of the reward [coin] per round, hollow at the allowance where
+    it is below the threshold, and below it a line of the weight [weighted bytes]. Without rewards: the weight alone.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -161,6 +161,10 @@ def weights(
     request without a record is not a weight of 0. Without the tables of the network's state, `base`, and the history from the
     network's start, factors and bytes before them are missing.
 
+    Picture, by :func:`ledgerframes.plot`: Per round or period: stacked shares [%] of the ten largest parties and of all
+    others, or the weight [weighted bytes] of all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in
+    one.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -154,6 +154,9 @@ def what_if(
     Source: docs/facts.md#activity-weights. Everything else stays the same: requests, costs and the behavior of all parties. The
     cost that fewer envelopes would save is not estimated.
 
+    Picture, by :func:`ledgerframes.plot`: Rounds are summed. A bar per party with the change of its weight [weighted
+    bytes], the 25 with the largest weight, each with the weights before and after.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -178,6 +178,9 @@ def reconcile(
     not featured, no featured confirmers; provisional (not final, or the round is alive); record withheld (before the first
     or after the last round that the host published); rounding (by at most 1), weight factor (another factor of the party).
 
+    Picture, by :func:`ledgerframes.plot`: A bar per outcome and reason, and the parties with the most mismatches in the
+    note.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -258,6 +261,8 @@ def reconcile_summary(
     Notes
     -----
     Source: docs/facts.md#activity-weights.
+
+    Picture, by :func:`ledgerframes.plot`: A bar per outcome and reason.
 
     Examples
     --------

@@ -200,6 +200,10 @@ def compare(
     (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
     ``coverage_time`` is the part of the longer one that both cover.
 
+    Picture, by :func:`ledgerframes.plot`: Change of the median cost [bytes] with its 95 % interval for all kinds together,
+    one row for each of the 25 kinds with the largest change in total. An interval that has 0 in it is no clear change. The
+    others have a color.
+
     Examples
     --------
     >>> import ledgerframes as lf

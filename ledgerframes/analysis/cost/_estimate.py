@@ -140,6 +140,9 @@ def estimate(
     It is of the confirmation request only, without the responses to it and without reassignments on the way
     (docs/facts.md#cost-estimates).
 
+    Picture, by :func:`ledgerframes.plot`: Actual cost [bytes] by estimated cost [bytes], one point per row, with the line
+    on which they are equal. By request: one point per request.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -106,6 +106,9 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
     Source: traffic summaries, verdicts and trees (docs/facts.md#traffic-fields). :func:`ledgerframes.cost.anatomy` shows one of
     them, envelope by envelope.
 
+    Picture, by :func:`ledgerframes.plot`: A bar of cost [bytes] per request, the first 15, with its multiple of the median
+    of its kind.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -267,6 +267,10 @@ def spend(
     Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
     the number of its validators (docs/facts.md#costs-per-network).
 
+    Picture, by :func:`ledgerframes.plot`: Per period: cost [bytes] with its rejected and overhead parts over record time
+    [UTC], or stacked by group; a strip marks periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those
+    beyond 15 in one.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -279,7 +283,8 @@ def spend(
     True
     """
     keys = SPEND.check(frames, by).key_names
-    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users_of(by, completions))
+    users = users_of(completions) if by == "user" else {}
+    call = Call(SPEND, frames, by, every, options_of(frames, min_requests), labels, eras, users)
     grouped = measure(call)
     values = {
         **grouped.keys,

@@ -95,6 +95,9 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     -----
     Source: one history event.
 
+    Picture, by :func:`ledgerframes.plot`: One bar per envelope [bytes], each starting at the end of the previous one;
+    hatched if it carries no view.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -123,6 +123,8 @@ def runway(
     as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
     before purchases.
 
+    Picture, by :func:`ledgerframes.plot`: Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -133,6 +133,11 @@ def balance(
     the initial ones: a holding fee is taken only when a coin expires, so no sum subtracts it. An update that is at exactly the
     time of a sum counts as before it.
 
+    Picture, by :func:`ledgerframes.plot`: The result of one party shows how much of its coin is locked. Of several parties,
+    it shows those with the most coin. Coin at the end of each period over time, with a ring for the last or worst sum of a
+    period: green if it is equal, red if it differs. Several parties: a panel for each of the 12 with the most coin. Without
+    periods, one bar per party.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -115,6 +115,9 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
 
+    Picture, by :func:`ledgerframes.plot`: Steps of active names over time [UTC], or of names bought less expired if the
+    frames do not have all history.
+
     Examples
     --------
     >>> import ledgerframes as lf

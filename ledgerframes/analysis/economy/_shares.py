@@ -111,6 +111,9 @@ def leaderboard(
     -----
     Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
 
+    Picture, by :func:`ledgerframes.plot`: One bar per party with its share, and the ranks that it gained or lost. Without a
+    whole period, the latest one.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -82,6 +82,10 @@ def transfers(frames: Frames) -> pd.DataFrame:
     Below a settlement are choices of its registry only, which differ from one to another, so its own tree does not tell the
     amount: load from an earlier time. Choices of a registry itself have no rows here.
 
+    Picture, by :func:`ledgerframes.plot`: Before the name of an instrument stands the amount that was moved, as far as it
+    is known, in its own units. Units of different instruments do not compare. Number of exercises, one row per instrument,
+    a bar for each outcome.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -172,6 +172,10 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
     round, of whichever round the coupon is. They are never added. A part of a coupon, made for a beneficiary, is no issue.
 
+    Picture, by :func:`ledgerframes.plot`: The result needs ``every="round"`` or a period. More than 100 rounds are added up
+    in groups, which the title says. Coin per round or period: minted by kind above 0, burned below 0, and a line of the
+    net.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -244,6 +248,9 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.
+
+    Picture, by :func:`ledgerframes.plot`: The ratio over time with a line at 1, where both are equal, and below it the coin
+    burned. Partial periods are hollow.
 
     Examples
     --------

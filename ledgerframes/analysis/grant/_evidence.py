@@ -162,6 +162,9 @@ def evidence(
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
     one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
+    Picture, by :func:`ledgerframes.plot`: Cumulated cost [bytes] of outside requests over time [UTC], and on a second axis
+    the number of outside parties. The bytes that the grant requires are a line, with ``milestone=``.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -66,6 +66,9 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     -----
     Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
 
+    Picture, by :func:`ledgerframes.plot`: Offsets from the first to the last: the ranges by status, those that were pruned,
+    those that are not in the store, and in a second row those that are covered twice.
+
     Examples
     --------
     >>> import ledgerframes as lf

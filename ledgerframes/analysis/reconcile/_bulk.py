@@ -182,6 +182,9 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     Source: docs/facts.md#bulk-storage. Bulk objects have no imports of a migration
     (docs/facts.md#contracts-across-migrations).
 
+    Picture, by :func:`ledgerframes.plot`: One row per kind of update, a cell per period in the color of its worst outcome.
+    Without periods, the number of updates of each outcome.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -113,6 +113,9 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
     are not compared. Source: docs/architecture.md#the-store.
 
+    Picture, by :func:`ledgerframes.plot`: The frame can have several datasets together (``pandas.concat``). It needs
+    ``every=``: without it, the status is a sentence. One row per dataset, a cell per period in the color of its status.
+
     Examples
     --------
     >>> import ledgerframes as lf

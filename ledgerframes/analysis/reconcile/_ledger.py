@@ -212,6 +212,8 @@ def paid_traffic_totals(
     -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#paid-cost-missing.
 
+    Picture, by :func:`ledgerframes.plot`: One bar per outcome and reason.
+
     Examples
     --------
     >>> import ledgerframes as lf

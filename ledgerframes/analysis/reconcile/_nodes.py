@@ -122,6 +122,9 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     Finalization times belong to the node that is read, so only medians of the latency are compared
     (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
 
+    Picture, by :func:`ledgerframes.plot`: The picture is easiest to read with ``every="1h"``. One row per aspect, a cell
+    per period in the color of its worst outcome. Without periods, the number of updates of each outcome.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -126,6 +126,9 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
+    Picture, by :func:`ledgerframes.plot`: One row per template, the 25 with the most contracts that are not equal, and the
+    number of contracts of each outcome.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -259,6 +262,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     -----
     Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
     the coin expires.
+
+    Picture, by :func:`ledgerframes.plot`: A waterfall of coin: opening, minted, burned and fees, then the closing that is
+    expected and the one that is there.
 
     Examples
     --------

@@ -140,6 +140,10 @@ def rewards(
     totals, root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown,
     with the reason.
 
+    Picture, by :func:`ledgerframes.plot`: With ``by="party"``, the 25 parties with the most coin are shown. More than 240
+    rounds are shown in groups. One row per link, or per party, a cell per round in the color of its status, the worst one
+    of a group.
+
     Examples
     --------
     >>> import ledgerframes as lf

@@ -72,6 +72,9 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
     count; see :func:`problems`.
 
+    Picture, by :func:`ledgerframes.plot`: Price of the coin [USD] over the time at which rounds open [UTC], and below it
+    the price of traffic [USD per MB].
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -129,6 +132,9 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
+
+    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 parties whose first right is
+    latest, with the factor of the last right before its name.
 
     Examples
     --------
@@ -190,6 +196,9 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
+
+    Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 super validators that joined last,
+    with the latest reward weight before its name.
 
     Examples
     --------

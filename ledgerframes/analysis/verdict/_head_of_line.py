@@ -76,6 +76,7 @@ VICTIMS = declare.Figure(
         declare.duration("baseline", "Median latency of requests of its size."),
         declare.duration("added", "Latency above the baseline, while the other request was open.", "Added latency"),
     ),
+    drawn="added",
     condition="with a known verdict",
     unit="requests of these frames",
     queries=queries_of_victims,
@@ -154,6 +155,10 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     A victim of several requests counts for the one whose interval it overlaps longest. If more rejections lie from 20 s to
     below 29.9 s than from there on, no request is named a timeout, and nobody a victim.
 
+    Picture, by :func:`ledgerframes.plot`: An interval of 30 s is too short to be seen in a window of hours, so a circle
+    stands for each request. Record time [UTC], one row for each of the 25 participants with the most added time. The area
+    of a circle grows with the added time, and a cross has no victims.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -214,6 +219,8 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
+    Picture, by :func:`ledgerframes.plot`: A bar of ``added`` for each row, or a line for each group over time.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -222,6 +229,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     >>> victims = lf.verdict.head_of_line_victims(day)
     >>> bool((victims["added"] <= victims["latency"]).all())
     True
+    >>> ax = lf.plot(victims)
     """
     VICTIMS.check(frames)
     tables = _tables(frames, min_delay, [0])

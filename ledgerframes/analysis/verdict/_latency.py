@@ -237,6 +237,10 @@ def latency(
     the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md). With
     `min_requests`, it is there without an interval.
 
+    Picture, by :func:`ledgerframes.plot`: Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per
+    group, the 25 with the most requests, or a line per percentile over record time [UTC]. Groups over time: a panel with
+    the medians for each of the 12 largest.
+
     Examples
     --------
     >>> import ledgerframes as lf

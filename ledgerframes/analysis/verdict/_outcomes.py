@@ -174,6 +174,9 @@ def outcomes(
     adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
     request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
 
+    Picture, by :func:`ledgerframes.plot`: Rates [%] over time for hours, days and periods. Groups over time: those of
+    ``picture="verdict.rejection_rates"``. Otherwise: one row per group, the 25 with the most requests.
+
     Examples
     --------
     >>> import ledgerframes as lf

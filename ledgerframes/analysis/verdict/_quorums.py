@@ -113,6 +113,9 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
     -----
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
 
+    Picture, by :func:`ledgerframes.plot`: One bar per quorum, the 15 most frequent. Over time: a panel for each of the 12
+    most frequent, all on one scale.
+
     Examples
     --------
     >>> import ledgerframes as lf

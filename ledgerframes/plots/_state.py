@@ -7,52 +7,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = ["state_featured", "state_rounds", "state_super_validators"]
 
 MIN_SPAN = 1 / 24  # days
 MIN_SHARE = 0.004  # of the axis that a lifetime has, however short it was
 LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.PALE}}
 
 
-def state_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("state.rounds", "Prices of coin and traffic")
+def state_rounds(chart: Chart) -> None:
     """Draw the prices of coin and of traffic that the rounds set.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.state.rounds`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Price of the coin [USD] over the time at which rounds open [UTC], and below it the price of traffic [USD per MB].
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``state.rounds``.
+    Price of the coin [USD] over the time at which rounds open [UTC], and below it the price of traffic [USD per MB].
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.state_rounds(lf.state.rounds(frames))
+    >>> ax = lf.plot(lf.state.rounds(frames))
     """
-    return draw_result("state.rounds", frame, ax, _draw_rounds)
-
-
-def _draw_rounds(chart: Chart) -> None:
     ax, known = chart.ax, chart.frame[chart.frame["opens_at"].notna()].sort_values("opens_at")
     if known["coin_price"].isna().all():
         return chart.show_message("No round of this history has a price.")
@@ -70,77 +51,39 @@ def _draw_rounds(chart: Chart) -> None:
     return chart.show_titles("Prices of coin and traffic", rounds)
 
 
-def state_featured(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("state.featured", "Featured rights of app providers", empty="No party has a featured right in this history.")
+def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.state.featured`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right
-        before its name.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``state.featured``.
+    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right
+    before its name.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.state_featured(lf.state.featured(frames))
+    >>> ax = lf.plot(lf.state.featured(frames))
     """
-    return draw_result("state.featured", frame, ax, _draw_featured, empty="No party has a featured right in this history.")
-
-
-def _draw_featured(chart: Chart) -> None:
     factors = [f"× {round(float(factor), 4):,.10g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
     names = [r.label(party) for party in chart.frame["party"]]
     return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
 
 
-def state_super_validators(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("state.super_validators", "Super validators of the network", empty="No super validator is known in this history.")
+def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.state.super_validators`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before its
-        name.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``state.super_validators``.
+    Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before
+    its name.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.state_super_validators(lf.state.super_validators(frames))
+    >>> ax = lf.plot(lf.state.super_validators(frames))
     """
-    return draw_result(
-        "state.super_validators", frame, ax, _draw_super_validators, empty="No super validator is known in this history."
-    )
-
-
-def _draw_super_validators(chart: Chart) -> None:
     weights = [f"{weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
     names = [
         r.label(name if isinstance(name, str) else party)

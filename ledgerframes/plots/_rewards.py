@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = ["reconcile_rewards"]
 
 DRY_RUN = "equal, in a dry run"
 STATUSES: s.Styles = {  # from worst to best
@@ -30,39 +29,21 @@ MAX_BINS = 240
 GAP, MAX_BINS_WITH_GAPS = 0.06, 60  # between cells, of a cell
 
 
-def reconcile_rewards(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.rewards", "Proof of the rewards of rounds", empty="No round in this window.")
+def reconcile_rewards(chart: Chart) -> None:
     """Draw which links from the records of each round to its coupons hold.
 
     With ``by="party"``, the 25 parties with the most coin are shown. More than 240 rounds are shown in groups.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.rewards`, with any ``by=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One row per link, or per party, a cell per round in the color of its status, the worst one of a group.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.rewards``.
+    One row per link, or per party, a cell per round in the color of its status, the worst one of a group.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.reconcile_rewards(lf.reconcile.rewards(frames))
+    >>> ax = lf.plot(lf.reconcile.rewards(frames))
     """
-    return draw_result("reconcile.rewards", frame, ax, _draw_rewards, empty="No round in this window.")
-
-
-def _draw_rewards(chart: Chart) -> None:
     frame = chart.frame
     rows = frame["link" if chart.by is None else "party"].astype("str")
     labels = list(dict.fromkeys(rows))

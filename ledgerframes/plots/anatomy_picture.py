@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot._cost_kinds import cost_anatomy
-from ledgerframes.plot._pyplot import pyplot
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots._cost_kinds import cost_anatomy
+from ledgerframes.plots._pyplot import pyplot
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:

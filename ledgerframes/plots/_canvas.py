@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.errors import UsageError
-from ledgerframes.plot._fonts import families
-from ledgerframes.plot._pyplot import pyplot
+from ledgerframes.plots._fonts import families
+from ledgerframes.plots._pyplot import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

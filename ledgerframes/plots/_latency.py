@@ -12,19 +12,18 @@ from ledgerframes.analysis.figures import TIME
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _panels as p
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
-from ledgerframes.plot._verdict import NO_VERDICT
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _panels as p
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import PICTURES, Chart, draws
+from ledgerframes.plots._verdict import NO_VERDICT
 from ledgerframes.statistics.percentiles import ecdf
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["verdict_head_of_line", "verdict_latency", "verdict_latency_distribution", "verdict_waited_for"]
 TIMEOUT_SECONDS = 30.0
 MIN_SECONDS = 0.001  # a logarithmic axis has no 0
 IN_DOUBT = f"Timeouts are not named: {DOUBTFUL_LIMIT}."
@@ -32,41 +31,21 @@ LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
 
-def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.latency", "Latency of accepted requests", empty="Too few accepted requests for a percentile.", column="p50")
+def verdict_latency(chart: Chart) -> None:
     """Draw the median, 95th and 99th percentile of the latency.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.latency`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests,
-        or a line per percentile over record time [UTC]. Groups over time: a panel with the medians for
-        each of the 12 largest.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.latency``.
+    Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most
+    requests, or a line per percentile over record time [UTC]. Groups over time: a panel with the medians for each of
+    the 12 largest.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
+    >>> ax = lf.plot(lf.verdict.latency(day, by="hour"))
     """
-    return draw_result(
-        "verdict.latency", frame, ax, _draw_latency, empty="Too few accepted requests for a percentile.", column="p50"
-    )
-
-
-def _draw_latency(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     rows = frame if chart.has_periods else chart.largest(frame[frame["p50"].notna()])
     seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
@@ -96,34 +75,19 @@ def _draw_latency(chart: Chart) -> None:
 
 
 def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the share of requests that are decided within a time.
+    """Draw the share of requests that are decided within a time, of a table of verdicts.
 
-    Parameters
-    ----------
-    verdicts : DataFrame
-        ``frames.verdicts``, or its columns ``record_time``, ``finalization_time`` and ``verdict_result``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A timeout is
-        no decision, so the curve of rejected requests ends below 100 %. A curve has at most 2,000 points.
-
-    Raises
-    ------
-    UsageError
-        If `verdicts` is not a table of verdicts.
+    Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A timeout is no
+    decision, so the curve of rejected requests ends below 100 %. A curve has at most 2,000 points.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
-    >>> ax = lf.plot.verdict_latency_distribution(day.verdicts)
+    >>> ax = lf.plot(day.verdicts, picture="verdict.latency_distribution")
     """
     columns = ("record_time", "finalization_time", "verdict_result")
-    require_columns(verdicts, columns, "Pass frames.verdicts to lf.plot.verdict_latency_distribution")
+    require_columns(verdicts, columns, "Pass frames.verdicts to lf.plot")
     with c.canvas(ax) as ax:
         rows = with_latency(verdicts.astype(dict.fromkeys(columns[:2], TIME)))
         if rows.empty:
@@ -152,6 +116,9 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         return ax
 
 
+PICTURES["verdict.latency_distribution"] = verdict_latency_distribution  # of a table, not of a figure
+
+
 def _seconds(number: float) -> str:
     return f"{number:.3g} s"
 
@@ -160,38 +127,20 @@ def _timeout_line(ax: Axes) -> dict[str, Any]:
     return {"color": c.text_color(ax), "linestyle": ":", "linewidth": 1.2, "label": "timeout (30 s)"}
 
 
-def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.waited_for", "Share of slow requests")
+def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.waited_for`, with any ``by=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most
-        requests need.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.waited_for``.
+    Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most requests
+    need.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_waited_for(lf.verdict.waited_for(day))
+    >>> ax = lf.plot(lf.verdict.waited_for(day))
     """
-    return draw_result("verdict.waited_for", frame, ax, _draw_waited_for)
-
-
-def _draw_waited_for(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
@@ -217,40 +166,26 @@ def _draw_waited_for(chart: Chart) -> None:
     return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
 
 
-def verdict_head_of_line(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws(
+    "verdict.head_of_line",
+    "Requests that timed out, and the time that others waited",
+    empty="No request timed out in this window.",
+)
+def verdict_head_of_line(chart: Chart) -> None:
     """Draw the requests that timed out over time, with the time that others waited for them.
 
     An interval of 30 s is too short to be seen in a window of hours, so a circle stands for each request.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.head_of_line`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
-        added time, and a cross has no victims.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.head_of_line``.
+    Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
+    added time, and a cross has no victims.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
+    >>> ax = lf.plot(lf.verdict.head_of_line(day))
     """
-    return draw_result("verdict.head_of_line", frame, ax, _draw_head_of_line, empty="No request timed out in this window.")
-
-
-def _draw_head_of_line(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if frame["victims"].isna().any():
         return chart.show_message(IN_DOUBT)

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _panels as p
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _panels as p
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "economy_balance",
-    "economy_burn_mint",
-    "economy_rounds",
-]
 
 MINTED = {  # each with its text and color
     "minted_app": ("minted for apps", 0),
@@ -33,39 +28,21 @@ OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
 PALE_GRAY = "#c5c9ce"
 
 
-def economy_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.rounds", "Coin minted and burned")
+def economy_rounds(chart: Chart) -> None:
     """Draw what each round or period minted, upwards, and burned, downwards.
 
     The result needs ``every="round"`` or a period. More than 100 rounds are added up in groups, which the title says.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.rounds`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.rounds``.
+    Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_rounds(lf.economy.rounds(frames))
+    >>> ax = lf.plot(lf.economy.rounds(frames))
     """
-    return draw_result("economy.rounds", frame, ax, _draw_rounds)
-
-
-def _draw_rounds(chart: Chart) -> None:
     ax, frame, suffix = chart.ax, chart.frame, None
     if frame.empty or (chart.has_rounds and frame["round_number"].isna().all()):
         return chart.show_message("No coin was minted or burned in this window.")
@@ -108,39 +85,19 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def economy_burn_mint(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.burn_mint", "Coin burned per coin minted", empty="No coin was minted in this window.", column="ratio")
+def economy_burn_mint(chart: Chart) -> None:
     """Draw how much coin was burned for each coin minted.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.burn_mint`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        The ratio over time with a line at 1, where both are equal, and below it the coin burned. Partial periods are hollow.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.burn_mint``.
+    The ratio over time with a line at 1, where both are equal, and below it the coin burned. Partial periods are hollow.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
+    >>> ax = lf.plot(lf.economy.burn_mint(frames, every="1d"))
     """
-    return draw_result(
-        "economy.burn_mint", frame, ax, _draw_burn_mint, empty="No coin was minted in this window.", column="ratio"
-    )
-
-
-def _draw_burn_mint(chart: Chart) -> None:
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
     title = "Coin burned per coin minted"
     if not chart.has_periods:
@@ -168,40 +125,23 @@ def _draw_burn_mint(chart: Chart) -> None:
     return chart.show_titles(title, _unexplained_note(frame))
 
 
-def economy_balance(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.balance", "Coin of parties", empty="No balance is known in this window.", column="balance")
+def economy_balance(chart: Chart) -> None:
     """Draw the coin of parties, and the sums of the network that differ from it.
 
     The result of one party shows how much of its coin is locked. Of several parties, it shows those with the most coin.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.balance`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal, red
-        if it differs. Several parties: a panel for each of the 12 with the most coin. Without periods, one bar per party.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.balance``.
+    Coin at the end of each period over time, with a ring for the last or worst sum of a period: green if it is equal,
+    red if it differs. Several parties: a panel for each of the 12 with the most coin. Without periods, one bar per
+    party.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_balance(lf.economy.balance(frames, every="6h"))
+    >>> ax = lf.plot(lf.economy.balance(frames, every="6h"))
     """
-    return draw_result("economy.balance", frame, ax, _draw_balance, empty="No balance is known in this window.", column="balance")
-
-
-def _draw_balance(chart: Chart) -> None:
     ax, frame, title = chart.ax, chart.frame, "Coin of parties"
     names = [r.label(party) if isinstance(party, str) else "unknown owner" for party in frame["party"]]
     if not chart.has_periods:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = ["economy_transfers"]
 
 MOVED, WAITS, ENDED, UNKNOWN = "moved", "reserved or waits", "ended without a transfer", "outcome unknown"
 STYLES: s.Styles = {
@@ -29,41 +28,22 @@ ENDS = ("_Reject", "_Withdraw", "_Cancel")
 MAX_INSTRUMENT = 20
 
 
-def economy_transfers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.transfers", "Transfers and settlements of tokens", empty="No token was transferred or reserved in this window.")
+def economy_transfers(chart: Chart) -> None:
     """Draw how often tokens of each instrument were moved, reserved or kept back.
 
     Before the name of an instrument stands the amount that was moved, as far as it is known, in its own units. Units of
     different instruments do not compare.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.transfers`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Number of exercises, one row per instrument, a bar for each outcome.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.transfers``.
+    Number of exercises, one row per instrument, a bar for each outcome.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_transfers(lf.economy.transfers(frames))
+    >>> ax = lf.plot(lf.economy.transfers(frames))
     """
-    empty = "No token was transferred or reserved in this window."
-    return draw_result("economy.transfers", frame, ax, _draw_transfers, empty=empty)
-
-
-def _draw_transfers(chart: Chart) -> None:
     frame = chart.frame
     groups = frame.groupby(["instrument_admin", "instrument_id"], dropna=False, sort=False).ngroup()
     order = groups.value_counts(sort=False).sort_values(ascending=False, kind="stable").index

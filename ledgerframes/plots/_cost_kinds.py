@@ -7,54 +7,34 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-__all__ = ["cost_anatomy", "cost_budget", "cost_compare", "cost_estimate", "cost_runway"]
 MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
 JUDGMENT_COLORS = {"dearer": 1, "cheaper": 3}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
 
 
-def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.anatomy", "Traffic cost by envelope")
+def cost_anatomy(chart: Chart) -> None:
     """Draw the envelopes of one transaction as a waterfall of bytes.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.anatomy`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.anatomy``.
+    One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
+    >>> ax = lf.plot(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
     """
-    return draw_result("cost.anatomy", frame, ax, _draw_anatomy)
-
-
-def _draw_anatomy(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
     texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
@@ -75,26 +55,12 @@ def _draw_anatomy(chart: Chart) -> None:
     return chart.show_titles(f"Traffic cost by envelope: {in_envelopes}", note)
 
 
-def cost_compare(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.compare", "Change of the median traffic cost")
+def cost_compare(chart: Chart) -> None:
     """Draw the change of the median cost of each kind, with its interval.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.compare`, with any ``by=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 25 kinds with the
-        largest change in total. An interval that has 0 in it is no clear change. The others have a color.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.compare``.
+    Change of the median cost [bytes] with its 95 % interval for all kinds together, one row for each of the 25 kinds
+    with the largest change in total. An interval that has 0 in it is no clear change. The others have a color.
 
     Examples
     --------
@@ -102,12 +68,8 @@ def cost_compare(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> noon = "2026-11-08T12:00:00Z"
-    >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
+    >>> ax = lf.plot(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
     """
-    return draw_result("cost.compare", frame, ax, _draw_compare)
-
-
-def _draw_compare(chart: Chart) -> None:
     frame = chart.frame
     visible = frame[frame["median_before"].notna() & frame["median_after"].notna()].head(r.MAX_ROWS)
     if visible.empty:
@@ -138,26 +100,12 @@ def _with_change(label: str, relative: float, judgment: str) -> str:
     return f"{label}  ({'+' if relative > 0 else '−'}{r.percent(abs(relative), 1)})" if is_clear else label
 
 
-def cost_estimate(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.estimate", "Actual and estimated traffic cost")
+def cost_estimate(chart: Chart) -> None:
     """Draw actual costs against estimated costs on equal axes.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.estimate`, with any ``by=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Actual cost [bytes] by estimated cost [bytes], one point per row, with the line on which they are equal. By request: one
-        point per request.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.estimate``.
+    Actual cost [bytes] by estimated cost [bytes], one point per row, with the line on which they are equal. By request: one
+    point per request.
 
     Examples
     --------
@@ -165,12 +113,8 @@ def cost_estimate(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> estimates = day.traffic[["update_id"]].assign(request_bytes=5_000)
-    >>> ax = lf.plot.cost_estimate(lf.cost.estimate(day, estimates, by="request"))
+    >>> ax = lf.plot(lf.cost.estimate(day, estimates, by="request"))
     """
-    return draw_result("cost.estimate", frame, ax, _draw_estimate)
-
-
-def _draw_estimate(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     both = frame[frame["estimated"].notna() & frame["actual"].notna()]
     if both.empty:
@@ -187,26 +131,12 @@ def _draw_estimate(chart: Chart) -> None:
     return chart.show_titles("Actual and estimated traffic cost", thinned)
 
 
-def cost_budget(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.budget", "Cost per request and its limit")
+def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.budget`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %. Its texts say limit, because a budget
-        can come from other weeks instead of from somebody who set it.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.budget``.
+    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %. Its texts say limit, because a
+    budget can come from other weeks instead of from somebody who set it.
 
     Examples
     --------
@@ -215,12 +145,8 @@ def cost_budget(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
-    >>> ax = lf.plot.cost_budget(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
+    >>> ax = lf.plot(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
     """
-    return draw_result("cost.budget", frame, ax, _draw_budget)
-
-
-def _draw_budget(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     visible = frame[frame["value"].notna() & (frame["budget"] > 0)].head(r.MAX_ROWS)
     if visible.empty:
@@ -240,25 +166,11 @@ def _draw_budget(chart: Chart) -> None:
     return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its limit", *notes)
 
 
-def cost_runway(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.runway", "Forecast of the traffic balance", empty="No hour to forecast.")
+def cost_runway(chart: Chart) -> None:
     """Draw the traffic balance to come, with the band that covers about 4 of 5 cases.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.runway`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.runway``.
+    Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
 
     Examples
     --------
@@ -268,12 +180,8 @@ def cost_runway(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
-    >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))
+    >>> ax = lf.plot(lf.cost.runway(frames, participant=payer, balance=balance))
     """
-    return draw_result("cost.runway", frame, ax, _draw_runway, empty="No hour to forecast.")
-
-
-def _draw_runway(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
     times = c.time_numbers(frame["hour"])

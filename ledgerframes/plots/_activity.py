@@ -8,22 +8,15 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = [
-    "activity_concentration",
-    "activity_lorenz",
-    "activity_rounds",
-    "activity_weights",
-    "activity_what_if",
-]
 
 MAX_AREAS = 10
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray
@@ -35,38 +28,20 @@ LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-def activity_weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight")
+def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.weights`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of
-        all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.weights``.
+    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [weighted bytes] of
+    all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in one.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
+    >>> ax = lf.plot(lf.activity.weights(day, by="party", every="6h"))
     """
-    return draw_result("activity.weights", frame, ax, _draw_weights, empty=NO_RECORD, column="weight")
-
-
-def _draw_weights(chart: Chart) -> None:
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
@@ -108,43 +83,23 @@ def _tint(number: int) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def activity_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.rounds", "Reward and activity weight", empty="No round has a known weight in this window.", column="weight")
+def activity_rounds(chart: Chart) -> None:
     """Draw the reward and the weight of each round.
 
     Of several parties, the one with the largest weight is shown. More than 100 rounds are added up in groups, which the title
     says.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.rounds`, with any ``by=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of the
-        weight [weighted bytes]. Without rewards: the weight alone.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.rounds``.
+    A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and below it a line of
+    the weight [weighted bytes]. Without rewards: the weight alone.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
+    >>> ax = lf.plot(lf.activity.rounds(frames))
     """
-    return draw_result(
-        "activity.rounds", frame, ax, _draw_rounds, empty="No round has a known weight in this window.", column="weight"
-    )
-
-
-def _draw_rounds(chart: Chart) -> None:
     visible, title = _largest_party(chart)
     is_below = is_true(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
     amounts = r.numbers(visible["amount"])
@@ -185,37 +140,19 @@ def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
 
 
-def activity_concentration(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.concentration", "Concentration of activity", empty=NO_RECORD, column="gini")
+def activity_concentration(chart: Chart) -> None:
     """Draw how much of the activity the largest parties have.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.concentration`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A line per share and coefficient [%] over time, or a bar for each of them.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.concentration``.
+    A line per share and coefficient [%] over time, or a bar for each of them.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.activity_concentration(lf.activity.concentration(day))
+    >>> ax = lf.plot(lf.activity.concentration(day))
     """
-    return draw_result("activity.concentration", frame, ax, _draw_concentration, empty=NO_RECORD, column="gini")
-
-
-def _draw_concentration(chart: Chart) -> None:
     ax, frame, quantity = chart.ax, chart.frame, "Share or coefficient"
     tops = [name for name in frame.columns if name.startswith("top_") and not name.endswith("_parties")]
     names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
@@ -238,37 +175,19 @@ def _top_label(name: str) -> str:
     return "largest party" if number == "1" else f"{number} largest"
 
 
-def activity_lorenz(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.lorenz", "Distribution of activity over parties", empty=NO_RECORD)
+def activity_lorenz(chart: Chart) -> None:
     """Draw the Lorenz curve of the activity of all parties.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.lorenz`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.lorenz``.
+    Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(day))
+    >>> ax = lf.plot(lf.activity.lorenz(day))
     """
-    return draw_result("activity.lorenz", frame, ax, _draw_lorenz, empty=NO_RECORD)
-
-
-def _draw_lorenz(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     x, y = (np.append(0, chart.numbers(name)) for name in ("cumulative_parties", "cumulative_share"))
     ax.plot([0, 1], [0, 1], "--", color=c.color(2), linewidth=1.2, label="all equal")
@@ -285,42 +204,22 @@ def _draw_lorenz(chart: Chart) -> None:
     return chart.show_titles("Distribution of activity over parties", among, largest)
 
 
-def activity_what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.what_if", "Change of the activity weight", empty="No weight before or after the change.", column="party")
+def activity_what_if(chart: Chart) -> None:
     """Draw the change of each party's weight.
 
     Rounds are summed.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.what_if`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar per party with the change of its weight [weighted bytes], the 25 with the largest weight, each with the weights
-        before and after.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.what_if``.
+    A bar per party with the change of its weight [weighted bytes], the 25 with the largest weight, each with the
+    weights before and after.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.activity_what_if(lf.activity.what_if(frames, confirmers="informees"))
+    >>> ax = lf.plot(lf.activity.what_if(frames, confirmers="informees"))
     """
-    return draw_result(
-        "activity.what_if", frame, ax, _draw_what_if, empty="No weight before or after the change.", column="party"
-    )
-
-
-def _draw_what_if(chart: Chart) -> None:
     sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
     visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
     before, after = (r.numbers(visible[name]) for name in visible)

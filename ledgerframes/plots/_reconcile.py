@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = [
-    "reconcile_bulk_totals",
-    "reconcile_contracts",
-    "reconcile_nodes",
-    "reconcile_paid_traffic_totals",
-    "reconcile_supply",
-]
 
 OUTCOMES: s.Styles = {  # from worst to best
     "only in one source": {"color": s.BAD},
@@ -36,26 +29,12 @@ OUTCOMES: s.Styles = {  # from worst to best
 }
 
 
-def reconcile_bulk_totals(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.bulk_totals", "Updates in the listing and in bulk objects")
+def reconcile_bulk_totals(chart: Chart) -> None:
     """Draw whether the listing and the bulk objects have the same updates.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.bulk_totals`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One row per kind of update, a cell per period in the color of its worst outcome. Without periods, the number of updates of
-        each outcome.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.bulk_totals``.
+    One row per kind of update, a cell per period in the color of its worst outcome. Without periods, the number of updates
+    of each outcome.
 
     Examples
     --------
@@ -63,12 +42,8 @@ def reconcile_bulk_totals(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> window = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **window), lf.load_bulk(net, **window), every=None)
-    >>> ax = lf.plot.reconcile_bulk_totals(totals)
+    >>> ax = lf.plot(totals)
     """
-    return draw_result("reconcile.bulk_totals", frame, ax, _draw_bulk_totals)
-
-
-def _draw_bulk_totals(chart: Chart) -> None:
     columns = {
         "only in one source": ["only_listing", "only_bulk"],
         "different": ["different"],
@@ -78,40 +53,22 @@ def _draw_bulk_totals(chart: Chart) -> None:
     return _draw_outcomes(chart, columns, "kind", "Updates in the listing and in bulk objects")
 
 
-def reconcile_nodes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.nodes", "History at two nodes")
+def reconcile_nodes(chart: Chart) -> None:
     """Draw where two nodes return the same history.
 
     The picture is easiest to read with ``every="1h"``.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.nodes`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One row per aspect, a cell per period in the color of its worst outcome. Without periods, the number of updates of each
-        outcome.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.nodes``.
+    One row per aspect, a cell per period in the color of its worst outcome. Without periods, the number of updates of each
+    outcome.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.reconcile_nodes(lf.reconcile.nodes(day, day, every="1h"))
+    >>> ax = lf.plot(lf.reconcile.nodes(day, day, every="1h"))
     """
-    return draw_result("reconcile.nodes", frame, ax, _draw_nodes)
-
-
-def _draw_nodes(chart: Chart) -> None:
     columns = {"only at one node": ["only_a", "only_b"], "different": ["different"], "equal": ["equal"]}
     return _draw_outcomes(chart, columns, "aspect", "History at two nodes")
 
@@ -136,25 +93,15 @@ def _draw_outcomes(chart: Chart, columns: Mapping[str, list[str]], row: str, tit
     return chart.show_titles(title, equal, "The worst outcome of each period is shown")
 
 
-def reconcile_contracts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws(
+    "reconcile.contracts",
+    "Contracts from the history and in a snapshot",
+    empty="No contract is active at the time of the snapshot.",
+)
+def reconcile_contracts(chart: Chart) -> None:
     """Draw whether the history leads to the contracts of a snapshot.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.contracts`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One row per template, the 25 with the most contracts that are not equal, and the number of contracts of each outcome.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.contracts``.
+    One row per template, the 25 with the most contracts that are not equal, and the number of contracts of each outcome.
 
     Examples
     --------
@@ -162,14 +109,8 @@ def reconcile_contracts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> frames, snapshot = lf.load_events(net, since="0001-01-01"), lf.load_bulk(net, kind="acs", at="2026-11-09")
-    >>> ax = lf.plot.reconcile_contracts(lf.reconcile.contracts(frames, snapshot))
+    >>> ax = lf.plot(lf.reconcile.contracts(frames, snapshot))
     """
-    return draw_result(
-        "reconcile.contracts", frame, ax, _draw_contracts, empty="No contract is active at the time of the snapshot."
-    )
-
-
-def _draw_contracts(chart: Chart) -> None:
     frame = chart.frame
     columns = {
         "only from the history": "only_replay",
@@ -189,37 +130,19 @@ def _draw_contracts(chart: Chart) -> None:
     )
 
 
-def reconcile_supply(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.supply", "Coin from mint and burn, and coin at the end")
+def reconcile_supply(chart: Chart) -> None:
     """Draw how mint and burn lead from the coin at the start to the coin at the end.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.supply`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A waterfall of coin: opening, minted, burned and fees, then the closing that is expected and the one that is there.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.supply``.
+    A waterfall of coin: opening, minted, burned and fees, then the closing that is expected and the one that is there.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.reconcile_supply(lf.reconcile.supply(frames, base=None, until="2026-11-09"))
+    >>> ax = lf.plot(lf.reconcile.supply(frames, base=None, until="2026-11-09"))
     """
-    return draw_result("reconcile.supply", frame, ax, _draw_supply)
-
-
-def _draw_supply(chart: Chart) -> None:
     names = ["opening", "minted", "burned", "fees", "closing_expected", "closing_found"]
     if chart.frame[names].isna().any(axis=None) or chart.frame.empty:
         return chart.show_message("An amount is unknown, so the coin cannot be added up.")
@@ -237,43 +160,23 @@ def _draw_supply(chart: Chart) -> None:
     return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)
 
 
-def reconcile_paid_traffic_totals(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws(
+    "reconcile.paid_traffic_totals",
+    "Costs in the ledger and in the history",
+    empty="Neither the ledger nor the history has an update.",
+)
+def reconcile_paid_traffic_totals(chart: Chart) -> None:
     """Draw how many updates of a ledger and a history agree, per outcome.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.paid_traffic_totals`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per outcome and reason.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.paid_traffic_totals``.
+    One bar per outcome and reason.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
-    >>> ax = lf.plot.reconcile_paid_traffic_totals(lf.reconcile.paid_traffic_totals(ledger, history))
+    >>> ax = lf.plot(lf.reconcile.paid_traffic_totals(ledger, history))
     """
-    return draw_result(
-        "reconcile.paid_traffic_totals",
-        frame,
-        ax,
-        _draw_paid_traffic_totals,
-        empty="Neither the ledger nor the history has an update.",
-    )
-
-
-def _draw_paid_traffic_totals(chart: Chart) -> None:
     frame, counts = chart.frame, chart.numbers("updates")
     pairs: Any = zip(frame["outcome"], frame["why"], strict=True)
     labels = [f"{outcome}\n{why}" if isinstance(why, str) else str(outcome) for outcome, why in pairs]

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = ["reconcile_bounds", "reconcile_coverage", "reconcile_digests"]
 STATUSES: s.Styles = {
     "ok": {"color": s.FINE},
     "provisional": {"color": s.PALE},
@@ -44,39 +43,21 @@ DIGESTS: s.Styles = {
 DAY = pd.Timedelta(1, "D")
 
 
-def reconcile_coverage(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.coverage", "Coverage of the store", empty="No period in this window.")
+def reconcile_coverage(chart: Chart) -> None:
     """Draw which periods the store has, and which differ from those before.
 
     The frame can have several datasets together (``pandas.concat``). It needs ``every=``: without it, the status is a sentence.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.coverage`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One row per dataset, a cell per period in the color of its status.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.coverage``.
+    One row per dataset, a cell per period in the color of its status.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-07", until="2026-11-09")
-    >>> ax = lf.plot.reconcile_coverage(lf.reconcile.coverage(frames))
+    >>> ax = lf.plot(lf.reconcile.coverage(frames))
     """
-    return draw_result("reconcile.coverage", frame, ax, _draw_coverage, empty="No period in this window.")
-
-
-def _draw_coverage(chart: Chart) -> None:
     frame = chart.frame
     names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
     if not chart.has_periods:
@@ -90,37 +71,19 @@ def _draw_coverage(chart: Chart) -> None:
     return chart.show_titles("Coverage of the store", ok, ", ".join(reasons).capitalize())
 
 
-def reconcile_bounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.bounds", "Offset ranges of the ledger", empty="The store has no offset of this ledger.")
+def reconcile_bounds(chart: Chart) -> None:
     """Draw the offset ranges of a ledger, with gaps and overlaps.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.bounds`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Offsets from the first to the last: the ranges by status, those that were pruned, those that are not in the store, and
-        in a second row those that are covered twice.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.bounds``.
+    Offsets from the first to the last: the ranges by status, those that were pruned, those that are not in the store, and
+    in a second row those that are covered twice.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> ax = lf.plot.reconcile_bounds(lf.reconcile.bounds(lf.load_updates(net)))
+    >>> ax = lf.plot(lf.reconcile.bounds(lf.load_updates(net)))
     """
-    return draw_result("reconcile.bounds", frame, ax, _draw_bounds, empty="The store has no offset of this ledger.")
-
-
-def _draw_bounds(chart: Chart) -> None:
     frame = chart.frame
     after, through, gap, overlap = (chart.numbers(name) for name in ("after", "through", "gap_before", "overlap_before"))
     status = np.where(is_true(frame["is_pruned"]), "pruned", frame["status"].astype("str"))
@@ -139,25 +102,11 @@ def _draw_bounds(chart: Chart) -> None:
     return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
 
 
-def reconcile_digests(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("reconcile.digests", "Digests of bulk objects", empty="No node lists a bulk object.")
+def reconcile_digests(chart: Chart) -> None:
     """Draw on which days the nodes agree on the digests of bulk objects.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.reconcile.digests`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A row for all nodes, then one for each node that dissents or misses an object, with a cell per day.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``reconcile.digests``.
+    A row for all nodes, then one for each node that dissents or misses an object, with a cell per day.
 
     Examples
     --------
@@ -165,12 +114,8 @@ def reconcile_digests(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> import pandas as pd
     >>> until = pd.Timestamp("2026-11-02", tz="UTC")
     >>> objects = pd.DataFrame({"object_key": ["k"], "sha256": ["x"], "until": [until]})
-    >>> ax = lf.plot.reconcile_digests(lf.reconcile.digests({"a": objects, "b": objects}))
+    >>> ax = lf.plot(lf.reconcile.digests({"a": objects, "b": objects}))
     """
-    return draw_result("reconcile.digests", frame, ax, _draw_digests, empty="No node lists a bulk object.")
-
-
-def _draw_digests(chart: Chart) -> None:
     frame = chart.frame
     every = pd.DataFrame({"until": frame["until"], "node": None, "outcome": frame["outcome"].astype("str")})
     parts = [

@@ -8,61 +8,36 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _panels as p
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _panels as p
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = [
-    "cost_concentration",
-    "cost_overhead",
-    "cost_requests",
-    "cost_spend",
-    "cost_wasted",
-]
 
 NO_COST = "No request with a known cost in this window."
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
 
-def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.spend", "Traffic cost", empty=NO_COST, column="total_traffic_cost")
+def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.spend`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip marks
-        periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.spend``.
+    Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip marks
+    periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_spend(lf.cost.spend(day, every="1h"))
+    >>> ax = lf.plot(lf.cost.spend(day, every="1h"))
     """
-    return draw_result("cost.spend", frame, ax, _draw_spend, empty=NO_COST, column="total_traffic_cost")
-
-
-def _draw_spend(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     costs = chart.numbers("total_traffic_cost")
     if not chart.has_periods:
@@ -103,37 +78,19 @@ def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
     return float(np.nanmax(total))
 
 
-def cost_requests(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST)
+def cost_requests(chart: Chart) -> None:
     """Draw the requests with the highest cost.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.requests`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar of cost [bytes] per request, the first 15, with its multiple of the median of its kind.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.requests``.
+    A bar of cost [bytes] per request, the first 15, with its multiple of the median of its kind.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_requests(lf.cost.requests(day))
+    >>> ax = lf.plot(lf.cost.requests(day))
     """
-    return draw_result("cost.requests", frame, ax, _draw_requests, empty=NO_COST)
-
-
-def _draw_requests(chart: Chart) -> None:
     visible = chart.frame.head(r.MAX_BARS)
     kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
     labels = [f"{r.template_label(*kind)}  {each[:8]}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
@@ -149,39 +106,20 @@ def _draw_requests(chart: Chart) -> None:
     chart.show_titles("Requests with the highest traffic cost", omitted)
 
 
-def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.overhead", "Traffic cost of envelopes with and without views")
+def cost_overhead(chart: Chart) -> None:
     """Draw the cost of envelopes with views and of those without.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.overhead`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over record
-        time [UTC]. Groups over time: the share [%] of envelopes without views,
-        a panel for each of the 12 largest.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.overhead``.
+    Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over
+    record time [UTC]. Groups over time: the share [%] of envelopes without views, a panel for each of the 12 largest.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_overhead(lf.cost.overhead(day))
+    >>> ax = lf.plot(lf.cost.overhead(day))
     """
-    return draw_result("cost.overhead", frame, ax, _draw_overhead)
-
-
-def _draw_overhead(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if not frame["traffic_cost"].gt(0).any():
         return chart.show_message(NO_COST)
@@ -215,40 +153,20 @@ def _draw_overhead(chart: Chart) -> None:
     return chart.show_titles(title, r.coverage_note(frame))
 
 
-def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("cost.wasted", "Wasted share of the traffic cost", empty="The wasted share is not known in this window.", column="share")
+def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.wasted`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over
-        time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.wasted``.
+    Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over
+    time: a panel for each of the 12 largest. Otherwise: one bar of share [%] per group.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
+    >>> ax = lf.plot(lf.cost.wasted(day, every="1h"))
     """
-    return draw_result(
-        "cost.wasted", frame, ax, _draw_wasted, empty="The wasted share is not known in this window.", column="share"
-    )
-
-
-def _draw_wasted(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     notes = [r.coverage_note(frame)]
     if not chart.has_periods:
@@ -283,39 +201,21 @@ def _draw_control_chart(chart: Chart) -> None:
     chart.draw_time_axis()
 
 
-def cost_concentration(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws(
+    "cost.concentration", "Concentration of the traffic cost", empty="No request in this window has a known cost.", column="top_1"
+)
+def cost_concentration(chart: Chart) -> None:
     """Draw the share of the cost of the members with the highest cost.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.concentration`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share of the known cost [%] of the first, the first 3 and the first 10: lines over record time [UTC], or bars.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.concentration``.
+    Share of the known cost [%] of the first, the first 3 and the first 10: lines over record time [UTC], or bars.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_concentration(lf.cost.concentration(day))
+    >>> ax = lf.plot(lf.cost.concentration(day))
     """
-    return draw_result(
-        "cost.concentration", frame, ax, _draw_concentration, empty="No request in this window has a known cost.", column="top_1"
-    )
-
-
-def _draw_concentration(chart: Chart) -> None:
     ax, frame, quantity = chart.ax, chart.frame, "Share of the known traffic cost"
     shares = {text: chart.numbers(name) for name, text in TOPS.items()}
     ticks = [0, 0.25, 0.5, 0.75, 1]

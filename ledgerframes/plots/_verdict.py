@@ -9,21 +9,15 @@ import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _panels as p
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _panels as p
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = [
-    "verdict_outcomes",
-    "verdict_quorums",
-    "verdict_rejection_rates",
-    "verdict_rejections",
-]
 
 MIN_REQUESTS = 20  # of a group in a period, whose rate would be mostly chance
 HOURS = range(24)
@@ -31,38 +25,20 @@ NO_VERDICT = "No verdict in this window."
 TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 
 
-def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.outcomes", "Rejection rate", empty=NO_VERDICT, column="rejection_rate")
+def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.outcomes`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Rates [%] over time for hours, days and periods. Groups over time: those of
-        :func:`ledgerframes.plot.verdict_rejection_rates`. Otherwise: one row per group, the 25 with the most requests.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.outcomes``.
+    Rates [%] over time for hours, days and periods. Groups over time: those of
+    ``picture="verdict.rejection_rates"``. Otherwise: one row per group, the 25 with the most requests.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_outcomes(lf.verdict.outcomes(day, by="participant"))
+    >>> ax = lf.plot(lf.verdict.outcomes(day, by="participant"))
     """
-    return draw_result("verdict.outcomes", frame, ax, _draw_outcomes, empty=NO_VERDICT, column="rejection_rate")
-
-
-def _draw_outcomes(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     if chart.has_periods and chart.by:
         return _draw_group_rates(chart)
@@ -96,40 +72,22 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         chart.show_times(days[0] - 0.7, days[-1] + 0.7)
 
 
-def verdict_rejections(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.rejections", "Rejected requests by kind and hour of the day", empty="No rejected request in this window.")
+def verdict_rejections(chart: Chart) -> None:
     """Draw the number of rejected requests per hour of the day, by kind.
 
-    A number says nothing about a participant, because those with more requests have more rejections. For rates, see
-    :func:`ledgerframes.plot.verdict_rejection_rates`.
+    A number says nothing about a participant, because those with more requests have more rejections. The picture
+    ``verdict.rejection_rates`` draws rates.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.rejections`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.rejections``.
+    Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
+    >>> ax = lf.plot(lf.verdict.rejections(day))
     """
-    return draw_result("verdict.rejections", frame, ax, _draw_rejections, empty="No rejected request in this window.")
-
-
-def _draw_rejections(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     kinds = frame["reject_kind_heuristic"].astype("str").fillna("unknown")
     counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
@@ -144,41 +102,24 @@ def _draw_rejections(chart: Chart) -> None:
     return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
 
 
-def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.outcomes", "Rejection rate", picture="verdict.rejection_rates")
+def verdict_rejection_rates(chart: Chart) -> None:
     """Draw the rejection rate of each group over time, a panel for each.
 
     The result needs a group and ``every=``, such as ``by="participant", every="1d"``. Any other one raises the error, too.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.outcomes`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Rejection rate [%] over record time [UTC], in a panel for each of the 12 groups with the most decided requests, all on one
-        scale, with the rate of all groups in gray. Periods with fewer than 20 decided requests of a group have no point, because
-        their rate is mostly chance. Diamonds differ from all other rows by more than chance.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.outcomes``.
+    Rejection rate [%] over record time [UTC], in a panel for each of the 12 groups with the most decided requests, all
+    on one scale, with the rate of all groups in gray. Periods with fewer than 20 decided requests of a group have no
+    point, because their rate is mostly chance. Diamonds differ from all other rows by more than chance.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1d"))
+    >>> outcomes = lf.verdict.outcomes(day, by="participant", every="1d")
+    >>> ax = lf.plot(outcomes, picture="verdict.rejection_rates")
     """
-    return draw_result("verdict.outcomes", frame, ax, _draw_rejection_rates, plot="verdict_rejection_rates")
-
-
-def _draw_rejection_rates(chart: Chart) -> None:
     if not (chart.has_periods and chart.by):
         raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1d"), or of another group.')
     if chart.frame["rejection_rate"].isna().all():
@@ -211,37 +152,19 @@ def _rates(rejected: r.Numbers, decided: r.Numbers) -> r.Numbers:
     return np.where(decided >= MIN_REQUESTS, rejected / np.maximum(decided, 1), np.nan)
 
 
-def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("verdict.quorums", "Quorums by confirmations needed and parties")
+def verdict_quorums(chart: Chart) -> None:
     """Draw the parties that confirm together most often.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.quorums`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per quorum, the 15 most frequent. Over time: a panel for each of the 12 most frequent, all on one scale.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.quorums``.
+    One bar per quorum, the 15 most frequent. Over time: a panel for each of the 12 most frequent, all on one scale.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
+    >>> ax = lf.plot(lf.verdict.quorums(day))
     """
-    return draw_result("verdict.quorums", frame, ax, _draw_quorums)
-
-
-def _draw_quorums(chart: Chart) -> None:
     ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
     if counts.sum() == 0:
         return chart.show_message("No quorum in this window.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,8 @@ import pandas as pd
 from ledgerframes.analysis import FIGURES, Figure, eras
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot._titles import TITLES
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +31,7 @@ class Chart:
 
     frame: pd.DataFrame
     figure: Figure
+    title: str  # if there is nothing to draw
     by: str | None
     has_periods: bool
     has_rounds: bool
@@ -199,7 +199,7 @@ class Chart:
 
     def show_message(self, text: str) -> None:
         """Say on axes without data what would be there, and why it is not."""
-        c.set_titles(self.ax, TITLES[self.figure.name] + self._group_text)
+        c.set_titles(self.ax, self.title + self._group_text)
         c.draw_message(self.ax, text)
 
     def set_height(self, inches: float) -> None:
@@ -216,35 +216,31 @@ class Chart:
         c.row_labels(self.ax, labels)
 
 
-@contextmanager
-def open_chart(name: str, frame: pd.DataFrame, ax: Axes | None, plot: str = "") -> Iterator[Chart]:
-    """Yield the chart of a figure's result, or raise UsageError.
+PICTURES: dict[str, Callable[..., Axes]] = {}
 
-    The plot is named like the figure, unless `plot` is its name.
+
+def draws(
+    figure: str, title: str, *, empty: str = "", column: str = "", picture: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
+    """Register a function that draws a chart, as the picture of a figure.
+
+    If the result has no rows, or no value of the column, its title and the sentence `empty` stand instead of the drawing. A
+    second picture of a figure has its own name.
     """
-    by, has_periods, has_rounds = r.check_result(frame, name, plot or name.replace(".", "_"))
-    with c.canvas(ax) as axes:
-        yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
 
+    def register(draw: Callable[..., None]) -> Callable[..., Axes]:
+        @wraps(draw)
+        def draw_result(frame: pd.DataFrame, ax: Axes | None = None, **options: Any) -> Axes:
+            by, has_periods, has_rounds = r.check_result(frame, figure)
+            with c.canvas(ax) as axes:
+                chart = Chart(frame, FIGURES[figure], title, by, has_periods, has_rounds, axes, is_new=ax is None)
+                if empty and (frame[column].isna().all() if column else frame.empty):
+                    chart.show_message(empty)
+                else:
+                    draw(chart, **options)
+            return axes
 
-def draw_result(
-    name: str,
-    frame: pd.DataFrame,
-    ax: Axes | None,
-    draw: Callable[[Chart], None],
-    *,
-    empty: str = "",
-    column: str = "",
-    plot: str = "",
-) -> Axes:
-    """Draw a figure's result on `ax`, or on new axes.
+        PICTURES[picture or figure] = draw_result
+        return draw_result
 
-    The sentence `empty` stands instead of the drawing if the result has no rows, or no value of the column. The plot is named
-    like the figure, unless `plot` is its name.
-    """
-    with open_chart(name, frame, ax, plot) as chart:
-        if empty and (frame[column].isna().all() if column else frame.empty):
-            chart.show_message(empty)
-        else:
-            draw(chart)
-    return chart.ax
+    return register

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot._chart import MAX_MARKERS, Chart
-from ledgerframes.plot._shapes import line
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots._chart import MAX_MARKERS, Chart
+from ledgerframes.plots._shapes import line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

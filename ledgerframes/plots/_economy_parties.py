@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-__all__ = ["economy_leaderboard", "economy_names", "economy_purchases", "economy_reward_split"]
-
-
-def economy_leaderboard(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws(
+    "economy.leaderboard", "Parties with the largest amounts", empty="No known party has an amount in this window.", column="rank"
+)
+def economy_leaderboard(chart: Chart) -> None:
     """Draw the parties with the largest amounts of the latest whole period.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.leaderboard`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per party with its share, and the ranks that it gained or lost. Without a whole period, the latest one.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.leaderboard``.
+    One bar per party with its share, and the ranks that it gained or lost. Without a whole period, the latest one.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
+    >>> ax = lf.plot(lf.economy.leaderboard(frames, every="1d"))
     """
-    return draw_result(
-        "economy.leaderboard", frame, ax, _draw_leaderboard, empty="No known party has an amount in this window.", column="rank"
-    )
-
-
-def _draw_leaderboard(chart: Chart) -> None:
     frame = chart.frame
     suffix = ""
     if chart.has_periods:
@@ -84,37 +61,19 @@ def _arrow(change: int) -> str:
     return f"up {change}" if change > 0 else f"down {-change}" if change < 0 else "same rank"
 
 
-def economy_reward_split(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.reward_split", "Rewards of app providers by beneficiary", empty="No reward was split in this window.")
+def economy_reward_split(chart: Chart) -> None:
     """Draw the expected and the actual parts of the beneficiaries of each provider.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.reward_split`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Two bars per provider [coin], divided into the parts of its beneficiaries: expected above, actual below.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.reward_split``.
+    Two bars per provider [coin], divided into the parts of its beneficiaries: expected above, actual below.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_reward_split(lf.economy.reward_split(frames))
+    >>> ax = lf.plot(lf.economy.reward_split(frames))
     """
-    return draw_result("economy.reward_split", frame, ax, _draw_reward_split, empty="No reward was split in this window.")
-
-
-def _draw_reward_split(chart: Chart) -> None:
     ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
     sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
     sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
@@ -137,37 +96,19 @@ def _draw_reward_split(chart: Chart) -> None:
     return chart.show_titles("Rewards of app providers by beneficiary", outcomes.capitalize(), omitted)
 
 
-def economy_purchases(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.purchases", "Traffic bought")
+def economy_purchases(chart: Chart) -> None:
     """Draw who bought how much traffic for whom, or the traffic bought over time.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.purchases`, with any ``by=`` and ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar of the bytes bought for each buyer and member, the 15 with the most. With ``every=``, a bar per period.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.purchases``.
+    A bar of the bytes bought for each buyer and member, the 15 with the most. With ``every=``, a bar per period.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_purchases(lf.economy.purchases(frames, every="1d"))
+    >>> ax = lf.plot(lf.economy.purchases(frames, every="1d"))
     """
-    return draw_result("economy.purchases", frame, ax, _draw_purchases)
-
-
-def _draw_purchases(chart: Chart) -> None:
     ax, frame, bought = chart.ax, chart.frame, chart.numbers("bytes")
     if not np.nansum(bought):
         return chart.show_message("Nobody bought traffic in this window.")
@@ -192,37 +133,19 @@ def _member(name: object) -> str:
     return r.label(name.removeprefix("PAR::"), 26) if isinstance(name, str) and name else "several or unknown"
 
 
-def economy_names(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.names", "Names in use")
+def economy_names(chart: Chart) -> None:
     """Draw the number of names in use over time.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.names`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.names``.
+    Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.economy_names(lf.economy.names(frames))
+    >>> ax = lf.plot(lf.economy.names(frames))
     """
-    return draw_result("economy.names", frame, ax, _draw_names)
-
-
-def _draw_names(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     times = frame["period_end"] if chart.has_periods else frame["record_time"]
     if times.isna().all():

@@ -18,7 +18,7 @@ import pandas as pd
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.errors import UsageError
-from ledgerframes.plot._fonts import visible_letters
+from ledgerframes.plots._fonts import visible_letters
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
@@ -56,9 +56,9 @@ GROUP_TEXTS = {
 Numbers = npt.NDArray[np.float64]
 
 
-def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool, bool]:
+def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
     """Return the grouping of a result, and whether it has periods or rounds."""
-    figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{plot}"
+    figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot"
     frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
     networks = sorted(map(str, frame["network"].dropna().unique()))
     if len(networks) > 1:

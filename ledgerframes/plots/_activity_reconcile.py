@@ -7,49 +7,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot import _shapes as s
-from ledgerframes.plot._activity import NO_RECORD
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots import _shapes as s
+from ledgerframes.plots._activity import NO_RECORD
+from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["activity_reconcile", "activity_reconcile_summary"]
+    pass
 
 
-def activity_reconcile(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.reconcile", "Published and computed activity weights", empty=NO_RECORD)
+def activity_reconcile(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.reconcile`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar per outcome and reason, and the parties with the most mismatches in the note.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.reconcile``.
+    A bar per outcome and reason, and the parties with the most mismatches in the note.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
+    >>> ax = lf.plot(lf.activity.reconcile(frames))
     """
-    return draw_result("activity.reconcile", frame, ax, _draw_reconcile, empty=NO_RECORD)
-
-
-def _draw_reconcile(chart: Chart) -> None:
     frame = chart.frame
     counts = frame.groupby(["outcome", "reason"], dropna=False, observed=True).size().reset_index(name="records")
     parties = frame.loc[frame["outcome"] != "equal", "party"].value_counts().head(2)
@@ -57,37 +37,19 @@ def _draw_reconcile(chart: Chart) -> None:
     return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
 
 
-def activity_reconcile_summary(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.reconcile_summary", "Published and computed activity weights", empty=NO_RECORD)
+def activity_reconcile_summary(chart: Chart) -> None:
     """Draw the number of records for each reason of a mismatch.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.reconcile_summary`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar per outcome and reason.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.reconcile_summary``.
+    A bar per outcome and reason.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
-    >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
+    >>> ax = lf.plot(lf.activity.reconcile_summary(frames))
     """
-    return draw_result("activity.reconcile_summary", frame, ax, _draw_reconcile_summary, empty=NO_RECORD)
-
-
-def _draw_reconcile_summary(chart: Chart) -> None:
     return _draw_reasons(chart, chart.frame, "")
 
 

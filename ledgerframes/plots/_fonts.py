@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ledgerframes.plot._pyplot import pyplot
+from ledgerframes.plots._pyplot import pyplot
 
 __all__ = ["families", "visible_letters"]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.plot import _canvas as c
-from ledgerframes.plot import _results as r
-from ledgerframes.plot._chart import Chart, draw_result
+from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
+from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-__all__ = ["votes_price", "votes_stale"]
 
 NO_PRICE = "No vote has a price."
 NO_TIME = "No vote with a price has a time."
@@ -23,38 +21,20 @@ NO_MARKET = "Not a market price"
 SECONDS_PER_DAY = 86_400
 
 
-def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("votes.price", "Votes on the network's own conversion rate", empty=NO_PRICE, column="median")
+def votes_price(chart: Chart) -> None:
     """Draw median and range of the price votes over time.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.votes.price`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Price [USD per coin] over the time of the observations [UTC]: steps of the median, a band from the lowest to the highest
-        vote, and marks for the price that the network used if it is known.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``votes.price``.
+    Price [USD per coin] over the time of the observations [UTC]: steps of the median, a band from the lowest to the highest
+    vote, and marks for the price that the network used if it is known.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> votes = lf.load_price_votes(net)
-    >>> ax = lf.plot.votes_price(lf.votes.price(votes))
+    >>> ax = lf.plot(lf.votes.price(votes))
     """
-    return draw_result("votes.price", frame, ax, _draw_price, empty=NO_PRICE, column="median")
-
-
-def _draw_price(chart: Chart) -> None:
     ax, visible = chart.ax, chart.frame[chart.frame["median"].notna()]
     times = c.time_numbers(visible["observed_at"])
     lowest, median, highest = (r.numbers(visible[name]) for name in ("lowest", "median", "highest"))
@@ -72,37 +52,19 @@ def _draw_price(chart: Chart) -> None:
     return chart.show_titles("Votes on the network's own conversion rate", NO_MARKET)
 
 
-def votes_stale(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("votes.stale", "Ages of price votes")
+def votes_stale(chart: Chart) -> None:
     """Draw age and deviation of each vote of the latest observation.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.votes.stale`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Deviation from the median [USD per coin] by age [days]; stale votes are hollow, outliers are squares with a name.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``votes.stale``.
+    Deviation from the median [USD per coin] by age [days]; stale votes are hollow, outliers are squares with a name.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> votes = lf.load_price_votes(net)
-    >>> ax = lf.plot.votes_stale(lf.votes.stale(votes))
+    >>> ax = lf.plot(lf.votes.stale(votes))
     """
-    return draw_result("votes.stale", frame, ax, _draw_stale)
-
-
-def _draw_stale(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     with_price = frame[frame["deviation"].notna() & (frame["observed_at"] == frame["observed_at"].max())]
     visible = with_price[with_price["age"].notna()]
