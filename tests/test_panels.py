@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from test_plot import START, result, texts_of
 
 from ledgerframes import plot
-from ledgerframes.plots._panels import MAX_PANELS, arrange
+from ledgerframes.plots.panels import MAX_PANELS, arrange
 from ledgerframes.report.alt_texts import describe_figure
 from ledgerframes.report.pictures import draw_pictures
 
@@ -77,7 +77,7 @@ def is_inside(panel, label):
 
 @pytest.mark.parametrize(("groups", "panels"), [(1, 1), (2, 2), (5, 5), (12, 12), (40, MAX_PANELS)])
 def test_the_largest_groups_have_a_panel_each_on_one_scale(groups, panels):
-    ax = plot(rates(groups), picture="verdict.rejection_rates")
+    ax = plot(rates(groups), picture="verdict.outcomes")
     assert [name.partition("::")[0] for name in names_of(ax)] == [f"alder-validator-{number}" for number in range(panels)]
     assert len({(panel.get_xlim(), panel.get_ylim()) for panel in ax.child_axes}) == 1
     assert_nothing_overlaps(ax)
@@ -87,7 +87,7 @@ def test_the_largest_groups_have_a_panel_each_on_one_scale(groups, panels):
 
 def test_without_a_verdict_the_plot_says_so():
     for frame in (rates(3).head(0), rates(3).assign(rejection_rate=np.nan, accepted=0, rejected=0)):
-        ax = plot(frame, picture="verdict.rejection_rates")
+        ax = plot(frame, picture="verdict.outcomes")
         title = "<strong>Rejection rate by submitting participant.</strong>"
         assert draw_pictures(ax.figure)[0] == {"text/html": f'<p class="note">{title} No verdict in this window.</p>'}
 
@@ -96,7 +96,7 @@ def test_a_day_without_requests_is_a_gap_and_not_zero():
     frame = rates(2)
     is_gap = frame["period_start"] == frame["period_start"].iloc[6]
     frame[["accepted", "rejected"]] = frame[["accepted", "rejected"]].mask(is_gap, 0)
-    ax = plot(frame, picture="verdict.rejection_rates")
+    ax = plot(frame, picture="verdict.outcomes")
     values = points_of(ax.child_axes[0], ax.child_axes[0].lines[1].get_label())
     assert np.isnan(values).tolist() == [day == 3 for day in range(DAYS)]
     assert np.isnan(points_of(ax.child_axes[0], "_around")).tolist() == [day == 3 for day in range(DAYS)]
@@ -104,18 +104,18 @@ def test_a_day_without_requests_is_a_gap_and_not_zero():
 
 def test_a_rate_of_few_requests_has_no_point():
     frame = rates(2, accepted=10, rejected=8)  # the first of both has 20 decided requests a day, the other 19
-    ax = plot(frame, picture="verdict.rejection_rates")
+    ax = plot(frame, picture="verdict.outcomes")
     assert len(ax.child_axes) == 1
     assert "Without a value: alder-validator-1" in " ".join(texts_of(ax))
     assert "No point for fewer than 20 decided requests" in " ".join(texts_of(ax))
-    nobody = plot(rates(2, accepted=1, rejected=1), picture="verdict.rejection_rates")
+    nobody = plot(rates(2, accepted=1, rejected=1), picture="verdict.outcomes")
     assert "No group has a period with 20 decided requests." in texts_of(nobody)
 
 
 def test_days_that_differ_are_marked_with_their_rate():
     frame = rates(2, rejected=10)
     frame.loc[4, ["rejected", "differs"]] = [40, True]  # the first participant on the third day
-    ax = plot(frame, picture="verdict.rejection_rates")
+    ax = plot(frame, picture="verdict.outcomes")
     first, second = ax.child_axes
     assert points_of(first, "_marked") == [40 / 132] and points_of(second, "_marked") == []
     assert [text.get_text() for text in first.texts] == ["30 %"]
@@ -125,7 +125,7 @@ def test_days_that_differ_are_marked_with_their_rate():
 def test_panels_fit_axes_of_any_size():
     figure = mpl.figure.Figure(figsize=(4, 8))
     above, below = figure.subplots(2)
-    assert plot(rates(6), ax=below, picture="verdict.rejection_rates") is below
+    assert plot(rates(6), ax=below, picture="verdict.outcomes") is below
     assert above.child_axes == []
     figure.draw_without_rendering()
     outer = below.get_window_extent()
@@ -133,7 +133,7 @@ def test_panels_fit_axes_of_any_size():
 
 
 def test_a_narrow_page_has_two_panels_in_a_row():
-    ax = plot(rates(12), picture="verdict.rejection_rates")
+    ax = plot(rates(12), picture="verdict.outcomes")
     data, texts = draw_pictures(ax.figure)
     assert len(data) == 2 and texts["title"] == "Rejection rate by submitting participant, per day"
     assert_nothing_overlaps(ax)
@@ -142,13 +142,13 @@ def test_a_narrow_page_has_two_panels_in_a_row():
 
 
 def test_the_text_names_the_first_panels():
-    text = describe_figure(plot(rates(6), picture="verdict.rejection_rates").figure)
+    text = describe_figure(plot(rates(6), picture="verdict.outcomes").figure)
     assert "Rejection rate (%) by Record time (UTC): alder-validator-0" in text
     assert "2 more panels." in text
 
 
 def test_labels_of_ticks_stand_at_the_first_column_and_the_last_row():
-    ax = plot(rates(5), picture="verdict.rejection_rates")
+    ax = plot(rates(5), picture="verdict.outcomes")
     arrange(ax, 3)
     labels = [
         (panel.yaxis.get_tick_params()["labelleft"], panel.xaxis.get_tick_params()["labelbottom"]) for panel in ax.child_axes

@@ -225,12 +225,6 @@ PICTURES = {
     "latency by party over time": ("verdict.latency", result("verdict.latency", "party", over_time=True), TIME, LATENCY),
     "latency distribution": ("verdict.latency_distribution", verdicts, LATENCY, SHARE),
     "rejections": ("verdict.rejections", result("verdict.rejections"), "Hour of day (UTC)", ""),
-    "rejection rates": (
-        "verdict.rejection_rates",
-        result("verdict.outcomes", "participant", over_time=True),
-        TIME,
-        SHARE,
-    ),
     "quorums": ("verdict.quorums", result("verdict.quorums"), "Quorums", ""),
     "activity weights": ("activity.weights", result("activity.weights", "party"), "Activity weight (weighted ", ""),
     "activity weights over time": (
@@ -583,12 +577,6 @@ def test_no_tick_of_a_share_is_above_the_whole():
     assert max(ax.get_yticks()) == 1
 
 
-@pytest.mark.parametrize("frame", [result("verdict.outcomes", "party"), result("verdict.outcomes", over_time=True)])
-def test_rates_of_groups_need_groups_and_periods(frame):
-    with pytest.raises(UsageError, match=r'outcomes\(frames, by="participant", every="1d"\)'):
-        plot(frame(3), picture="verdict.rejection_rates")
-
-
 @pytest.mark.parametrize("by", [None, "participant"])
 def test_several_results_in_one_frame_are_refused(by):
     """Of two windows, of two lengths of periods, and of one window twice, whose areas would be wrong."""
@@ -834,14 +822,6 @@ def test_a_result_knows_its_picture():
     assert plot(frame).get_title(loc="left") == "Traffic cost by submitting participant"
 
 
-def test_one_figure_has_two_pictures():
-    frame = result("verdict.outcomes", "participant", over_time=True)(24)
-    frame.attrs["figure"] = "verdict.outcomes"
-    titles = [plot(frame, picture=name).get_title(loc="left") for name in (None, "verdict.rejection_rates")]
-    assert one_line(titles[0]).startswith("Rejection rate by submitting participant, per hour")
-    assert one_line(titles[1]).startswith("Rejection rate (%)")
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -878,7 +858,7 @@ def test_a_milestone_is_a_line_of_the_evidence_alone():
     ("name", "instead"),
     [
         ("cost_spend", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="cost\.spend"\) for a result that lost'),
-        ("verdict_rejection_rates", r'Write lf\.plot\(result, picture="verdict\.rejection_rates"\)\.'),
+        ("verdict_rejection_rates", r'Write lf\.plot\(result\), or lf\.plot\(result, picture="verdict\.outcomes"\)'),
         ("cost_spendings", "has no attribute 'cost_spendings'"),
     ],
 )

@@ -44,7 +44,7 @@ def of_templates(name, rows=40):
 
 
 WIDE = {
-    "a note of four sentences": lambda: plot(rates(40), picture="verdict.rejection_rates"),
+    "a note of four sentences": lambda: plot(rates(40), picture="verdict.outcomes"),
     "a long title": lambda: plot(
         named(result("verdict.quorums", "participant")(40), "submitting_participant_uid"), picture="verdict.quorums"
     ),
@@ -69,7 +69,7 @@ def test_long_texts_stay_on_the_figure_and_leave_the_axes_their_width(draw):
 
 
 def test_title_and_note_do_not_overlap():
-    ax = plot(rates(40), picture="verdict.rejection_rates")
+    ax = plot(rates(40), picture="verdict.outcomes")
     ax.figure.draw_without_rendering()
     renderer = ax.figure.canvas.get_renderer()
     note = next(text for text in ax.texts if text.get_text().startswith("Gray"))

@@ -9,9 +9,9 @@ import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
-from ledgerframes.plots import _panels as p
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
+from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 

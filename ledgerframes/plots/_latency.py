@@ -13,9 +13,9 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.plots import _canvas as c
-from ledgerframes.plots import _panels as p
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
+from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import PICTURES, Chart, draws
 from ledgerframes.plots._verdict import NO_VERDICT
 from ledgerframes.statistics.percentiles import ecdf

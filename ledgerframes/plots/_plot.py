@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ADVICE = "Pass the result of an analysis to lf.plot, such as that of lf.cost.spend(frames)"
 WITH_MILESTONE = "grant.evidence"
+OTHER_NAMES = {"verdict_rejection_rates": "verdict.outcomes"}  # of earlier versions, whose pictures are one now
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -41,7 +42,7 @@ class WithEarlierNames:
         return self.__name__  # as functions, it is the same in another process
 
     def __getattr__(self, name: str) -> NoReturn:
-        picture = name.replace("_", ".", 1)
+        picture = OTHER_NAMES.get(name, name.replace("_", ".", 1))
         if picture not in PICTURES:
             raise AttributeError(f"lf.plot has no attribute {name!r}")
         instead = f'lf.plot(result, picture="{picture}")'
@@ -70,8 +71,7 @@ def plot(result: pd.DataFrame, ax: Axes | None = None, *, picture: str | None = 
         Axes to draw on (default: a new figure).
     picture : str, optional
         Name of the picture (default: the figure of the result, such as ``cost.spend``, which a result forgets in a file or
-        a merge). ``verdict.rejection_rates`` draws groups over time of :func:`ledgerframes.verdict.outcomes`,
-        and ``verdict.latency_distribution`` draws ``frames.verdicts``.
+        a merge). ``verdict.latency_distribution`` draws ``frames.verdicts``.
     milestone : int, optional
         Of :func:`ledgerframes.grant.evidence`: bytes that the grant requires, drawn as a line.
 

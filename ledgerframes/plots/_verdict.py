@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
-from ledgerframes.plots import _panels as p
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
+from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
 
 if TYPE_CHECKING:
@@ -29,8 +28,11 @@ TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 
-    Rates [%] over time for hours, days and periods. Groups over time: those of
-    ``picture="verdict.rejection_rates"``. Otherwise: one row per group, the 25 with the most requests.
+    Rates [%] over time for hours, days and periods. Otherwise: one row per group, the 25 with the most requests.
+
+    Groups over time: a panel for each of the 12 groups with the most decided requests, all on one scale, with the rate of
+    all groups in gray and without intervals. Periods with fewer than 20 decided requests of a group have no point, because
+    their rate is mostly chance. Diamonds differ from all other rows by more than chance.
 
     Examples
     --------
@@ -76,8 +78,8 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
 def verdict_rejections(chart: Chart) -> None:
     """Draw the number of rejected requests per hour of the day, by kind.
 
-    A number says nothing about a participant, because those with more requests have more rejections. The picture
-    ``verdict.rejection_rates`` draws rates.
+    A number says nothing about a participant, because those with more requests have more rejections. The picture of
+    :func:`ledgerframes.verdict.outcomes` has rates.
 
     Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
 
@@ -100,31 +102,6 @@ def verdict_rejections(chart: Chart) -> None:
     c.hour_axis(ax)
     c.count_axis(ax.yaxis, "Rejected requests")
     return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
-
-
-@draws("verdict.outcomes", "Rejection rate", picture="verdict.rejection_rates")
-def verdict_rejection_rates(chart: Chart) -> None:
-    """Draw the rejection rate of each group over time, a panel for each.
-
-    The result needs a group and ``every=``, such as ``by="participant", every="1d"``. Any other one raises the error, too.
-
-    Rejection rate [%] over record time [UTC], in a panel for each of the 12 groups with the most decided requests, all
-    on one scale, with the rate of all groups in gray. Periods with fewer than 20 decided requests of a group have no
-    point, because their rate is mostly chance. Diamonds differ from all other rows by more than chance.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> outcomes = lf.verdict.outcomes(day, by="participant", every="1d")
-    >>> ax = lf.plot(outcomes, picture="verdict.rejection_rates")
-    """
-    if not (chart.has_periods and chart.by):
-        raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1d"), or of another group.')
-    if chart.frame["rejection_rate"].isna().all():
-        return chart.show_message(NO_VERDICT)
-    return _draw_group_rates(chart)
 
 
 def _draw_group_rates(chart: Chart) -> None:

@@ -18,8 +18,8 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
 from ledgerframes.gc_pause import pause_gc
-from ledgerframes.plots._panels import arrange
-from ledgerframes.plots._panels import height as panels_height
+from ledgerframes.plots.panels import arrange
+from ledgerframes.plots.panels import height as panels_height
 from ledgerframes.report.alt_texts import bar_containers, describe_drawn
 from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape

@@ -141,7 +141,7 @@ def test_a_plot_is_shown_in_the_colors_of_the_page_and_only_once(day: lf.Frames)
     from matplotlib import pyplot
 
     pyplot.close("all")  # of tests before
-    answer = lf.show(lf.plot(lf.verdict.outcomes(day, by="participant", every="1d"), picture="verdict.rejection_rates"))
+    answer = lf.show(lf.plot(lf.verdict.outcomes(day, by="participant", every="1d")))
     html = answer._repr_html_()
     assert html.count("<svg ") == 1 and "<table" not in html and "var(--text)" in html
     assert html.count('<div class="picture" tabindex="0"') == 1, "a narrow page scrolls it by the keyboard, too"

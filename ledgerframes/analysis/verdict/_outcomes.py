@@ -174,8 +174,10 @@ def outcomes(
     adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
     request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
 
-    Picture, by :func:`ledgerframes.plot`: Rates [%] over time for hours, days and periods. Groups over time: those of
-    ``picture="verdict.rejection_rates"``. Otherwise: one row per group, the 25 with the most requests.
+    Picture, by :func:`ledgerframes.plot`: Rates [%] over time for hours, days and periods. Otherwise: one row per group,
+    the 25 with the most requests. Groups over time: a panel for each of the 12 groups with the most decided requests, all
+    on one scale, with the rate of all groups in gray and without intervals. Periods with fewer than 20 decided requests of
+    a group have no point, because their rate is mostly chance. Diamonds differ from all other rows by more than chance.
 
     Examples
     --------

@@ -134,8 +134,8 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     docs/facts.md#survivorship).
 
     Picture, by :func:`ledgerframes.plot`: A number says nothing about a participant, because those with more requests have
-    more rejections. The picture ``verdict.rejection_rates`` draws rates. Stacked bars of rejected requests by hour of the
-    day [UTC], one color for each kind, which is a heuristic.
+    more rejections. The picture of :func:`ledgerframes.verdict.outcomes` has rates. Stacked bars of rejected requests by
+    hour of the day [UTC], one color for each kind, which is a heuristic.
 
     Examples
     --------
