@@ -330,7 +330,10 @@ ORDER BY migration_id, record_time, update_id, party"""
 
 
 def computable_share(rows: pd.DataFrame) -> float:
-    """Return the share of accepted requests whose weights can be computed, of which each row has the numbers."""
+    """Return the share of accepted requests whose weights can be computed.
+
+    Each row has the numbers of both.
+    """
     if rows.empty:
         return np.nan
     accepted, unknown = rows["accepted"].iloc[:1], rows["unknown"].iloc[:1]
