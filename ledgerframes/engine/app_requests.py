@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import REQUESTS
-from ledgerframes.engine.weights import JUDGED, UNKNOWN, Weights
+from ledgerframes.engine.weights import JUDGED, UNKNOWN, Candidates, Weights
 
 NO_UPDATES = Relation("app_updates", "No row, because nothing shows the app.", "SELECT '' AS update_id WHERE false")
 UPDATES_OF_APP = Relation(
@@ -88,20 +88,21 @@ def burned_for_app(updates: Relation) -> Relation:
         "FROM judged SEMI JOIN app_updates USING (update_id)",
         relations=(JUDGED, updates),
     )
-    weights = Weights(requests=judged)
+    candidates = Candidates(requests=judged)
+    weights = Weights(candidates=candidates).weights
     query = f"""
     SELECT update_id, coalesce(burned, 0)::BIGINT AS app_bytes
     FROM candidates
     LEFT JOIN (
-        SELECT update_id, sum(burn_bytes) AS burned
+        SELECT update_key, sum(burn_bytes) AS burned
         FROM weights
         WHERE party IN (FROM app_parties)
-        GROUP BY update_id
-    ) USING (update_id)
+        GROUP BY update_key
+    ) USING (update_key)
     WHERE obstacle IS NULL OR NOT {UNKNOWN}
     """
     rows = "One row per request whose weights can be computed, with the bytes that it burns for the app's parties."
-    return Relation("burned_for_app", rows, query, relations=(weights.candidates, weights.weights))
+    return Relation("burned_for_app", rows, query, relations=(candidates.all, weights))
 
 
 OUTSIDE_PARTIES = Relation(

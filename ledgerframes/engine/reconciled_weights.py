@@ -7,17 +7,28 @@ They name the reason of each mismatch. Beside the state of the network, once as 
 
 from __future__ import annotations
 
+from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.weights import COMPUTED, JUDGED, PUBLISHED_ROUNDS, RECORDS, Weights
+from ledgerframes.engine.weights import (
+    CANDIDATES,
+    COMPUTED,
+    PUBLISHED_ROUNDS,
+    RECORDS,
+    Candidates,
+    Weights,
+    judged,
+)
 
 OWN = Relation(
     "compared_with",
     "One row per computed weight.",
-    "SELECT update_id, party, weight, round_number FROM weights",
+    "SELECT NULL AS update_id, update_key, party, weight, round_number FROM weights",
     relations=(COMPUTED.weights,),
 )
 PASSED = Relation(
-    "compared_with", "One row per weight of the caller.", "SELECT update_id, party, weight, round_number FROM passed"
+    "compared_with",
+    "One row per weight of the caller.",
+    f"SELECT update_id, {key_of('update_id')} AS update_key, party, weight, round_number FROM passed",
 )
 
 
@@ -28,16 +39,15 @@ def reconciled(computed: Relation) -> Relation:
         "One row per request and party with a weight in either.",
         """
         SELECT
-            update_id,
+            update_key,
             party,
+            coalesce(records.update_id, compared_with.update_id) AS update_id,
+            records.migration_id,
+            records.record_time,
             records.weight AS weight_published,
             compared_with.weight AS weight_computed,
             weight_published - weight_computed AS difference,
             coalesce(records.round_number, compared_with.round_number) AS round_number,
-            coalesce(records.migration_id, candidates.migration_id) AS migration_id,
-            coalesce(records.record_time, candidates.record_time) AS record_time,
-            -- A request without a verdict has no envelopes either.
-            CASE WHEN candidates.update_id IS NULL THEN 'no envelopes' ELSE obstacle END AS obstacle,
             CASE
                 WHEN weight_computed IS NULL THEN 'only published'
                 WHEN weight_published IS NULL THEN 'only computed'
@@ -45,56 +55,105 @@ def reconciled(computed: Relation) -> Relation:
                 ELSE 'different'
             END AS outcome
         FROM records
-        FULL JOIN compared_with USING (update_id, party)
-        LEFT JOIN candidates USING (update_id)
+        FULL JOIN compared_with USING (update_key, party)
         """,
-        relations=(RECORDS, computed, COMPUTED.candidates),
+        relations=(RECORDS, computed),
+        is_kept=True,
+    )
+    mismatches = Relation(
+        "mismatches",
+        "One row per request and party with a mismatch.",
+        "FROM compared WHERE outcome <> 'equal'",
+        relations=(compared,),
         is_kept=True,
     )
     mismatched = Relation(
         "mismatched",
-        "One row per request with a mismatch.",
-        "FROM judged SEMI JOIN (FROM compared WHERE outcome <> 'equal') AS mismatches USING (update_id)",
-        relations=(JUDGED, compared),
+        "One row per request with a verdict and a mismatch.",
+        "FROM all_judged SEMI JOIN mismatches USING (update_key)",
+        relations=(judged("all_"), mismatches),
+        is_kept=True,
     )
-    effective = Weights("effective_", requests=mismatched).weights
+    own = Relation(
+        "weights_of_mismatched",
+        "One row per request with a mismatch and app provider that earns.",
+        "FROM weights SEMI JOIN mismatches USING (update_key)",
+        relations=(COMPUTED.weights, mismatches),
+        is_kept=True,
+    )
+    obstacles = Relation(
+        "obstacles",
+        "One row per request with a mismatch that earns nothing, with the reason.",
+        "SELECT update_key, obstacle FROM candidates SEMI JOIN mismatches USING (update_key) WHERE obstacle IS NOT NULL",
+        relations=(CANDIDATES.all, mismatches),
+    )
+    envelopes = Relation(
+        "mismatched_envelopes",
+        "One row per envelope of these requests.",
+        "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes SEMI JOIN mismatched USING (update_id)",
+        tables=("envelopes",),
+        relations=(mismatched,),
+    )
+    confirmers = Relation(
+        "mismatched_confirmers",
+        "One row per party of a quorum of these requests, with its view.",
+        "SELECT update_id, view_id, unnest(parties) AS party FROM (FROM quorums SEMI JOIN mismatched USING (update_id))",
+        tables=("quorums",),
+        relations=(mismatched,),
+    )
+    effective = Weights("effective_", Candidates("effective_", mismatched, envelopes), envelopes, confirmers).weights
+    explained = Relation(
+        "explained",
+        "One row per request and party with a mismatch, with the first reason that explains it.",
+        """
+        SELECT
+            mismatches.* REPLACE (
+                coalesce(mismatches.update_id, mismatched.update_id) AS update_id,
+                coalesce(mismatches.migration_id, mismatched.migration_id) AS migration_id,
+                coalesce(mismatches.record_time, mismatched.record_time) AS record_time
+            ),
+            CASE
+                -- A request without a verdict has no envelopes either.
+                WHEN weight_computed IS NULL AND mismatched.update_key IS NULL THEN 'no envelopes'
+                WHEN weight_computed IS NULL AND obstacle IS NOT NULL THEN obstacle
+                WHEN effective_weights.weight IS NOT DISTINCT FROM weight_published
+                    AND own.weight IS DISTINCT FROM weight_published THEN 'boundary'
+                WHEN weight_computed IS NULL AND rights.party IS NULL THEN 'party not featured'
+                WHEN weight_computed IS NULL AND earning.update_key IS NULL THEN 'no featured confirmers'
+                WHEN living_rounds.round_number IS NOT NULL
+                    OR coverage.is_known AND final_times.since IS NULL THEN 'provisional'
+                WHEN weight_published IS NULL AND (mismatches.round_number < first OR mismatches.round_number > last)
+                    AND published_too.update_key IS NULL THEN 'record withheld'
+                WHEN abs(difference) <= 1 THEN 'rounding'
+                WHEN outcome = 'different' AND len(list_filter(
+                    factors_of_party.factors, lambda factor: trunc(own.burn_bytes * factor) = weight_published
+                )) > 0 THEN 'weight factor'
+                ELSE 'unexplained'
+            END AS reason
+        FROM mismatches
+        CROSS JOIN coverage
+        CROSS JOIN published_rounds
+        LEFT JOIN mismatched USING (update_key)
+        LEFT JOIN obstacles USING (update_key)
+        LEFT JOIN weights_of_mismatched AS own USING (update_key, party)
+        LEFT JOIN effective_weights USING (update_key, party)
+        LEFT JOIN (SELECT DISTINCT update_key FROM weights_of_mismatched) AS earning USING (update_key)
+        LEFT JOIN (SELECT DISTINCT update_key FROM mismatches WHERE weight_published IS NOT NULL) AS published_too
+            USING (update_key)
+        LEFT JOIN round_openings ON round_openings.round_number = mismatches.round_number
+        LEFT JOIN rights ON rights.party = mismatches.party AND opens_at >= rights.since AND opens_at < rights.until
+        LEFT JOIN living_rounds ON living_rounds.round_number = mismatches.round_number
+        LEFT JOIN final_times
+            ON epoch_us(coalesce(mismatches.record_time, mismatched.record_time)) >= final_times.since
+            AND epoch_us(coalesce(mismatches.record_time, mismatched.record_time)) < final_times.until
+        LEFT JOIN (SELECT party, list(factor) AS factors FROM factors GROUP BY party) AS factors_of_party USING (party)
+        """,
+        relations=(mismatches, mismatched, obstacles, own, effective, PUBLISHED_ROUNDS),
+    )
     query = """
-    SELECT
-        compared.*,
-        CASE
-            WHEN outcome = 'equal' THEN NULL
-            WHEN weight_computed IS NULL AND obstacle IS NOT NULL THEN obstacle
-            WHEN effective_weights.weight IS NOT DISTINCT FROM weight_published
-                AND weights.weight IS DISTINCT FROM weight_published THEN 'boundary'
-            WHEN weight_computed IS NULL AND rights.party IS NULL THEN 'party not featured'
-            WHEN weight_computed IS NULL AND earning.update_id IS NULL THEN 'no featured confirmers'
-            WHEN living_rounds.round_number IS NOT NULL
-                OR coverage.is_known AND final_times.since IS NULL THEN 'provisional'
-            WHEN weight_published IS NULL AND (compared.round_number < first OR compared.round_number > last)
-                AND published_too.update_id IS NULL THEN 'record withheld'
-            WHEN abs(difference) <= 1 THEN 'rounding'
-            WHEN outcome = 'different' AND len(list_filter(
-                factors_of_party.factors, lambda factor: trunc(weights.burn_bytes * factor) = weight_published
-            )) > 0 THEN 'weight factor'
-            ELSE 'unexplained'
-        END AS reason
-    FROM compared
-    CROSS JOIN coverage
-    CROSS JOIN published_rounds
-    LEFT JOIN weights USING (update_id, party)
-    LEFT JOIN effective_weights USING (update_id, party)
-    LEFT JOIN (SELECT DISTINCT update_id FROM weights) AS earning USING (update_id)
-    LEFT JOIN (
-        SELECT DISTINCT update_id
-        FROM compared
-        WHERE outcome <> 'equal' AND weight_published IS NOT NULL
-    ) AS published_too USING (update_id)
-    LEFT JOIN round_openings ON round_openings.round_number = compared.round_number
-    LEFT JOIN rights ON rights.party = compared.party AND opens_at >= rights.since AND opens_at < rights.until
-    LEFT JOIN living_rounds ON living_rounds.round_number = compared.round_number
-    LEFT JOIN final_times
-        ON epoch_us(compared.record_time) >= final_times.since AND epoch_us(compared.record_time) < final_times.until
-    LEFT JOIN (SELECT party, list(factor) AS factors FROM factors GROUP BY party) AS factors_of_party USING (party)
+    SELECT *, NULL AS reason FROM compared WHERE outcome = 'equal'
+    UNION ALL
+    FROM explained
     """
     rows = "One row per request and party with a weight in either, with the first reason that explains a mismatch."
-    return Relation("reconciled", rows, query, relations=(compared, COMPUTED.weights, effective, PUBLISHED_ROUNDS))
+    return Relation("reconciled", rows, query, relations=(compared, explained))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
-from ledgerframes.engine.coupons import PARENTS
-from ledgerframes.engine.nodes import NODES, exercises, nodes_of
+from ledgerframes.engine.coin_exercises import CLAIMS
+from ledgerframes.engine.nodes import CONTRACTS, NODES, above, exercises, nodes_of
 from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
@@ -36,7 +36,7 @@ REWARD_STEPS = Relation(
             OR template = 'Splice.DsoRules:Confirmation' AND contains(create_arguments, 'StartProcessingRewardsV2')
         )
     UNION ALL
-    SELECT {STEP}, create_arguments, choice_argument
+    SELECT {STEP}, NULL AS create_arguments, choice_argument
     FROM processing
     """,
     relations=(NODES, PROCESSING),
@@ -46,37 +46,87 @@ REWARD_STEPS_BELOW = Relation(
     "One row per such step, with the node right above it.",
     """
     SELECT reward_steps.*, event_id, parent_event_id
-    FROM reward_steps
-    JOIN tree_events USING (update_id, node_index)
+    FROM tree_events
+    -- The engine keeps the right side of a join, which has few rows.
+    JOIN reward_steps USING (update_id, node_index)
     """,
     tables=("tree_events",),
     relations=(REWARD_STEPS,),
 )
-PROCESSED = nodes_of("processed", "One row per exercise, again.", is_create=False)
-ARCHIVING = nodes_of("archiving", "One row per exercise, again.", is_create=False)
+REWARD_COUPONS_CREATED = Relation(
+    "reward_coupons_created",
+    "One row per coupon of rewards for traffic.",
+    """
+    SELECT update_id, node_index, depth, contract_id, create_arguments
+    FROM nodes_of_coupons
+    WHERE is_signed AND template = 'Splice.Coin:RewardCouponV2'
+    """,
+    relations=(nodes_of("nodes_of_coupons", "One row per contract, again.", is_create=True),),
+    is_kept=True,
+)
+REWARD_COUPONS_ENDED = Relation(
+    "reward_coupons_ended",
+    "One row per exercise that archives such a coupon.",
+    """
+    SELECT update_id, node_index, depth, contract_id
+    FROM ends_of_coupons
+    WHERE is_consuming AND template = 'Splice.Coin:RewardCouponV2'
+    """,
+    relations=(nodes_of("ends_of_coupons", "One row per exercise, again.", is_create=False),),
+    is_kept=True,
+)
+ABOVE_CREATED, ABOVE_ENDED = above(REWARD_COUPONS_CREATED), above(REWARD_COUPONS_ENDED)
+CLAIMED = Relation(
+    "claimed_coupons",
+    "One row per exercise that archives a coupon below a claim of expired rewards.",
+    f"""
+    SELECT DISTINCT claims.update_id, claims.node_index
+    -- The engine keeps the right side of a join, which has few rows.
+    FROM contracts
+    RIGHT JOIN (
+        SELECT above.update_id, above.node_index, contract_id
+        FROM nodes_of_claims AS nodes
+        JOIN {ABOVE_ENDED.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+        WHERE choice IN {CLAIMS}
+    ) AS claims ON claims.contract_id = contracts.contract_id
+    WHERE coalesce(contracts.is_signed, true)
+    """,
+    relations=(CONTRACTS, nodes_of("nodes_of_claims", "One row per exercise, again.", is_create=False), ABOVE_ENDED),
+)
+BATCHES = Relation(
+    "batches_of_coupons",
+    "One row per coupon: the exercise of the network right above it.",
+    f"""
+    SELECT
+        above.update_id,
+        above.node_index,
+        arg_max(choice, above_index) AS choice,
+        arg_max(contract_id, above_index) AS contract_id
+    FROM nodes_of_batches AS nodes
+    JOIN {ABOVE_CREATED.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+    GROUP BY above.update_id, above.node_index
+    """,
+    relations=(nodes_of("nodes_of_batches", "One row per exercise, again.", is_create=False), ABOVE_CREATED),
+)
 REWARD_COUPONS = Relation(
     "reward_coupons",
     "One row per coupon that a batch of rewards creates, with what became of it.",
     f"""
     SELECT
-        above.contract_id AS batch_contract_id,
-        nodes.contract_id,
-        {member("nodes.create_arguments", "'$.provider'")} AS party,
-        {amount_of(member("nodes.create_arguments", "'$.amount'"))} AS amount,
-        CASE WHEN ends.is_claimed THEN 'expired' WHEN ends.contract_id IS NOT NULL THEN 'used' ELSE 'open' END AS fate
-    FROM nodes
-    JOIN parents ON parents.update_id = nodes.update_id AND parents.node_index = nodes.node_index
-    JOIN (FROM processed WHERE choice = 'ProcessRewardsV2_ProcessBatch') AS above
-        ON above.update_id = nodes.update_id AND above.node_index = parents.parent_index
+        batches_of_coupons.contract_id AS batch_contract_id,
+        created.contract_id,
+        {member("create_arguments", "'$.provider'")} AS party,
+        {amount_of(member("create_arguments", "'$.amount'"))} AS amount,
+        CASE WHEN ended.is_claimed THEN 'expired' WHEN ended.contract_id IS NOT NULL THEN 'used' ELSE 'open' END AS fate
+    FROM reward_coupons_created AS created
+    JOIN batches_of_coupons USING (update_id, node_index)
     LEFT JOIN (
-        SELECT contract_id, bool_or(coalesce(is_claimed, false)) AS is_claimed
-        FROM archiving
-        LEFT JOIN parents USING (update_id, node_index)
-        WHERE is_consuming AND template = 'Splice.Coin:RewardCouponV2'
+        SELECT contract_id, bool_or(claimed_coupons.update_id IS NOT NULL) AS is_claimed
+        FROM reward_coupons_ended
+        LEFT JOIN claimed_coupons USING (update_id, node_index)
         GROUP BY contract_id
-    ) AS ends ON ends.contract_id = nodes.contract_id
-    WHERE nodes.choice = '' AND nodes.is_signed AND nodes.template = 'Splice.Coin:RewardCouponV2'
-        AND parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
+    ) AS ended ON ended.contract_id = created.contract_id
+    WHERE choice = 'ProcessRewardsV2_ProcessBatch'
     """,
-    relations=(NODES, PROCESSED, ARCHIVING, PARENTS),
+    relations=(REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED, CLAIMED, BATCHES),
 )

@@ -17,74 +17,85 @@ from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.relation import Relation
 from ledgerframes.engine.requests import ROOT_NODES
 
-JUDGED = Relation(
-    "judged",
-    "One row per request with a verdict, with its cost.",
-    f"""
-    SELECT
-        migration_id,
-        record_time,
-        update_id,
-        {key_of("update_id")} AS update_key,
-        verdict_result,
-        submitting_participant_uid,
-        total_traffic_cost
-    FROM verdicts
-    LEFT JOIN (SELECT update_id, total_traffic_cost FROM traffic) USING (update_id)
-    """,
-    tables=("verdicts", "traffic"),
-)
-ENVELOPES = Relation(
-    "sent_envelopes",
-    "One row per envelope, with the views in it.",
-    "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes",
+
+def judged(name: str = "") -> Relation:
+    """Return the requests with a verdict.
+
+    The engine keeps the rows of a relation that several others read. All of a large table are many, so each of them has its own.
+    """
+    query = f"""
+    FROM (
+        SELECT
+            migration_id,
+            record_time,
+            update_id,
+            {key_of("update_id")} AS update_key,
+            verdict_result,
+            submitting_participant_uid
+        FROM verdicts
+    )
+    LEFT JOIN (SELECT {key_of("update_id")} AS update_key, total_traffic_cost FROM traffic) USING (update_key)
+    """
+    return Relation(f"{name}judged", "One row per request with a verdict, with its cost.", query, ("verdicts", "traffic"))
+
+
+def sent_envelopes(name: str = "") -> Relation:
+    """Return the envelopes with the views in them."""
+    query = "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes"
+    return Relation(f"{name}sent_envelopes", "One row per envelope, with the views in it.", query, tables=("envelopes",))
+
+
+def confirmers_of_quorums(name: str = "") -> Relation:
+    """Return the parties that can confirm views."""
+    query = "SELECT update_id, view_id, unnest(parties) AS party FROM quorums"
+    return Relation(f"{name}confirmers", "One row per party of a quorum, with its view.", query, tables=("quorums",))
+
+
+def informees(name: str = "") -> Relation:
+    """Return the parties that see views."""
+    query = "SELECT update_id, view_id, unnest(informees) AS party FROM views"
+    return Relation(f"{name}informees", "One row per party that sees a view.", query, tables=("views",))
+
+
+JUDGED, ENVELOPES, CONFIRMERS = judged(), sent_envelopes(), confirmers_of_quorums()
+ENVELOPE_COSTS = Relation(
+    "envelope_costs",
+    "One row per envelope, with its cost.",
+    "SELECT update_id, traffic_cost FROM envelopes",
     tables=("envelopes",),
-)
-CONFIRMERS = Relation(
-    "confirmers",
-    "One row per party of a quorum, with its view.",
-    "SELECT update_id, view_id, unnest(parties) AS party FROM quorums",
-    tables=("quorums",),
-)
-INFORMEES = Relation(
-    "informees",
-    "One row per party that sees a view.",
-    "SELECT update_id, view_id, unnest(informees) AS party FROM views",
-    tables=("views",),
 )
 UNKNOWN = "obstacle IN ('no round', 'no state', 'no envelopes')"
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Relations of the weights of some requests in one state of the network.
+class Candidates:
+    """Relations of some requests in one state of the network, and why they earn nothing.
 
     Attributes
     ----------
     name : str
         What the names of these relations and of the tables of the state start with, such as ``after_``.
-    requests, envelopes, confirmers : Relation
-        What the weights follow from.
+    requests, envelopes : Relation
+        What they follow from.
     """
 
     name: str = ""
     requests: Relation = JUDGED
-    envelopes: Relation = ENVELOPES
-    confirmers: Relation = CONFIRMERS
+    envelopes: Relation = ENVELOPE_COSTS
 
     @property
     def rounds(self) -> Relation:
         """The lowest open rounds of each hour, so that a join finds them by the hour."""
         query = f"""
         SELECT hour, round_number, opens_at, has_state, since, until
-        FROM (SELECT DISTINCT epoch_us(record_time) // 3_600_000_000 AS hour FROM {self.requests.name})
+        FROM (SELECT DISTINCT epoch_us(record_time) // 3_600_000_000 AS hour FROM verdicts)
         JOIN {self.name}open_rounds ON since < (hour + 1) * 3_600_000_000 AND until > hour * 3_600_000_000
         """
-        rows = "One row per hour with requests and round that is the lowest open one in a part of it."
-        return Relation(f"{self.name}rounds_by_hour", rows, query, relations=(self.requests,))
+        rows = "One row per hour with verdicts and round that is the lowest open one in a part of it."
+        return Relation(f"{self.name}rounds_by_hour", rows, query, tables=("verdicts",))
 
     @property
-    def candidates(self) -> Relation:
+    def all(self) -> Relation:
         """All requests, each with the first reason for which it earns nothing."""
         requests, rounds = self.requests.name, self.rounds.name
         query = f"""
@@ -115,7 +126,8 @@ class Weights:
         ) USING (update_key)
         """
         rows = "One row per request, with the lowest open round, and why it earns nothing. Other requests can earn."
-        return Relation(f"{self.name}candidates", rows, query, relations=(self.requests, self.rounds, self.envelopes))
+        relations = (self.requests, self.rounds, self.envelopes)
+        return Relation(f"{self.name}candidates", rows, query, relations=relations, is_kept=True)
 
     @property
     def earning(self) -> Relation:
@@ -125,8 +137,27 @@ class Weights:
         FROM {self.name}candidates
         WHERE obstacle IS NULL
         """
-        rows = "One row per request that can earn."
-        return Relation(f"{self.name}earning", rows, query, relations=(self.candidates,), is_kept=True)
+        return Relation(f"{self.name}earning", "One row per request that can earn.", query, relations=(self.all,))
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Relations of the weights of requests that can earn.
+
+    Attributes
+    ----------
+    name : str
+        What the names of these relations and of the table of rights start with, such as ``after_``.
+    candidates : Candidates
+        The requests.
+    envelopes, confirmers : Relation
+        Their envelopes, and the parties that can confirm views.
+    """
+
+    name: str = ""
+    candidates: Candidates = Candidates()
+    envelopes: Relation = ENVELOPES
+    confirmers: Relation = CONFIRMERS
 
     @property
     def confirmers_with_rights(self) -> Relation:
@@ -142,57 +173,62 @@ class Weights:
     @property
     def providers(self) -> Relation:
         """The app providers that share each envelope."""
+        earning = self.candidates.earning
         query = f"""
-        -- A party that confirms several views of an envelope counts once.
-        SELECT DISTINCT
+        SELECT
             update_key,
-            envelope_index,
             traffic_cost,
-            right_number
+            total_traffic_cost,
+            -- A party that confirms several views of an envelope counts once.
+            CASE WHEN count(*) > 1 THEN list_distinct(list(right_number)) ELSE list(right_number) END AS right_numbers
         FROM (
             SELECT {key_of("update_id")} AS update_key, envelope_index, traffic_cost, unnest(view_ids) AS view_id
             FROM {self.envelopes.name}
         )
         JOIN (
-            SELECT update_key, view_id, right_number
+            SELECT update_key, view_id, right_number, total_traffic_cost
             FROM {self.confirmers_with_rights.name} AS confirmers
-            JOIN {self.earning.name} USING (update_key)
+            JOIN {earning.name} USING (update_key)
             WHERE opens_at >= confirmers.since AND opens_at < confirmers.until
         ) USING (update_key, view_id)
+        GROUP BY update_key, envelope_index, traffic_cost, total_traffic_cost
         """
-        rows = "One row per envelope and app provider that can confirm one of its views, of requests that can earn."
-        relations = (self.envelopes, self.confirmers_with_rights, self.earning)
-        return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations, is_kept=True)
+        rows = "One row per envelope of a request that can earn: the rights of those that can confirm one of its views."
+        relations = (self.envelopes, self.confirmers_with_rights, earning)
+        return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
+
+    @property
+    def shared(self) -> Relation:
+        """The envelopes of each request that the same app providers share."""
+        query = f"""
+        SELECT
+            update_key,
+            right_numbers,
+            sum(traffic_cost) AS confirmed_cost,
+            sum(CASE len(right_numbers) WHEN 1 THEN earned ELSE earned // len(right_numbers) END) AS part
+        FROM (SELECT *, traffic_cost::HUGEINT * total_traffic_cost AS earned FROM {self.providers.name})
+        GROUP BY update_key, right_numbers
+        """
+        rows = "One row per request and rights that share envelopes: their cost, and the part of each right."
+        return Relation(f"{self.name}shared_envelopes", rows, query, relations=(self.providers,), is_kept=True)
 
     @property
     def burned(self) -> Relation:
         """The bytes before the factor of all app providers."""
-        providers = self.providers.name
+        shared = self.shared.name
         query = f"""
         SELECT
             update_key,
             right_number,
             -- Divided once for all envelopes of the party, in 128 bits.
             (sum(part) // any_value(confirmed_cost))::BIGINT AS burn_bytes
-        FROM (
-            SELECT
-                update_key,
-                right_number,
-                traffic_cost::HUGEINT * total_traffic_cost
-                    // count(*) OVER (PARTITION BY update_key, envelope_index) AS part
-            FROM {providers}
-            JOIN {self.earning.name} USING (update_key)
-        )
-        JOIN (
-            SELECT update_key, sum(traffic_cost) AS confirmed_cost
-            FROM (SELECT DISTINCT update_key, envelope_index, traffic_cost FROM {providers})
-            GROUP BY update_key
-        ) USING (update_key)
+        FROM (SELECT update_key, unnest(right_numbers) AS right_number, part FROM {shared})
+        JOIN (SELECT update_key, sum(confirmed_cost) AS confirmed_cost FROM {shared} GROUP BY update_key) USING (update_key)
         WHERE confirmed_cost > 0
         GROUP BY update_key, right_number
         """
         rows = "One row per request and right of an app provider that earns."
-        return Relation(f"{self.name}burned", rows, query, relations=(self.providers, self.earning))
+        return Relation(f"{self.name}burned", rows, query, relations=(self.shared,))
 
     @property
     def weights(self) -> Relation:
@@ -201,23 +237,43 @@ class Weights:
         SELECT
             migration_id,
             record_time,
-            update_id,
             update_key,
             round_number,
             party,
             factor,
             burn_bytes,
             coalesce(trunc(burn_bytes * factor), 0)::BIGINT AS weight
-        FROM (SELECT update_id, {key_of("update_id")} AS update_key FROM verdicts)
+        FROM {self.candidates.earning.name}
         JOIN {self.name}burned USING (update_key)
-        JOIN {self.earning.name} USING (update_key)
         JOIN {self.name}rights USING (right_number)
         """
         rows = "One row per request and app provider that earns."
-        return Relation(f"{self.name}weights", rows, query, tables=("verdicts",), relations=(self.burned, self.earning))
+        return Relation(f"{self.name}weights", rows, query, relations=(self.burned, self.candidates.earning))
 
 
+CANDIDATES = Candidates()
+COMPUTABLE = Relation(
+    "computable",
+    "One row: the accepted requests, and those of them whose weights cannot be computed.",
+    f"""
+    SELECT count(*) AS accepted, count(*) FILTER ({UNKNOWN}) AS unknown
+    FROM candidates
+    WHERE obstacle IS DISTINCT FROM 'not accepted'
+    """,
+    relations=(CANDIDATES.all,),
+)
 COMPUTED = Weights()
+WEIGHTS_OF_UPDATES = Relation(
+    "weights_of_updates",
+    "One row per request and app provider that earns, with the id of the update.",
+    f"""
+    SELECT update_id, weights.*
+    FROM (SELECT update_id, {key_of("update_id")} AS update_key FROM verdicts)
+    JOIN weights USING (update_key)
+    """,
+    tables=("verdicts",),
+    relations=(COMPUTED.weights,),
+)
 RECORDS = Relation(
     "records",
     "One row per published weight that is not negative.",
@@ -250,11 +306,11 @@ RECORDED = Relation(
     "One row per request with a published weight from which the bytes before the factor do not follow.",
     """
     FROM judged
-    WHERE update_id IN (SELECT update_id FROM records_with_factors WHERE factor IS DISTINCT FROM 1)
+    WHERE update_key IN (SELECT update_key FROM records_with_factors WHERE factor IS DISTINCT FROM 1)
     """,
     relations=(JUDGED, RECORDS_WITH_FACTORS),
 )
-WEIGHTS_OF_RECORDED = Weights(requests=RECORDED)
+WEIGHTS_OF_RECORDED = Weights(candidates=Candidates(requests=RECORDED))
 WEIGHTED_RECORDS = Relation(
     "weighted_records",
     "One row per published weight, with its factor and the bytes before it: the computed ones, if the computed weight is equal.",
@@ -287,12 +343,12 @@ def merged_confirmers(confirmers: Relation) -> Relation:
     """Return the envelopes that have the same confirmers as others."""
     query = f"""
     SELECT update_id, envelope_index, list_sort(list(DISTINCT party)) AS merged_by
-    FROM (SELECT update_id, envelope_index, unnest(view_ids) AS view_id FROM sent_envelopes)
+    FROM (SELECT update_id, envelope_index, unnest(view_ids) AS view_id FROM envelopes)
     JOIN {confirmers.name} USING (update_id, view_id)
     GROUP BY ALL
     """
     rows = "One row per envelope with confirmers, which are what envelopes that become one have in common."
-    return Relation("merged", rows, query, relations=(ENVELOPES, confirmers))
+    return Relation("merged", rows, query, tables=("envelopes",), relations=(confirmers,))
 
 
 MERGED_CHOICES = Relation(
@@ -300,11 +356,12 @@ MERGED_CHOICES = Relation(
     "One row per envelope with views of a request with one of some choices as its root.",
     """
     SELECT update_id, envelope_index, true AS merged_by
-    FROM sent_envelopes
+    FROM envelopes
     WHERE len(view_ids) > 0
         AND update_id IN (SELECT update_id FROM root_nodes SEMI JOIN merged_choices USING (template_name, choice))
     """,
-    relations=(ENVELOPES, ROOT_NODES),
+    tables=("envelopes",),
+    relations=(ROOT_NODES,),
 )
 
 
@@ -316,8 +373,8 @@ def merged_envelopes(merged: Relation) -> Relation:
         min(envelope_index) AS envelope_index,
         sum(traffic_cost)::BIGINT AS traffic_cost,
         flatten(list(view_ids)) AS view_ids
-    FROM sent_envelopes
+    FROM envelopes
     LEFT JOIN {merged.name} USING (update_id, envelope_index)
     GROUP BY update_id, merged_by, CASE WHEN merged_by IS NULL THEN envelope_index END
     """
-    return Relation("merged_envelopes", "One row per envelope after the merge.", query, relations=(ENVELOPES, merged))
+    return Relation("merged_envelopes", "One row per envelope after the merge.", query, ("envelopes",), (merged,))

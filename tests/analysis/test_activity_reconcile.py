@@ -116,6 +116,13 @@ def test_weights_of_the_caller_can_be_compared() -> None:
         lf.activity.reconcile(world.frames(), computed=pd.concat([mine, mine]))
 
 
+def test_a_weight_of_the_caller_without_an_update_takes_no_row_of_another() -> None:
+    world = usual_world().request("u", 2, records=[("A", 1000)])
+    mine = pd.DataFrame({"update_id": [None, "u"], "party": ["A", "A"], "weight": [5, 1000]})
+    rows = lf.activity.reconcile(world.frames(), computed=mine)
+    assert rows[["update_id", "outcome"]].to_numpy().tolist() == [["u", "equal"]]
+
+
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
     from ledgerframes.analysis.activity import published_weights as module
 

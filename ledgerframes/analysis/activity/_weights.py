@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import figures as declare
@@ -18,7 +19,14 @@ from ledgerframes.analysis.groups import ratio, sort_largest_first
 from ledgerframes.analysis.measures import Count, Expression, Total
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
-from ledgerframes.engine.weights import COMPUTED, RECORDS, RECORDS_WITHOUT_STATE, UNKNOWN, WEIGHTED_RECORDS, Weights, with_labels
+from ledgerframes.engine.weights import (
+    COMPUTABLE,
+    RECORDS,
+    RECORDS_WITHOUT_STATE,
+    WEIGHTED_RECORDS,
+    WEIGHTS_OF_UPDATES,
+    with_labels,
+)
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -266,7 +274,7 @@ def recompute(
     state = network_state(frames, featured, sv_participants, rounds, base)
     rows = run(frames, _weights_query(state))
     rows["activity_weight"] = to_amounts(rows["activity_weight"])
-    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(frames, state)})
+    return RECOMPUTE.build(frames, {**rows, "coverage": computable_share(rows)})
 
 
 # -- published weights --------------------------------------------------------------------------------------------------
@@ -318,17 +326,19 @@ def _totals_of_times(weight: pd.Series, keys: pd.DataFrame) -> pd.Series:
 
 def _weights_query(state: NetworkState) -> Query:
     select = """
-SELECT update_id, record_time, round_number, party, burn_bytes, factor AS activity_weight, weight
-FROM weights
+SELECT update_id, record_time, round_number, party, burn_bytes, factor AS activity_weight, weight, accepted, unknown
+FROM weights_of_updates
+CROSS JOIN computable
 ORDER BY migration_id, record_time, update_id, party"""
-    return Query(select.strip(), (COMPUTED.weights,), state_tables(state))
+    return Query(select.strip(), (WEIGHTS_OF_UPDATES, COMPUTABLE), state_tables(state))
 
 
-def computable_share(frames: Frames, state: NetworkState, weights: Weights = COMPUTED) -> float:
-    """Return the share of accepted requests whose weights can be computed."""
-    select = f"""
-SELECT count(*) AS accepted, count(*) FILTER ({UNKNOWN}) AS unknown
-FROM {weights.candidates.name}
-WHERE obstacle IS DISTINCT FROM 'not accepted'"""
-    rows = run(frames, Query(select.strip(), (weights.candidates,), state_tables(state, weights.name)))
-    return float(ratio(rows["accepted"] - rows["unknown"], rows["accepted"])[0])
+def computable_share(rows: pd.DataFrame) -> float:
+    """Return the share of accepted requests whose weights can be computed.
+
+    Each row has the numbers of both.
+    """
+    if rows.empty:
+        return np.nan
+    accepted, unknown = rows["accepted"].iloc[:1], rows["unknown"].iloc[:1]
+    return float(ratio(accepted - unknown, accepted)[0])

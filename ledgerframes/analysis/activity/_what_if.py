@@ -23,21 +23,26 @@ from ledgerframes.analysis.state.payloads import MAX_FACTOR
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import ROOT_NODES
 from ledgerframes.engine.weights import (
+    CANDIDATES,
+    COMPUTABLE,
     COMPUTED,
-    CONFIRMERS,
-    ENVELOPES,
-    INFORMEES,
+    ENVELOPE_COSTS,
     MERGED_CHOICES,
+    Candidates,
     Weights,
+    confirmers_of_quorums,
+    informees,
     merged_confirmers,
     merged_envelopes,
+    sent_envelopes,
 )
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 SAME_CONFIRMERS = "same confirmers"
-CONFIRMERS_BY_NAME = {"quorums": CONFIRMERS, "informees": INFORMEES}
+CONFIRMERS_BY_NAME = {"quorums": confirmers_of_quorums, "informees": informees}
 SIDES = ("before", "after")
+OF_REQUESTS = ("open_rounds", "super_validators")  # tables of the state that say which requests can earn
 
 
 def _queries(
@@ -181,7 +186,7 @@ def what_if(
     rows = _with_shares(run(frames, _query(before, after, merge_views, confirmers, every)), every)
     if every == "round":
         rows = rows.assign(**round_values(frames, before.rounds, rows["round_number"]))
-    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(frames, before)}, every=every)
+    return WHAT_IF.build(frames, {**rows, "coverage": computable_share(rows)}, every=every)
 
 
 def _states(
@@ -220,28 +225,34 @@ def _query(
     every: str | None,
 ) -> Query:
     """Return the query of both weights by party, and by round if `every` has them."""
-    of_views, envelopes = CONFIRMERS_BY_NAME[confirmers], ENVELOPES
+    of_views, merged = CONFIRMERS_BY_NAME[confirmers], None
     tables = {**state_tables(before), **state_tables(after, "changed_")}
     if isinstance(merge_views, str):
         if merge_views != SAME_CONFIRMERS:
             raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
-        envelopes = merged_envelopes(merged_confirmers(of_views))
+        merged = merged_envelopes(merged_confirmers(of_views("merged_")))
     elif merge_views is not None:
-        envelopes = merged_envelopes(MERGED_CHOICES)
+        merged = merged_envelopes(MERGED_CHOICES)
         tables["merged_choices"] = _choices(merge_views)
-    changed = Weights("changed_", envelopes=envelopes, confirmers=of_views)
+    has_same_requests = merged is None and all(tables[name].equals(tables[f"changed_{name}"]) for name in OF_REQUESTS)
+    candidates = CANDIDATES if has_same_requests else Candidates("changed_", envelopes=merged or ENVELOPE_COSTS)
+    changed = Weights("changed_", candidates, merged or sent_envelopes("changed_"), of_views("changed_"))
     keys = "round_number, party" if every else "party"
     select = f"""
-SELECT
-    {keys},
-    coalesce(sum(weights.weight), 0) AS weight_before,
-    coalesce(sum(changed_weights.weight), 0) AS weight_after,
-    weight_after - weight_before AS difference,
-    count(*) FILTER (weights.weight IS DISTINCT FROM changed_weights.weight) AS requests_changed
-FROM weights
-FULL JOIN changed_weights USING (update_key, round_number, party)
-GROUP BY ALL"""
-    return Query(select.strip(), (COMPUTED.weights, changed.weights), tables)
+SELECT *
+FROM (
+    SELECT
+        {keys},
+        coalesce(sum(weights.weight), 0) AS weight_before,
+        coalesce(sum(changed_weights.weight), 0) AS weight_after,
+        weight_after - weight_before AS difference,
+        count(*) FILTER (weights.weight IS DISTINCT FROM changed_weights.weight) AS requests_changed
+    FROM weights
+    FULL JOIN changed_weights USING (update_key, round_number, party)
+    GROUP BY ALL
+)
+CROSS JOIN computable"""
+    return Query(select.strip(), (COMPUTED.weights, changed.weights, COMPUTABLE), tables)
 
 
 def _with_shares(rows: pd.DataFrame, every: str | None) -> pd.DataFrame:

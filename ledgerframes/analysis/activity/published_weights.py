@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.activity import _answers as answers
@@ -16,11 +17,15 @@ from ledgerframes.analysis.coverage import covered_time, timed_segments
 from ledgerframes.analysis.groups import sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
+from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.reconciled_weights import OWN, PASSED, reconciled
+from ledgerframes.engine.results import to_pandas
+from ledgerframes.engine.weights import COMPUTABLE
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 KEYS = ["update_id", "party"]
+TOTALS = ["total_published", "total_computed"]
 OUTCOMES = ("different", "only published", "only computed", "equal")
 REASONS = (
     "not accepted",
@@ -41,20 +46,27 @@ REASONS = (
 ROWS = f"""
 SELECT
     update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
-    total_published, total_computed
-FROM (
+    total_published, total_computed, accepted, unknown
+FROM reconciled
+RIGHT JOIN (
     -- Of each side alone, which the rows must add up to. They can be beyond 64 bits.
     SELECT
-        (SELECT sum(weight) FROM records)::VARCHAR AS total_published,
-        (SELECT sum(weight) FROM compared_with)::VARCHAR AS total_computed
-)
-LEFT JOIN reconciled ON true
+        (SELECT sum(weight) FROM activity_records WHERE weight >= 0) AS total_published,
+        (SELECT sum(weight) FROM compared_with) AS total_computed,
+        accepted,
+        unknown
+    FROM computable
+) ON true
 ORDER BY list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 COUNTS = """
-SELECT outcome, reason, count(*) AS records, sum(coalesce(weight_published, weight_computed)) AS weight
-FROM reconciled
-GROUP BY ALL
+SELECT *
+FROM (
+    SELECT outcome, reason, count(*) AS records, sum(coalesce(weight_published, weight_computed)) AS weight
+    FROM reconciled
+    GROUP BY ALL
+)
+CROSS JOIN computable
 """
 
 
@@ -193,10 +205,12 @@ def reconcile(
     state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
-    rows = run(frames, _query(frames, state, computed, ROWS))
+    rows = run_arrow(frames, _query(frames, state, computed, ROWS))
     _require_totals(rows)
-    rows = rows.dropna(subset="update_id")
-    return RECONCILE.build(frames, {**rows, "coverage": computable_share(frames, state)})
+    if rows["update_id"].null_count:
+        rows = rows.filter(pc.is_valid(rows["update_id"]))
+    compared = to_pandas(rows.drop_columns(TOTALS))
+    return RECONCILE.build(frames, {**compared, "coverage": computable_share(compared)})
 
 
 @SUMMARY.register
@@ -278,7 +292,7 @@ def reconcile_summary(
     require_sum_of_weights(frames)
     rows = run(frames, _query(frames, state, computed, COUNTS))
     values = {**sort_largest_first(_in_order(rows), "records", "reason", before=["outcome"])}
-    return SUMMARY.build(frames, {**values, "coverage": computable_share(frames, state)})
+    return SUMMARY.build(frames, {**values, "coverage": computable_share(rows)})
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
@@ -294,11 +308,11 @@ def _require_weights(computed: object) -> pd.DataFrame:
     return computed
 
 
-def _require_totals(rows: pd.DataFrame) -> None:
+def _require_totals(rows: pa.Table) -> None:
     """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
     for side in ("published", "computed"):
-        totals = rows[f"total_{side}"].dropna().unique()
-        if sum(rows[f"weight_{side}"].dropna().tolist()) != sum(map(int, totals)):
+        total = pc.sum(rows[f"weight_{side}"].cast(pa.decimal128(38, 0))).as_py()
+        if (total or 0) != (rows[f"total_{side}"][0].as_py() or 0):
             raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
 
 
@@ -306,7 +320,7 @@ def _query(frames: Frames, state: NetworkState, computed: pd.DataFrame | None, s
     """Return a query over the compared weights."""
     relation = reconciled(OWN if computed is None else PASSED)
     tables = {**state_tables(state), **state_tables(state.effective(), "effective_"), **_other_tables(frames, state)}
-    return Query(select.strip(), (relation,), tables if computed is None else {**tables, "passed": _passed(computed)})
+    return Query(select.strip(), (relation, COMPUTABLE), tables if computed is None else {**tables, "passed": _passed(computed)})
 
 
 def _passed(computed: pd.DataFrame) -> pa.Table:
