@@ -181,7 +181,7 @@ def payloads_above(below: Relation) -> Relation:
     nodes = nodes_of(f"nodes_above_{below.name}", "One row per exercise, again.", is_create=False)
     return Relation(
         f"payloads_above_{below.name}",
-        f"One row per row of {below.name} and such an exercise above it.",
+        f"One row per row of {below.name} and exercise of the network above it.",
         f"""
         SELECT above.*, contract_id, choice, choice_argument, exercise_result
         FROM {nodes.name} AS nodes
@@ -193,7 +193,7 @@ def payloads_above(below: Relation) -> Relation:
 
 
 def exercises_above(below: Relation) -> Relation:
-    """Return the relation of the exercises of the network above the nodes of another, with their owners."""
+    """Return the same as :func:`payloads_above`, as one list per node below."""
     payloads = payloads_above(below)
     return Relation(
         f"exercises_above_{below.name}",
