@@ -193,7 +193,7 @@ def payloads_above(below: Relation) -> Relation:
 
 
 def exercises_above(below: Relation) -> Relation:
-    """Return the same as :func:`payloads_above`, as one list per node below."""
+    """Return the relation of the lists of exercises above the nodes of another."""
     payloads = payloads_above(below)
     return Relation(
         f"exercises_above_{below.name}",
