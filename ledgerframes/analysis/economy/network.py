@@ -256,7 +256,7 @@ def _neutral(name: str | None, coin: str) -> str | None:
 
 
 def _read_rules_and_rounds(network: Network) -> list[dict[str, Any]]:
-    """Return the contracts of rules and rounds, and their archivals, in the order of the history."""
+    """Return the contracts of rules and rounds and their archivals, as the history has them."""
     select = """
 SELECT contract_id, template, epoch_us(record_time) AS time, is_consuming, signatories, create_arguments
 FROM rules_and_rounds
