@@ -38,18 +38,6 @@ OUTCOMES = """
     count(*) FILTER (verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= INTERVAL 29.9 SECONDS),
     count(*) FILTER (verdict_result = 'VERDICT_RESULT_UNSPECIFIED')
 """
-TRANSFERS = """
-    SELECT
-        CAST(exercise_result ->> '$.round.number' AS BIGINT) AS round_number,
-        sum(CAST(exercise_result ->> '$.summary.inputAppRewardAmount' AS DECIMAL(38, 10))),
-        sum(CAST(exercise_result ->> '$.summary.inputValidatorRewardAmount' AS DECIMAL(38, 10))),
-        sum(CAST(exercise_result ->> '$.summary.inputValidatorFaucetAmount' AS DECIMAL(38, 10))),
-        sum(CAST(exercise_result ->> '$.summary.inputSvRewardAmount' AS DECIMAL(38, 10))),
-        sum(CAST(exercise_result ->> '$.summary.senderChangeFee' AS DECIMAL(38, 10)))
-    FROM tree_events
-    WHERE template_name = 'Splice.CoinRules:CoinRules' AND choice = 'CoinRules_Transfer'
-    GROUP BY ALL
-"""
 COUPONS = """
     SELECT
         CAST(create_arguments ->> '$.round.number' AS BIGINT), template_name, create_arguments ->> '$.kind',
@@ -61,15 +49,101 @@ COUPONS = """
     )
     GROUP BY ALL
 """
+SUMMARIES = """
+    SELECT event_id, parent_event_id, update_id, record_time, json_extract_string(exercise_result, [
+        '$.round.number', '$.summary.inputAppRewardAmount', '$.summary.inputValidatorRewardAmount',
+        '$.summary.inputSvRewardAmount', '$.summary.inputUnclaimedActivityRecordAmount',
+        '$.summary.inputDevelopmentFundAmount', '$.summary.holdingFees', '$.summary.senderChangeFee'
+    ]) AS texts, json_extract_string(exercise_result, '$.summary.outputFees[*]') AS fees
+    FROM tree_events
+    WHERE template_name IN ('Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval')
+        AND (choice = 'CoinRules_Transfer' OR choice LIKE 'CoinRules_Buy%' OR choice LIKE '%Preapproval_%')
+"""
 COINS = """
-    SELECT date_trunc('day', record_time), sum(amount), sum(amount) FILTER (archived.contract_id IS NOT NULL)
+    SELECT
+        update_id, record_time, contract_id, members[1] = members[2] AS is_of_dso,
+        CAST(members[3] AS DECIMAL(38, 10)) AS amount
     FROM (
-        SELECT *, CAST(create_arguments ->> '$.amount.initialAmount' AS DECIMAL(38, 10)) AS amount
-        FROM tree_events WHERE choice IS NULL AND template_name = 'Splice.Coin:Coin'
-    ) AS created
-    LEFT JOIN (SELECT contract_id FROM tree_events WHERE consuming AND template_name = 'Splice.Coin:Coin') AS archived
-        USING (contract_id)
+        SELECT *, json_extract_string(
+            CASE template_name WHEN 'Splice.Coin:Coin' THEN create_arguments ELSE create_arguments -> '$.coin' END,
+            ['$.owner', '$.dso', '$.amount.initialAmount']
+        ) AS members
+        FROM tree_events WHERE choice IS NULL AND template_name IN ('Splice.Coin:Coin', 'Splice.Coin:LockedCoin')
+    )
+"""
+FLOWS = f"""
+    WITH summaries AS MATERIALIZED ({SUMMARIES}), counted AS MATERIALIZED (
+        FROM summaries ANTI JOIN (SELECT parent_event_id AS event_id FROM summaries) USING (event_id)
+    ), coins AS MATERIALIZED ({COINS}), ends AS MATERIALIZED (
+        SELECT e.*, is_of_dso, amount, coins.update_id = e.update_id AS is_at_once
+        FROM (
+            SELECT update_id, record_time, contract_id, parent_event_id, choice, consuming
+            FROM tree_events WHERE choice IS NOT NULL AND template_name IN ('Splice.Coin:Coin', 'Splice.Coin:LockedCoin')
+        ) AS e JOIN coins USING (contract_id)
+    ), flows AS (
+        SELECT update_id, record_time, 'net' AS kind, amount FROM coins
+        UNION ALL SELECT update_id, record_time, 'net', -amount FROM ends WHERE consuming
+        UNION ALL SELECT update_id, record_time, 'burned_dust', amount FROM ends WHERE choice LIKE '%Expire%'
+        UNION ALL
+        SELECT update_id, record_time, 'to_dso', amount FROM coins
+        ANTI JOIN (SELECT contract_id FROM ends WHERE consuming AND is_at_once) USING (contract_id) WHERE is_of_dso
+        UNION ALL
+        SELECT ends.update_id, ends.record_time, 'burned_names', amount
+        FROM tree_events AS payments JOIN (FROM ends WHERE consuming AND is_of_dso) AS ends
+            ON payments.event_id = ends.parent_event_id
+        WHERE payments.choice IN ('AnsRules_CollectInitialEntryPayment', 'AnsRules_CollectEntryRenewalPayment')
+        UNION ALL
+        SELECT update_id, record_time, unnest(['burned_traffic', 'traffic_bought']), CAST(unnest(json_extract_string(
+            create_arguments, ['$.coinSpent', '$.totalPurchased']
+        )) AS DECIMAL(38, 10))
+        FROM tree_events ANTI JOIN (
+            SELECT event_id AS parent_event_id FROM tree_events WHERE choice = 'CoinRules_MergeMemberTrafficContracts'
+        ) USING (parent_event_id)
+        WHERE choice IS NULL AND template_name = 'Splice.DecentralizedSynchronizer:MemberTraffic'
+        UNION ALL
+        SELECT update_id, record_time, 'minted_other', CAST(choice_argument ->> '$.amount' AS DECIMAL(38, 10))
+        FROM tree_events WHERE choice = 'CoinRules_Mint'
+        UNION ALL
+        SELECT update_id, record_time, 'burned_preapproval', CAST(exercise_result ->> '$.coinPaid' AS DECIMAL(38, 10))
+        FROM tree_events
+        WHERE choice IN (
+            'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal', 'TransferPreapproval_Renew'
+        )
+    )
+"""
+MINTED = """
+    sum(CAST(texts[2] AS DECIMAL(38, 10))), sum(CAST(texts[3] AS DECIMAL(38, 10))), sum(CAST(texts[4] AS DECIMAL(38, 10))),
+    sum(CAST(texts[5] AS DECIMAL(38, 10)) + CAST(texts[6] AS DECIMAL(38, 10))),
+    sum(CAST(texts[7] AS DECIMAL(38, 10)) + CAST(texts[8] AS DECIMAL(38, 10))
+        + coalesce(list_sum(CAST(fees AS DECIMAL(38, 10)[])), 0))
+"""
+BURN_MINT = f"""
+    {FLOWS}
+    SELECT kind, date_trunc('month', record_time) AS month, sum(amount) FROM flows GROUP BY ALL
+    UNION ALL
+    SELECT unnest(['minted_app', 'minted_validator', 'minted_sv', 'minted_other', 'fees']), month, unnest([a, b, c, d, e])
+    FROM (SELECT date_trunc('month', record_time) AS month, {MINTED} FROM counted GROUP BY ALL) AS minted (month, a, b, c, d, e)
+"""
+# A flow without a transfer in its update is of the lowest open round.
+FLOWS_BY_ROUND = f"""
+    {FLOWS}, transfers AS (
+        SELECT update_id, CAST(min(texts[1]) AS BIGINT) AS round_number FROM counted GROUP BY ALL
+    ), ends_of_rounds AS (
+        SELECT ends.record_time AS since, max(number) OVER (ORDER BY ends.record_time) + 1 AS lowest
+        FROM (
+            SELECT contract_id, CAST(create_arguments ->> '$.round.number' AS BIGINT) AS number
+            FROM tree_events WHERE choice IS NULL AND template_name = 'Splice.Round:OpenMiningRound'
+        ) JOIN (
+            SELECT contract_id, record_time FROM tree_events WHERE consuming AND template_name = 'Splice.Round:OpenMiningRound'
+        ) AS ends USING (contract_id)
+    )
+    SELECT kind, coalesce(round_number, lowest) AS round_number, sum(amount)
+    FROM flows LEFT JOIN transfers USING (update_id) ASOF LEFT JOIN ends_of_rounds ON flows.record_time >= since
     GROUP BY ALL
+    UNION ALL
+    SELECT unnest(['minted_app', 'minted_validator', 'minted_sv', 'minted_other', 'fees']), round_number, unnest([a, b, c, d, e])
+    FROM (SELECT CAST(texts[1] AS BIGINT) AS round_number, {MINTED} FROM counted GROUP BY ALL)
+        AS minted (round_number, a, b, c, d, e)
 """
 BY_HAND: dict[str, tuple[str, ...]] = {
     "cost.spend": (SPEND.format(key="", more=""),),
@@ -133,8 +207,8 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         FROM quorums GROUP BY ALL
         """,
     ),
-    "economy.rounds": (TRANSFERS, COUPONS, COINS),
-    "economy.burn_mint": (TRANSFERS, COINS),
+    "economy.rounds": (FLOWS_BY_ROUND, COUPONS),
+    "economy.burn_mint": (BURN_MINT,),
 }
 
 

@@ -200,9 +200,9 @@ class _Views:
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         time_window = self._window if "record_time" in table.column_names else None
-        rows = LittleAhead(snapshot.scan(table.name))
-        each_once = RowFilter(second_verdicts=snapshot.second_verdicts).expression(table)
-        relation = self._connection.from_arrow(rows if each_once is None else rows.filter(each_once))
+        each_once = RowFilter(second_verdicts=snapshot.second_verdicts)
+        rows = LittleAhead(snapshot.scan(table.name, with_dictionaries=True))
+        relation = self._connection.from_arrow(each_once.narrow(rows, table))
         if time_window is None:
             return relation
         since, until = (f"TIMESTAMPTZ '{iso(time)}'" for time in (time_window.since, time_window.until))

@@ -152,6 +152,13 @@ def test_no_columns_still_have_their_rows(in_pieces: lf.Frames) -> None:
         assert narrowed.read("traffic", []).shape == (narrowed.count_rows("traffic"), 0)
 
 
+@pytest.mark.parametrize("table", ["tree_events", "quorums", "verdicts"])
+def test_a_scan_with_dictionaries_has_the_same_rows(frames: lf.Frames, table: str) -> None:
+    plain, encoded = frames.scan(table), frames.scan(table, with_dictionaries=True)
+    assert encoded.schema != plain.schema
+    assert encoded.to_table().cast(plain.schema).equals(plain.to_table())
+
+
 def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
     scanned = frames.between("2026-11-08", "2026-11-08T12:00:00Z").scan("traffic")
     assert scanned.count_rows() == len(frames.between("2026-11-08", "2026-11-08T12:00:00Z").traffic)

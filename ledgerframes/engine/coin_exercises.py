@@ -40,9 +40,9 @@ COIN_EXERCISES = Relation(
         ]) AS texts,
         json_extract(summary, '$.outputFees[*]') AS output_fees,
         other_kind,
-        CASE other_kind WHEN 'minted_other' THEN {member("argument", "'$.receiver'")} END AS receiver,
+        CASE other_kind WHEN 'minted_other' THEN {member(exact("argument"), "'$.receiver'")} END AS receiver,
         CASE other_kind
-            WHEN 'minted_other' THEN {member("argument", "'$.amount'")}
+            WHEN 'minted_other' THEN {member(exact("argument"), "'$.amount'")}
             WHEN 'burned_preapproval' THEN {member("result", "'$.' || coin || 'Paid'")}
         END AS other_text
     FROM (
@@ -60,13 +60,13 @@ COIN_EXERCISES = Relation(
                 TRY(json_extract(result, [
                     '$.summary', '$.result.summary', '$.transferResult.summary', '$.round.number'
                 ])) AS found,
-                TRY(json_extract_string(argument, ['$.transfer.sender', '$.provider'])) AS senders
+                TRY(json_extract_string({exact("argument")}, ['$.transfer.sender', '$.provider'])) AS senders
             FROM (
                 SELECT
                     * EXCLUDE (choice_argument, exercise_result),
                     {key_of("update_id")} AS update_key,
                     {key_of("contract_id")} AS contract_key,
-                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("choice_argument")} END AS argument,
+                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN choice_argument END AS argument,
                     CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("exercise_result")} END AS result
                 FROM (
                     SELECT

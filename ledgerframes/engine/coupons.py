@@ -36,7 +36,6 @@ BRANCHES = Relation(
         {key_of("update_id")} AS update_key,
         node_index,
         depth,
-        {key_of("contract_id")} AS contract_key,
         coalesce(node_names.choice <> '', false) AS is_of_network,
         node_names.choice
     FROM tree_events
@@ -45,7 +44,11 @@ BRANCHES = Relation(
         AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
         AND node_names.sent_choice = tree_events.choice
     WHERE tree_events.choice IS NOT NULL
-        AND update_key IN (SELECT update_key FROM dependent UNION SELECT update_key FROM lower_summaries)
+        -- A part of the key is enough here, and several times as fast.
+        AND hash(update_id) IN (
+            SELECT (update_key >> 64)::UBIGINT
+            FROM (SELECT update_key FROM dependent UNION SELECT update_key FROM lower_summaries)
+        )
     """,
     tables=("tree_events",),
     relations=(DEPENDENT, LOWER_SUMMARIES),
@@ -89,16 +92,21 @@ PARENTS = Relation(
             below.*,
             update_id,
             choice,
-            coalesce(coin_contracts.is_signed, true) AS is_own,
-            coalesce(coin_contracts.is_dry_run, false) AS is_dry_run
+            coalesce(owners.is_signed, true) AS is_own,
+            coalesce(owners.is_dry_run, false) AS is_dry_run
         FROM {ABOVE_DEPENDENT.name} AS below
         JOIN branches ON branches.update_key = below.update_key AND branches.node_index = above_index
-        LEFT JOIN coin_contracts USING (contract_key)
+        -- The owner matters of choices that change the meaning of nodes below only.
+        LEFT JOIN (
+            SELECT coin_exercises.update_key, coin_exercises.node_index AS above_index, is_signed, is_dry_run
+            FROM coin_contracts
+            JOIN (FROM coin_exercises WHERE changes_meaning) AS coin_exercises USING (contract_key)
+        ) AS owners ON owners.update_key = below.update_key AND owners.above_index = below.above_index
         WHERE is_of_network
     )
     GROUP BY update_key, node_index
     """,
-    relations=(ABOVE_DEPENDENT, BRANCHES, COIN_CONTRACTS),
+    relations=(ABOVE_DEPENDENT, BRANCHES, COIN_CONTRACTS, COIN_EXERCISES),
     is_kept=True,
 )
 COUPONS_MOVED = Relation(

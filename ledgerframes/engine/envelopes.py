@@ -60,8 +60,13 @@ ENVELOPES_OF_SEVERAL_VIEWS = Relation(
             hash(party) AS party_number
         FROM (
             SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
-            FROM (SELECT *, unnest(view_ids) AS view_id FROM envelopes WHERE traffic_cost >= 0 AND len(view_ids) > 1)
-            JOIN quorums USING (update_id, view_id)
+            FROM quorums
+            -- The engine keeps the right side of a join, which has few rows.
+            JOIN (
+                SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id
+                FROM envelopes
+                WHERE traffic_cost >= 0 AND len(view_ids) > 1
+            ) USING (update_id, view_id)
         )
         WHERE party IS NOT NULL
     )

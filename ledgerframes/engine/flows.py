@@ -9,7 +9,6 @@ from ledgerframes.engine.amounts import amount_of
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS
 from ledgerframes.engine.coin_exercises import ENDS, LOWER_SUMMARIES, NAME_PAYMENTS, PAYMENTS, SUMMARIES
 from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, branches_above
-from ledgerframes.engine.nodes import NODES
 from ledgerframes.engine.relation import Relation
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
@@ -59,19 +58,6 @@ SUMMARY_FLOWS = Relation(
 
 # -- other choices ------------------------------------------------------------------------------------------------------------
 
-PURCHASES = Relation(
-    "purchases",
-    "One row per contract of bought traffic that does not merge earlier ones.",
-    """
-    SELECT nodes.*
-    FROM nodes
-    LEFT JOIN parents USING (update_id, node_index)
-    WHERE choice = '' AND is_signed AND template = 'Splice.DecentralizedSynchronizer:MemberTraffic'
-        AND parent_choice IS DISTINCT FROM 'CoinRules_MergeMemberTrafficContracts'
-    """,
-    relations=(NODES, PARENTS),
-    is_read_anew=True,
-)
 NAME_FEES = Relation(
     "name_fees",
     "One row per coin of the network's own party that a payment for a name archives.",

@@ -18,14 +18,16 @@ TEMPLATE = """CASE
         END"""
 
 
-def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation:
+def nodes_of(name: str, rows: str, *, is_create: bool | None = None, templates: str = "") -> Relation:
     """Return the nodes of the network's packages.
 
-    With `is_create`, those that create a contract, or the others.
+    With `is_create`, those that create a contract, or the others. With `templates`, a list in SQL, those of these templates,
+    whose names do not have the network's word for its coin, so that files are read by them.
 
     Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
     """
-    condition = "" if is_create is None else f"WHERE node_names.choice {'=' if is_create else '<>'} ''"
+    conditions = [] if is_create is None else [f"node_names.choice {'=' if is_create else '<>'} ''"]
+    conditions += [f"tree_events.template_name IN {templates}", f"template IN {templates}"] if templates else []
     query = f"""
     SELECT
         migration_id,
@@ -49,12 +51,25 @@ def nodes_of(name: str, rows: str, *, is_create: bool | None = None) -> Relation
         AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
         AND node_names.sent_choice IS NOT DISTINCT FROM tree_events.choice
     CROSS JOIN network
-    {condition}
+    WHERE {" AND ".join(conditions) or "true"}
     """
     return Relation(name, rows, query, tables=("tree_events",), is_read_anew=True)
 
 
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
+TRAFFIC_CREATED = nodes_of(
+    "traffic_created",
+    "One row per node that creates a contract of traffic.",
+    is_create=True,
+    templates="('Splice.DecentralizedSynchronizer:MemberTraffic')",
+)
+TRAFFIC_CONTRACTS = Relation(
+    "traffic_contracts",
+    "One row per contract of bought traffic that the frames create.",
+    "FROM traffic_created WHERE is_signed",
+    relations=(TRAFFIC_CREATED,),
+    is_kept=True,
+)
 CREATED = nodes_of("created", "One row per such node that creates a contract.", is_create=True)
 OLDER_CONTRACTS = Relation(
     "older_contracts",
@@ -107,6 +122,26 @@ CONTRACTS = Relation(
 )
 
 
+OF_RULES_AND_ROUNDS = "('Splice.DsoRules:DsoRules', 'Splice.Round:OpenMiningRound', 'Splice.Round:IssuingMiningRound')"
+NODES_OF_ROUNDS = nodes_of(
+    "nodes_of_rounds", "One row per node of the network's rules and rounds.", templates=OF_RULES_AND_ROUNDS
+)
+RULES_AND_ROUNDS = Relation(
+    "rules_and_rounds",
+    "One row per contract of the network's rules and rounds, and per archival.",
+    f"""
+    FROM nodes_of_rounds
+    WHERE choice = '' OR is_consuming
+    UNION ALL BY NAME
+    SELECT *, false AS is_consuming
+    FROM older_contracts
+    ANTI JOIN created_and_older USING (contract_id)
+    WHERE template IN {OF_RULES_AND_ROUNDS}
+    """,
+    relations=(NODES_OF_ROUNDS, CREATED_AND_OLDER, OLDER_CONTRACTS),
+)
+
+
 def exercises(name: str, condition: str) -> Relation:
     """Return the exercises that meet a condition on their nodes."""
     nodes = nodes_of(f"nodes_of_{name}", "One row per exercise, again.", is_create=False)
@@ -140,10 +175,26 @@ def above(below: Relation) -> Relation:
     )
 
 
-def exercises_above(below: Relation) -> Relation:
+def payloads_above(below: Relation) -> Relation:
     """Return the relation of the exercises of the network above the nodes of another."""
     nodes_above = above(below)
     nodes = nodes_of(f"nodes_above_{below.name}", "One row per exercise, again.", is_create=False)
+    return Relation(
+        f"payloads_above_{below.name}",
+        f"One row per row of {below.name} and exercise of the network above it.",
+        f"""
+        SELECT above.*, contract_id, choice, choice_argument, exercise_result
+        FROM {nodes.name} AS nodes
+        -- The engine keeps the right side of a join, which has few rows.
+        JOIN {nodes_above.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+        """,
+        relations=(nodes, nodes_above),
+    )
+
+
+def exercises_above(below: Relation) -> Relation:
+    """Return the relation of the lists of exercises above the nodes of another."""
+    payloads = payloads_above(below)
     return Relation(
         f"exercises_above_{below.name}",
         f"One row per row of {below.name} with such an exercise above it.",
@@ -163,12 +214,8 @@ def exercises_above(below: Relation) -> Relation:
             ) AS exercises
         -- The engine keeps the right side of a join, which has few rows.
         FROM contracts
-        RIGHT JOIN (
-            SELECT above.*, contract_id, choice, choice_argument, exercise_result
-            FROM {nodes.name} AS nodes
-            JOIN {nodes_above.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
-        ) AS above ON above.contract_id = contracts.contract_id
+        RIGHT JOIN {payloads.name} AS above ON above.contract_id = contracts.contract_id
         GROUP BY above.update_id, above.node_index
         """,
-        relations=(nodes_above, nodes, CONTRACTS),
+        relations=(payloads, CONTRACTS),
     )

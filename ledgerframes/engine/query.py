@@ -32,8 +32,8 @@ class Tables(Protocol):
 
     engine: EngineSettings
 
-    def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table."""
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
+        """Return the rows of one table, whose texts can stay in the dictionaries of its files."""
 
     def count_rows(self, table: str) -> int:
         """Count the rows of one table without reading them."""
@@ -147,7 +147,7 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
 
         for name in names:
             source, table = query.source(tables, name)
-            connection.register(name, source.scan(table))
+            connection.register(name, source.scan(table, with_dictionaries=True))
         for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:

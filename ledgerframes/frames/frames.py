@@ -181,22 +181,24 @@ class Frames:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def scan(self, table: str) -> ds.Dataset:
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         """Return one table as a ``pyarrow.dataset``, for Polars, DuckDB, Dask or Spark.
 
         Parameters
         ----------
         table : str
             Name of a table in :attr:`tables`.
+        with_dictionaries : bool, optional
+            Leave texts that repeat, such as parties and templates, in the dictionaries of the files, which is several times as
+            fast if the engine can read them (default: False). Rows in memory have none.
 
         Raises
         ------
         UsageError
             If these frames have no such table.
         """
-        expression = self._filter.expression(self._required(table))
-        dataset = LittleAhead(self._source.scan(table))
-        return dataset if expression is None else dataset.filter(expression)
+        spec = self._required(table)
+        return self._filter.narrow(LittleAhead(self._source.scan(table, with_dictionaries=with_dictionaries)), spec)
 
     @contextmanager
     def _scanning(self, table: str) -> Iterator[ds.Dataset]:

@@ -20,7 +20,7 @@ from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, PROBLEMS, SECOND_VERDICT
 from ledgerframes.store.positions import EVENT, NO_EVENTS
-from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.scan import LeftOut, LittleAhead, damage_as_store_error
 from ledgerframes.store.sources import FrameSource
 from ledgerframes.values.extents import record_time_filter
 from ledgerframes.values.windows import Window
@@ -60,6 +60,13 @@ class RowFilter:
         if dropped is not None:
             parts.append(~dropped)
         return functools.reduce(operator.and_, parts) if parts else None
+
+    def narrow(self, rows: LittleAhead, table: Table) -> LittleAhead:
+        """Return the rows of one table that pass."""
+        for part in self._parts(table):
+            rows = rows.filter(part)
+        dropped = self._dropped(table)
+        return rows if dropped is None else rows.without(LeftOut(self.second_verdicts_inside["record_time"], ~dropped))
 
     def _dropped(self, table: Table) -> pc.Expression | None:
         """Return the filter for the rows of second verdicts, or None if there are none."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -52,11 +51,19 @@ class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
         super().__init__(rows.schema, [rows])
         self.all_rows = rows
         self.condition: pc.Expression | None = None
+        self.left_out: list[LeftOut] = []
 
     def filter(self, expression: pc.Expression) -> LittleAhead:
         """Return the rows that match an expression, too."""
+        return self._narrowed(expression, _both(self.condition, expression), self.left_out)
+
+    def without(self, left_out: LeftOut) -> LittleAhead:
+        """Return the rows without a few."""
+        return self._narrowed(left_out.others, self.condition, [*self.left_out, left_out])
+
+    def _narrowed(self, expression: pc.Expression, condition: pc.Expression | None, left_out: list[LeftOut]) -> LittleAhead:
         narrowed: LittleAhead = super().filter(expression)
-        narrowed.all_rows, narrowed.condition = self.all_rows, _both(self.condition, expression)
+        narrowed.all_rows, narrowed.condition, narrowed.left_out = self.all_rows, condition, left_out
         return narrowed
 
     def scanner(self, **options: Any) -> ds.Scanner | LittleAheadScanner:
@@ -64,7 +71,32 @@ class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
         if not set(options) <= {"columns", "filter"}:
             return super().scanner(**options)
         condition = _both(self.condition, options.get("filter"))
-        return LittleAheadScanner(self.all_rows, super().scanner(**options), options.get("columns"), condition)
+        return LittleAheadScanner(self.all_rows, super().scanner(**options), options.get("columns"), condition, self.left_out)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A few rows that a scan leaves out.
+
+    Attributes
+    ----------
+    times : Array
+        Their record times. Row groups without one of these times need no filter, and so no columns for it.
+    others : Expression
+        The filter of all other rows.
+    """
+
+    times: pa.Array
+    others: pc.Expression
+
+    def may_be_in(self, part: ds.Fragment) -> bool:
+        """Return whether the statistics of a row group allow one of the times."""
+        statistics = part.row_groups[0].statistics if isinstance(part, ds.ParquetFileFragment) else None
+        if not statistics or "record_time" not in statistics:
+            return True
+        times = statistics["record_time"]
+        is_near = pc.and_(pc.greater_equal(self.times, times["min"]), pc.less_equal(self.times, times["max"]))
+        return bool(pc.any(is_near).as_py())
 
 
 @dataclass(frozen=True)
@@ -75,6 +107,7 @@ class LittleAheadScanner:
     whole: ds.Scanner
     columns: Sequence[str] | None
     condition: pc.Expression | None
+    left_out: Sequence[LeftOut]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)
@@ -84,16 +117,22 @@ class LittleAheadScanner:
         return pa.RecordBatchReader.from_batches(self.whole.projected_schema, self._iter_batches())
 
     def _iter_batches(self) -> Iterator[pa.RecordBatch]:
-        read = partial(ds.Fragment.to_table, schema=self.rows.schema, columns=self.columns, filter=self.condition)
         with ThreadPoolExecutor(1, thread_name_prefix="scan") as pool:
             before: Future[pa.Table] | None = None
             for part in self._iter_row_groups():
-                following = pool.submit(read, part)
+                following = pool.submit(self._read, part)
                 if before is not None:
                     yield from before.result().to_batches()
                 before = following
             if before is not None:
                 yield from before.result().to_batches()
+
+    def _read(self, part: ds.Fragment) -> pa.Table:
+        condition = self.condition
+        for each in self.left_out:
+            if each.may_be_in(part):
+                condition = _both(condition, each.others)
+        return part.to_table(schema=self.rows.schema, columns=self.columns, filter=condition)
 
     def _iter_row_groups(self) -> Iterator[ds.Fragment]:
         for fragment in self.rows.get_fragments(self.condition):

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
+from ledgerframes.datasets.schema import CHOICE, TEXT, TEXTS
 from ledgerframes.store.location import HashingWriter, Location
 from ledgerframes.store.positions import Positions, distinct, positions_of, to_table
 from ledgerframes.values.extents import Extent
@@ -86,7 +87,7 @@ class SegmentWriter:
             schema,
             compression="zstd",
             compression_level=COMPRESSION_LEVEL,
-            use_dictionary=_dictionary_columns(schema),
+            use_dictionary=dictionary_columns(schema),
             store_schema=True,
             write_page_checksum=True,
         )
@@ -115,13 +116,19 @@ class SegmentWriter:
         self._stack.__exit__(*failure)  # type: ignore[arg-type]
 
 
-def _dictionary_columns(schema: pa.Schema) -> list[str]:
+def dictionary_columns(schema: pa.Schema) -> list[str]:
     """Return the Parquet names of the columns whose values repeat."""
-    return [
-        f"{column.name}.list.element" if pa.types.is_list(column.type) else column.name
-        for column in schema
-        if column.name not in WITHOUT_DICTIONARY and not pa.types.is_timestamp(column.type)
-    ]
+    return [f"{each.name}.list.element" if pa.types.is_list(each.type) else each.name for each in schema if _repeats(each)]
+
+
+def with_encoded_texts(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of rows whose texts are in dictionaries as far as they repeat."""
+    types = {TEXT: CHOICE, TEXTS: pa.list_(CHOICE)}
+    return pa.schema([each.with_type(types.get(each.type, each.type)) if _repeats(each) else each for each in schema])
+
+
+def _repeats(column: pa.Field) -> bool:
+    return column.name not in WITHOUT_DICTIONARY and not pa.types.is_timestamp(column.type)
 
 
 def footer_digest(tail: bytes) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -28,16 +28,13 @@ from ledgerframes.store.older_rows import Rows, wrap_rows
 from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
+from ledgerframes.store.segments import dictionary_columns, with_encoded_texts
 from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.values.windows import MICROSECOND, Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
-DISK_FORMAT = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
-)
-OBJECT_STORE_FORMAT = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-)
+DISK_OPTIONS = ds.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
+OBJECT_STORE_OPTIONS = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 
 
 class ScanPart(NamedTuple):
@@ -94,14 +91,17 @@ class StoreSnapshot:
         """Return whether a segment can have rows of a record time."""
         return any(_may_overlap(segment, Window(record_time, record_time + MICROSECOND)) for segment in self.segments)
 
-    def scan(self, table: str) -> ds.Dataset:
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         """Return the rows of one table, for scans that skip files outside their filter.
 
         Rows of another schema whose columns were renamed are in memory, because Arrow does not rename columns.
+
+        With dictionaries, texts that repeat stay as the files have them, unless some rows are in memory.
         """
         spec = table_spec(table)
-        runs = groupby(self._with_rows(table), lambda segment: self._conversion(spec, segment))
-        parts = [self._rows(spec, list(run), conversion, allow_damage=True) for conversion, run in runs]
+        runs = [(conversion, list(run)) for conversion, run in groupby(self._with_rows(table), partial(self._conversion, spec))]
+        encoded = with_dictionaries and not any(conversion for conversion, _ in runs)
+        parts = [self._rows(spec, run, conversion, allow_damage=True, encoded=encoded) for conversion, run in runs]
         with damage_as_store_error(table, self.location):
             datasets = [part if isinstance(part, ds.Dataset) else ds.dataset(part.to_table()) for part in parts]
         if len(datasets) > 1:
@@ -170,16 +170,20 @@ class StoreSnapshot:
         *,
         with_expressions: bool = True,
         allow_damage: bool = False,
+        encoded: bool = False,
     ) -> Rows:
         is_local, filesystem, table = self.location.local_path is not None, self.location.filesystem, spec.name
         files = [segment.files[table] for segment in segments]
         # An object store would need a request for each file.
         paths = paths_to_open(self.location, files, allow_damage=allow_damage) if is_local else [file.path for file in files]
-        file_format = DISK_FORMAT if is_local else OBJECT_STORE_FORMAT
+        schema = conversion.schema if conversion else spec.schema
+        file_format = ds.ParquetFileFormat(
+            read_options=ds.ParquetReadOptions(dictionary_columns=dictionary_columns(schema) if encoded else ()),
+            default_fragment_scan_options=DISK_OPTIONS if is_local else OBJECT_STORE_OPTIONS,
+        )
         filters = [segment.extent.scan_filter(spec.column_names) if with_expressions else None for segment in segments]
         fragments = [file_format.make_fragment(path, filesystem, rows) for path, rows in zip(paths, filters, strict=True)]
-        schema = conversion.schema if conversion else spec.schema
-        rows = ds.FileSystemDataset(fragments, schema, file_format, filesystem)
+        rows = ds.FileSystemDataset(fragments, with_encoded_texts(schema) if encoded else schema, file_format, filesystem)
         return wrap_rows(rows, conversion) if conversion else rows
 
     def coverage(self) -> pd.DataFrame:

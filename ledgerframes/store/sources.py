@@ -42,8 +42,8 @@ class MemoryFrameSource:
     missing_before: tuple[MigrationWindow, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
-    def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table."""
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
+        """Return the rows of one table, as they are."""
         rows = self.tables.get(table, table_spec(table).empty_arrow())
         return rows if isinstance(rows, ds.Dataset) else ds.dataset(rows)
 

@@ -28,9 +28,9 @@ class Scans:
     def __init__(self, frames: lf.Frames) -> None:
         self.frames, self.count = frames, Counter[str]()
 
-    def scan(self, table: str) -> ds.Dataset:
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         self.count[table] += 1
-        return self.frames.scan(table)
+        return self.frames.scan(table, with_dictionaries=with_dictionaries)
 
     def count_rows(self, table: str) -> int:
         return self.frames.count_rows(table)

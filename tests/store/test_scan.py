@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from ledgerframes.datasets.schema import TIME
 from ledgerframes.errors import StoreError
 from ledgerframes.store import scan
 from ledgerframes.store.location import Location
-from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.scan import LeftOut, LittleAhead, damage_as_store_error
 
 BUCKET = Location.parse("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http")
 
@@ -76,3 +79,15 @@ def test_a_slow_consumer_keeps_little_in_memory(groups: ds.Dataset) -> None:
     assert pa.total_allocated_bytes() - before < 4 * 4_000_000
     reader.close()
     assert first["number"][0].as_py() == 0
+
+
+def test_only_row_groups_with_a_time_that_is_left_out_are_filtered(tmp_path: Path) -> None:
+    times = [datetime(2026, 11, 8, hour, tzinfo=UTC) for hour in range(4)]
+    rows = pa.table({"record_time": pa.array(times, TIME), "id": ["a", "b", "c", "d"], "other": [1, 2, 3, 4]})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=2)
+    left_out = LeftOut(rows["record_time"].slice(2, 1).combine_chunks(), pc.field("id") != "c")
+    scanned = LittleAhead(ds.dataset(tmp_path / "rows.parquet")).without(left_out)
+    (file,) = scanned.all_rows.get_fragments()
+    assert [left_out.may_be_in(part) for part in file.split_by_row_group()] == [False, True]
+    for options in ({"columns": ["other"]}, {"columns": ["other"], "batch_size": 10}):
+        assert scanned.scanner(**options).to_reader().read_all()["other"].to_pylist() == [1, 2, 4]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -15,11 +16,10 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.economy import _answers as answers
 from ledgerframes.analysis.economy.network import Network, Rounds, read_network, require_all_updates, round_of
-from ledgerframes.analysis.groups import Groups, from_microseconds
+from ledgerframes.analysis.groups import Groups, from_microseconds, ratio
 from ledgerframes.analysis.state.payloads import Values, member, whole
 from ledgerframes.engine import Query
-from ledgerframes.engine.flows import PURCHASES as PURCHASES_OF_TRAFFIC
-from ledgerframes.engine.nodes import exercises_above
+from ledgerframes.engine.nodes import TRAFFIC_CONTRACTS, payloads_above
 from ledgerframes.frames import Frames
 from ledgerframes.values import decimals
 
@@ -177,12 +177,25 @@ def bought(network: Network) -> list[Purchase]:
 
 def purchases_query(network: Network) -> Query:
     """Return the query of purchases, each with the exercises above it."""
-    select = """
+    exercises = payloads_above(TRAFFIC_CONTRACTS)
+    select = f"""
 SELECT epoch_us(record_time) AS time, create_arguments, exercises
-FROM purchases
-LEFT JOIN exercises_above_purchases USING (update_id, node_index)
+FROM traffic_contracts
+LEFT JOIN (
+    SELECT
+        update_id,
+        node_index,
+        list(
+            {{'choice': choice, 'choice_argument': choice_argument, 'exercise_result': exercise_result}}
+            ORDER BY above_index DESC
+        ) AS exercises
+    FROM {exercises.name}
+    GROUP BY update_id, node_index
+) USING (update_id, node_index)
+-- A merge of earlier purchases buys nothing.
+WHERE exercises[1].choice IS DISTINCT FROM 'CoinRules_MergeMemberTrafficContracts'
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, PURCHASES_OF_TRAFFIC, exercises_above(PURCHASES_OF_TRAFFIC))
+    return network.query(select, TRAFFIC_CONTRACTS, exercises)
 
 
 def _purchase(purchase: Purchase, rounds: Rounds) -> tuple[Any, ...]:
@@ -207,31 +220,35 @@ def _differs(purchase: Purchase, rounds: Rounds) -> bool | None:
 
 
 def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
-    members = groups.split(rows)
-    sums = {name: [total_of(part[name]) for part in members] for name in ("bytes", "coin", "usd")}
+    # One table per group would take most of the time if each purchase is one.
+    members: list[list[Any]] = [[] for _ in range(len(groups))]
+    for code, row in zip(groups.codes.tolist(), rows.itertuples(index=False), strict=True):
+        members[code].append(row)
+    byte_counts = pd.Series(pd.array([total_of(row.bytes for row in part) for part in members], "Int64"))
+    coin_spent = from_scaled([total_of(row.coin for row in part) for part in members])
+    usd_spent = from_scaled([total_of(row.usd for row in part) for part in members])
     values: dict[str, Any] = {**groups.keys}
     for name in ("buyer", "member_id", "for_whom"):
-        values[name] = groups.keys[name] if name == by else [_only(part[name]) for part in members]
-    byte_counts = pd.Series(pd.array(sums["bytes"], "Int64"))
-    coin_spent, usd_spent = from_scaled(sums["coin"]), from_scaled(sums["usd"])
+        values[name] = groups.keys[name] if name == by else [_only(getattr(row, name) for row in part) for part in members]
     return values | {
-        "record_time": from_microseconds([None if part.empty else part["time"].min() for part in members]),
+        "record_time": from_microseconds([min((row.time for row in part), default=None) for part in members]),
         "purchases": [len(part) for part in members],
         "bytes": byte_counts,
         "coin_spent": coin_spent,
         "usd_spent": usd_spent,
         "usd_per_mb": decimals.divide(decimals.multiply(usd_spent, MEGABYTE), byte_counts, name="usd_per_mb"),
         "coin_price": decimals.divide(usd_spent, coin_spent, name="coin_price"),
-        "price_differs": [sum(value is True for value in part["differs"]) for part in members],
-        "coverage": [float(part["differs"].notna().mean()) if len(part) else np.nan for part in members],
+        "price_differs": [sum(row.differs is True for row in part) for part in members],
+        "coverage": ratio([sum(row.differs is not None for row in part) for part in members], [len(part) for part in members]),
     }
 
 
-def total_of(values: pd.Series) -> int | None:
+def total_of(values: Iterable[int | None]) -> int | None:
     """Return an exact sum, None without values or with an unknown one."""
-    return sum_if_known(values) if len(values) else None
+    numbers = list(values)
+    return sum_if_known(numbers) if numbers else None
 
 
-def _only(values: pd.Series) -> Any:
-    different = values.dropna().unique()
-    return different[0] if len(different) == 1 else None
+def _only(values: Iterable[Any]) -> Any:
+    different = {value for value in values if value is not None}
+    return different.pop() if len(different) == 1 else None

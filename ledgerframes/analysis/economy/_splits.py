@@ -17,7 +17,7 @@ from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.state.payloads import member
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.coupons import PARENTS
-from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above, nodes_of
+from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, nodes_of, payloads_above
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -34,15 +34,16 @@ ASSIGNED_COUPONS = Relation(
     SELECT
         assignments.* EXCLUDE (coupon_ids),
         contracts.create_arguments
-    FROM (
+    FROM contracts
+    -- The engine keeps the right side of a join, which has few rows.
+    RIGHT JOIN (
         SELECT *, unnest(coupon_ids) AS coupon_id, generate_subscripts(coupon_ids, 1) AS position
         FROM (
             SELECT migration_id, record_time, update_id, node_index, choice_argument,
                 [contract_id] || coalesce(TRY(json_extract_string(choice_argument, '$.additionalCoupons[*]')), []) AS coupon_ids
             FROM assignments
         )
-    ) AS assignments
-    LEFT JOIN contracts ON contracts.contract_id = coupon_id
+    ) AS assignments ON contracts.contract_id = coupon_id
     """,
     relations=(ASSIGNMENTS, CONTRACTS),
 )
@@ -56,7 +57,9 @@ PARTS = Relation(
         AND update_id IN (SELECT update_id FROM assigning WHERE choice = 'RewardCoupon_AssignBeneficiaries')
     """,
     relations=(NODES, ASSIGNING),
+    is_kept=True,
 )
+ABOVE_PARTS = payloads_above(PARTS)
 SPLIT = declare.Figure(
     "economy.reward_split",
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
@@ -222,13 +225,17 @@ FROM (
     GROUP BY ALL
 )
 LEFT JOIN (
-    SELECT update_id, exercises[1].node_index AS node_index, list(create_arguments ORDER BY parts.node_index) AS parts
+    SELECT update_id, parent_index AS node_index, list(create_arguments ORDER BY parts.node_index) AS parts
     FROM parts
-    JOIN exercises_above_parts USING (update_id, node_index)
-    GROUP BY ALL
+    JOIN (
+        SELECT update_id, node_index, max(above_index) AS parent_index
+        FROM payloads_above_parts
+        GROUP BY update_id, node_index
+    ) USING (update_id, node_index)
+    GROUP BY update_id, parent_index
 ) USING (update_id, node_index)
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, ASSIGNED_COUPONS, PARTS, exercises_above(PARTS))
+    return network.query(select, ASSIGNED_COUPONS, PARTS, ABOVE_PARTS)
 
 
 def _rows_of_assignment(network: Network, assignment: dict[str, Any], plans: Plans) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -17,7 +17,7 @@ from ledgerframes.analysis.coverage import has_times
 from ledgerframes.analysis.state.payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
 from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
 from ledgerframes.engine import Query
-from ledgerframes.engine.nodes import CONTRACTS, NODES
+from ledgerframes.engine.nodes import RULES_AND_ROUNDS
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.relation import Relation
 from ledgerframes.errors import CoverageError, IntegrityError
@@ -187,10 +187,11 @@ def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
     names = _read_names(frames)
     coin = _coin_of(names)
     network = Network(frames, contracts_of(base), coin, _neutral_names(names, coin))
-    contracts = _read_contracts(network)
+    nodes = _read_rules_and_rounds(network)
+    contracts = [_contract(network, node) for node in nodes if not node["is_consuming"]]
     network = replace(network, dso=_network_party(contracts))
     own = [contract for contract in contracts if network.dso and network.dso in contract.signatories]
-    return replace(network, rounds=Rounds(own, _read_ends(network)))
+    return replace(network, rounds=Rounds(own, _ends_of_rounds(nodes)))
 
 
 def contracts_of(snapshot: Snapshot | None) -> pa.Table:
@@ -206,9 +207,13 @@ def contracts_of(snapshot: Snapshot | None) -> pa.Table:
 def _read_names(frames: Frames) -> list[dict[str, Any]]:
     """Return the names of nodes of the network's packages, the earliest first."""
     select = """
-SELECT package_name, template_name, choice, count(*) AS nodes, min(ROW(migration_id, record_time)) AS first
-FROM all_nodes
-WHERE package_name LIKE 'splice-%'
+SELECT package_name, template_name, choice, sum(nodes) AS nodes, min(ROW(migration_id, first)) AS first
+FROM (
+    SELECT package_name, template_name, choice, migration_id, count(*) AS nodes, min(record_time) AS first
+    FROM all_nodes
+    WHERE package_name LIKE 'splice-%'
+    GROUP BY ALL
+)
 GROUP BY ALL
 ORDER BY first, package_name"""
     nodes = Relation("all_nodes", "One row per node.", "FROM tree_events", tables=("tree_events",))
@@ -250,27 +255,23 @@ def _neutral(name: str | None, coin: str) -> str | None:
     return None if name is None else name.replace(coin.capitalize(), "Coin")
 
 
-def _read_contracts(network: Network) -> list[Contract]:
-    """Return the network's rules and rounds, older ones first, in the order of the history."""
+def _read_rules_and_rounds(network: Network) -> list[dict[str, Any]]:
+    """Return the contracts of rules and rounds and their archivals, as the history has them."""
     select = """
-SELECT contract_id, template, epoch_us(record_time) AS time, signatories, create_arguments AS payload
-FROM contracts
-WHERE template IN ('Splice.DsoRules:DsoRules', 'Splice.Round:OpenMiningRound', 'Splice.Round:IssuingMiningRound')
+SELECT contract_id, template, epoch_us(record_time) AS time, is_consuming, signatories, create_arguments
+FROM rules_and_rounds
 ORDER BY migration_id NULLS FIRST, record_time, update_id, node_index"""
-    rows = network.rows(network.query(select, CONTRACTS))
-    return [
-        Contract(**(row | {"signatories": row["signatories"] or [], "payload": network.members(row["payload"])})) for row in rows
-    ]
+    return network.rows(network.query(select, RULES_AND_ROUNDS))
 
 
-def _read_ends(network: Network) -> dict[str, int]:
+def _contract(network: Network, node: Mapping[str, Any]) -> Contract:
+    payload = network.members(node["create_arguments"])
+    return Contract(node["contract_id"], node["template"], node["time"], node["signatories"] or [], payload)
+
+
+def _ends_of_rounds(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return when each round was archived, by contract."""
-    select = """
-SELECT contract_id, epoch_us(arg_max(record_time, ROW(migration_id, record_time, update_id, node_index))) AS time
-FROM nodes
-WHERE is_consuming AND template = 'Splice.Round:OpenMiningRound'
-GROUP BY contract_id"""
-    return {row["contract_id"]: row["time"] for row in network.rows(network.query(select, NODES))}
+    return {node["contract_id"]: node["time"] for node in nodes if node["is_consuming"] and node["template"] == OPEN_ROUND}
 
 
 def _network_party(contracts: list[Contract]) -> str:
