@@ -28,8 +28,8 @@ from ledgerframes.texts.control_characters import escape_html as escape
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
 SVG_DPI = 72
 # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
-SVG_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}
-NO_LAYOUT = {"figure.autolayout": False, "figure.constrained_layout.use": False}
+SVG_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}
+NO_LAYOUT: dict[Any, Any] = {"figure.autolayout": False, "figure.constrained_layout.use": False}
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
@@ -185,9 +185,9 @@ def _to_svg_element(figure: Figure) -> str:
 
 @contextmanager
 def laid_out(figure: Figure) -> Iterator[None]:
-    """Lay out a figure for SVG now, and without its layout in the block, where saving it draws once.
+    """Lay out a figure for SVG, which has no layout in the block.
 
-    With a layout, matplotlib draws a figure twice to save it, of which the first drawing serves the layout alone.
+    To save a figure with a layout, matplotlib draws it twice. The first drawing serves the layout alone.
     """
     layout = figure.get_layout_engine()
     if layout is None:
