@@ -30,7 +30,9 @@ class Relation:
     is_read_anew : bool
         Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
     is_shared : bool
-        Whether queries over the same tables share its rows, if the tables are small (see :mod:`ledgerframes.engine.query`).
+        Whether queries over the same tables share its rows, if they are few (see :mod:`ledgerframes.engine.query`).
+    rows_of : tuple of str
+        Stored tables that have at least as many rows, all together (default: those that it reads, which can have many more).
     """
 
     name: str
@@ -41,6 +43,7 @@ class Relation:
     is_kept: bool = False
     is_read_anew: bool = False
     is_shared: bool = False
+    rows_of: tuple[str, ...] = ()
 
     @property
     def definition(self) -> str:

@@ -139,6 +139,7 @@ ROOT_NODES = Relation(
     """,
     tables=("tree_events",),
     is_shared=True,
+    rows_of=("updates",),
 )
 REQUESTS_BY_TEMPLATE = Relation(
     "requests_by_template",
@@ -213,6 +214,7 @@ ENVELOPES_BY_REQUEST = Relation(
     """,
     tables=("envelopes",),
     is_shared=True,
+    rows_of=("traffic",),
 )
 ENVELOPES_BY_VIEW = Relation(
     "envelopes_by_view",

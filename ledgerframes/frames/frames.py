@@ -189,8 +189,7 @@ class Frames:
         table : str
             Name of a table in :attr:`tables`.
         with_dictionaries : bool, optional
-            Leave texts that repeat, such as parties and templates, in the dictionaries of the files, which is several times as
-            fast if the engine can read them (default: False). Rows in memory have none.
+            Leave texts that repeat in the dictionaries of the files, which some engines read faster (default: False).
 
         Raises
         ------

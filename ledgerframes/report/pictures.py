@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
 from matplotlib import pyplot, rc_context
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.dates import AutoDateLocator
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
@@ -25,6 +26,10 @@ from ledgerframes.report.page import NARROW_SVG, SVG, figure_caption
 from ledgerframes.texts.control_characters import escape_html as escape
 
 NO_METADATA = ("Creator", "Date", "Format", "Type")  # all that matplotlib would write
+SVG_DPI = 72
+# Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
+SVG_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}
+NO_LAYOUT: dict[Any, Any] = {"figure.autolayout": False, "figure.constrained_layout.use": False}
 WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
@@ -97,11 +102,13 @@ def draw_element(figure: Figure) -> tuple[str, str]:
 def _fonts_found_once() -> Iterator[None]:
     """Let matplotlib find each font once."""
     # It would look for each family of each text again, which takes a fifth of the time.
-    vars(fontManager)["findfont"] = cache(fontManager.findfont)
+    searches = {name: cache(getattr(fontManager, name)) for name in ("findfont", "_find_fonts_by_props")}
+    vars(fontManager).update(searches)
     try:
         yield
     finally:
-        del vars(fontManager)["findfont"]
+        for name in searches:
+            del vars(fontManager)[name]
 
 
 def _draw(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
@@ -170,11 +177,35 @@ def _to_svg_element(figure: Figure) -> str:
     for ax in figure.axes:
         ax.patch.set_alpha(0)
     file = io.StringIO()
-    # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}):
+    with rc_context(SVG_SETTINGS), laid_out(figure):
         figure.savefig(file, format="svg", metadata=dict.fromkeys(NO_METADATA))
     svg = re.sub("|".join(COLORS), lambda match: f"var(--{COLORS[match[0]][0]})", file.getvalue())
     return svg[svg.index("<svg ") :]
+
+
+@contextmanager
+def laid_out(figure: Figure) -> Iterator[None]:
+    """Lay out a figure for SVG, which has no layout in the block.
+
+    To save a figure with a layout, matplotlib draws it twice. The first drawing serves the layout alone.
+    """
+    layout = figure.get_layout_engine()
+    if layout is None:
+        yield
+        return
+    canvas, dpi = figure.canvas, figure.dpi
+    FigureCanvasSVG(figure)  # the canvas of the figure, so that texts have their width in SVG
+    figure.dpi = SVG_DPI
+    with suppress(ValueError):  # of a layout without room, which matplotlib ignores, too
+        layout.execute(figure)
+    figure.set_canvas(canvas)
+    figure.dpi = dpi
+    try:
+        with rc_context(NO_LAYOUT):
+            figure.set_layout_engine(None)
+        yield
+    finally:
+        figure.set_layout_engine(layout)
 
 
 # -- a narrow page ------------------------------------------------------------------------------------------------------

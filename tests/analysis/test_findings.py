@@ -99,6 +99,16 @@ def test_nothing_unusual_is_an_empty_frame_and_a_sentence(quiet: Frames) -> None
     assert result.attrs["sentence"] == text
 
 
+def test_figures_of_a_whole_history_share_its_rows_with_the_findings(quiet: Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+    weeks = quiet.between(WEEKS.since, WEEKS.until)
+    lf.findings(weeks.between(MONDAY, MONDAY + WEEK), history=weeks)
+    scans: list[str] = []
+    scan = Frames.scan
+    monkeypatch.setattr(Frames, "scan", lambda self, table: (scans.append(table), scan(self, table))[1])
+    lf.cost.spend(weeks, by="template")
+    assert not {"traffic", "updates", "tree_events"} & set(scans)
+
+
 def test_a_window_with_its_history_is_what_the_last_week_of_all_is() -> None:
     change = lambda event: [event] if hour_of(event) // 24 != 2 else [replace(event, result="REJECTED")]  # noqa: E731
     weeks = frames_of(list(requests(change)), window=WEEKS)

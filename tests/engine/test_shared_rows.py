@@ -69,6 +69,15 @@ def test_many_rows_are_read_by_each_query_with_the_same_results(frames: lf.Frame
     assert tables.count["verdicts"] == len(SELECTS)
 
 
+def test_first_nodes_are_read_once_however_many_nodes_follow(frames: lf.Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "MAX_SHARED_ROWS", sum(map(frames.count_rows, ("verdicts", "updates", "traffic"))))
+    assert frames.count_rows("tree_events") > query.MAX_SHARED_ROWS
+    tables = Scans(frames)
+    for _ in range(2):
+        results(tables)
+    assert tables.count == {"verdicts": 1, "updates": 1, "traffic": 1, "tree_events": 1}
+
+
 def test_what_only_a_left_out_relation_needs_is_left_out() -> None:
     assert [each.name for each in in_order([REQUESTS_BY_PARTY], without=["requests"])] == [
         "requests_with_parties",

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
 import ledgerframes as lf
 from ledgerframes.plots._canvas import STYLE
-from ledgerframes.report.pictures import COLORS, INKS, MAX_LABEL, NARROW_SVG, SVG, draw_pictures
+from ledgerframes.report.pictures import (
+    COLORS,
+    INKS,
+    MAX_LABEL,
+    NARROW_SVG,
+    NO_METADATA,
+    SVG,
+    SVG_SETTINGS,
+    draw_pictures,
+    laid_out,
+)
 
 from .conftest import EVIL
 
@@ -123,13 +137,43 @@ def test_a_figure_is_drawn_and_laid_out_once_for_each_page(spend: pd.DataFrame, 
     draw = type(figure).draw
     monkeypatch.setattr(type(figure), "draw", lambda self, renderer: (draws.append(renderer), draw(self, renderer)))
     draw_pictures(figure)
-    # One draw of each pair finds the layout only.
-    assert len(draws) == 4
+    assert len(draws) == 2
+
+
+def plot_of_bars(spend: pd.DataFrame) -> Figure:
+    return lf.plot(spend).figure
+
+
+def plot_of_cells(_: pd.DataFrame) -> Figure:
+    """A picture with a legend, and with pixels, whose number depends on the resolution."""
+    figure, ax = plt.subplots(layout="constrained")
+    ax.imshow([[1, 2], [3, 4]])
+    ax.plot([0, 1], [0, 1], label="line")
+    figure.legend(loc="outside lower left")
+    return figure
+
+
+def saved_svg(figure: Figure) -> str:
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata=dict.fromkeys(NO_METADATA))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("draw", [plot_of_bars, plot_of_cells])
+def test_one_drawing_is_as_matplotlib_saves_a_figure(draw: Callable[[pd.DataFrame], Figure], spend: pd.DataFrame) -> None:
+    ours, theirs = draw(spend), draw(spend)
+    layout, dpi, canvas = ours.get_layout_engine(), ours.dpi, ours.canvas
+    with rc_context(SVG_SETTINGS), laid_out(ours):
+        saved = [saved_svg(ours)]
+    assert (ours.get_layout_engine(), ours.dpi, ours.canvas) == (layout, dpi, canvas)
+    with rc_context(SVG_SETTINGS):
+        saved.append(saved_svg(theirs))
+    assert saved[0] == saved[1]
 
 
 def test_the_search_for_fonts_is_that_of_matplotlib_again(spend: pd.DataFrame) -> None:
     draw_pictures(lf.plot(spend).figure)
-    assert "findfont" not in vars(fontManager)
+    assert vars(fontManager).keys().isdisjoint({"findfont", "_find_fonts_by_props"})
 
 
 def test_a_hostile_label_is_text() -> None:

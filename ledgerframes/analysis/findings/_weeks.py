@@ -92,7 +92,8 @@ class Stretch:
         since, until, step = _span(self.window)
         part = Window(*map(extents.from_microseconds, (since - max(self.weeks, default=0) * step, until)))
         within = part.intersect(history.window) if history.window else None
-        return history if within is None else history.between(within.since, within.until)
+        # All of the history shares its rows with other figures of it.
+        return history if within in (None, history.window) else history.between(within.since, within.until)
 
     @property
     def since(self) -> int:
