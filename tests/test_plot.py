@@ -471,7 +471,7 @@ def test_the_coverage_is_a_note():
 )
 @pytest.mark.parametrize(
     "name",
-    ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant", "rejection rates"],
+    ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant"],
 )
 def test_the_population_of_a_rate_is_a_note(name, population, note):
     picture, make, *_ = PICTURES[name]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets.bookkeeping import EVENT_POSITIONS
-from ledgerframes.datasets.schema import CHOICE, TEXT, TEXTS
+from ledgerframes.datasets.schema import CHOICE, TEXT
 from ledgerframes.store.location import HashingWriter, Location
 from ledgerframes.store.positions import Positions, distinct, positions_of, to_table
 from ledgerframes.values.extents import Extent
@@ -122,9 +122,11 @@ def dictionary_columns(schema: pa.Schema) -> list[str]:
 
 
 def with_encoded_texts(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of rows whose texts are in dictionaries as far as they repeat."""
-    types = {TEXT: CHOICE, TEXTS: pa.list_(CHOICE)}
-    return pa.schema([each.with_type(types.get(each.type, each.type)) if _repeats(each) else each for each in schema])
+    """Return the schema of rows whose texts are in dictionaries as far as they repeat.
+
+    Lists of texts are as they were, because DuckDB cannot read a batch of empty lists with a dictionary.
+    """
+    return pa.schema([each.with_type(CHOICE) if _repeats(each) and each.type == TEXT else each for each in schema])
 
 
 def _repeats(column: pa.Field) -> bool:

@@ -28,7 +28,7 @@ from ledgerframes.store.older_rows import Rows, wrap_rows
 from ledgerframes.store.older_schemas import is_schema_of, mapping_of
 from ledgerframes.store.positions import NO_EVENTS
 from ledgerframes.store.scan import damage_as_store_error, read_rows
-from ledgerframes.store.segments import dictionary_columns, with_encoded_texts
+from ledgerframes.store.segments import with_encoded_texts
 from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.values.windows import MICROSECOND, Window
 
@@ -177,13 +177,15 @@ class StoreSnapshot:
         # An object store would need a request for each file.
         paths = paths_to_open(self.location, files, allow_damage=allow_damage) if is_local else [file.path for file in files]
         schema = conversion.schema if conversion else spec.schema
+        encoded_schema = with_encoded_texts(schema) if encoded else schema
+        dictionaries = [each.name for each in encoded_schema if pa.types.is_dictionary(each.type)] if encoded else []
         file_format = ds.ParquetFileFormat(
-            read_options=ds.ParquetReadOptions(dictionary_columns=dictionary_columns(schema) if encoded else ()),
+            read_options=ds.ParquetReadOptions(dictionary_columns=dictionaries),
             default_fragment_scan_options=DISK_OPTIONS if is_local else OBJECT_STORE_OPTIONS,
         )
         filters = [segment.extent.scan_filter(spec.column_names) if with_expressions else None for segment in segments]
         fragments = [file_format.make_fragment(path, filesystem, rows) for path, rows in zip(paths, filters, strict=True)]
-        rows = ds.FileSystemDataset(fragments, with_encoded_texts(schema) if encoded else schema, file_format, filesystem)
+        rows = ds.FileSystemDataset(fragments, encoded_schema, file_format, filesystem)
         return wrap_rows(rows, conversion) if conversion else rows
 
     def coverage(self) -> pd.DataFrame:
