@@ -37,12 +37,12 @@ reports: report  ## Publish all five reports over last week of the embedded sand
 		--param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin' --param 'market=0.15 USD/coin'
 
 test: .venv/ready lint  ## Run every check and test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-lowest:  ## Run the tests with the lowest versions that pyproject.toml declares (needs uv)
 	uv venv --quiet --clear --python $(PYTHON) .venv-lowest
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
-	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal
+	.venv-lowest/bin/python -m pytest -n 3 --dist worksteal
 
 mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 3 minutes)
 	$(BIN)/python tools/mutants.py

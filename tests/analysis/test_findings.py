@@ -104,7 +104,7 @@ def test_figures_of_a_whole_history_share_its_rows_with_the_findings(quiet: Fram
     lf.findings(weeks.between(MONDAY, MONDAY + WEEK), history=weeks)
     scans: list[str] = []
     scan = Frames.scan
-    monkeypatch.setattr(Frames, "scan", lambda self, table: (scans.append(table), scan(self, table))[1])
+    monkeypatch.setattr(Frames, "scan", lambda self, table, **options: (scans.append(table), scan(self, table, **options))[1])
     lf.cost.spend(weeks, by="template")
     assert not {"traffic", "updates", "tree_events"} & set(scans)
 

@@ -53,7 +53,7 @@ class OneVerdict:
         }
         self.rows = pa.table({**times, "verdict_result": [result]})
 
-    def scan(self, table: str) -> ds.Dataset:
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         return ds.dataset(self.rows)
 
 
