@@ -67,23 +67,23 @@ def write_figure(figure: Any, left: float, key_figure: Mapping[str, Any], colors
 
 
 def draw_days(ax: Axes, run: Mapping[str, Any], colors: Mapping[str, str]) -> None:
-    """Draw the rejection rate by day over five weeks, with the usual band, and label the first finding of the week."""
-    (rejected,) = (each for each in run["key_figures"] if each["label"] == "Rejected")
-    before, days = rejected["before"][-7 * WEEKS_SHOWN :], rejected["days"]
+    """Draw the wasted share of the cost by day over five weeks, with the usual band, and label the first finding of the week."""
+    (wasted,) = (each for each in run["key_figures"] if each["label"] == "Wasted on rejections")
+    before, days = wasted["before"][-7 * WEEKS_SHOWN :], wasted["days"]
     since = datetime.fromisoformat(run["window"]["since"])
     dates = [since + timedelta(days=number) for number in range(-len(before), len(days))]
-    low, high = usual_band(rejected["before"]) or (0.0, 0.0)
+    low, high = usual_band(wasted["before"]) or (0.0, 0.0)
     ax.axhspan(100 * low, 100 * high, color=colors["line"], alpha=0.6, linewidth=0)
     ax.plot(dates[: len(before) + 1], [100 * value for value in [*before, days[0]]], color=colors["soft"], linewidth=1.2)
     ax.plot(dates[len(before) :], [100 * value for value in days], color=colors["accent"], linewidth=2.2)
     worst = max(range(len(days)), key=lambda number: days[number])
     point = dates[len(before) + worst], 100 * days[worst]
     ax.plot(*point, "o", color=colors["mark"], markersize=8)
-    sentence = "\n".join(textwrap.wrap(keep_together(run["attention"]["findings"][0]["text"]), 48))
+    sentence = "\n".join(textwrap.wrap(keep_together(run["attention"]["findings"][0]["text"]), 54))
     place = {"xytext": (-16, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
     ax.annotate(sentence, point, color=colors["ink"], size=9, **place)
     ax.text(dates[0], 100 * high, "8 of 10 days of the six weeks before", color=colors["soft"], size=8, va="bottom")
-    ax.set_title("Rejected requests per day (%)", loc="left", color=colors["ink"], size=10, weight="bold")
+    ax.set_title("Cost wasted on rejected requests per day (%)", loc="left", color=colors["ink"], size=10, weight="bold")
     ax.set(ylim=(0, None), facecolor=colors["paper"])
     ax.tick_params(colors=colors["soft"], length=0)
     ax.xaxis.set_major_locator(mpl.dates.WeekdayLocator(mpl.dates.MO))
