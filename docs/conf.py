@@ -53,6 +53,8 @@ NAMES = {
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
     "<p><img": '<p tabindex="0"><img',
+    '<div class="output_html rendered_html output_subarea': '<div tabindex="0" class="output_html rendered_html output_subarea',
+    "<th></th>": "<td></td>",  # the corner of a frame is no heading
 }
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
