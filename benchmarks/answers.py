@@ -108,7 +108,7 @@ def _ratio(store: Path, call: str) -> tuple[float | None, str]:
 
 def as_page(copies: int, sizes: tuple[int, ...], answers: list[Answer], report: dict[str, float]) -> str:
     """Return the page."""
-    lines = ["| call | seconds | GB | to by hand | exponent | missed |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    lines = ["| call | seconds | GB | to by hand | exponent | note |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     lines += [_line(answer) for answer in answers]
     minutes, gigabytes = report["seconds"] / 60, report["megabytes"] / 1000
     missed = "" if report["seconds"] <= MAX_REPORT_SECONDS else ", more than the five that it should"

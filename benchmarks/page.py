@@ -61,7 +61,7 @@ def machine(quick: bool = False) -> str:
 
 def _table(rows: list[Row]) -> str:
     """Ratios beside what they should be."""
-    titles = ("figure", "measured", "goal", "bound", "")
+    titles = ("figure", "measured", "goal", "bound", "note")
     lines = [titles, ("---", "---:", "---:", "---:", "---"), *[_cells(row.figure) for row in rows]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

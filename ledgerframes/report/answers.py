@@ -170,7 +170,7 @@ def _close(ax: Axes) -> Drawing:
 
 def _region(table: TableOutput) -> str:
     """Return a table that the keyboard reaches where it is wider than the page."""
-    return f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption)}">{table._repr_html_()}</div>'
+    return f'<div class="table" tabindex="0" role="group" aria-label="{escape(table.caption)}">{table._repr_html_()}</div>'
 
 
 def _figure_of(result: pd.DataFrame) -> Figure:
