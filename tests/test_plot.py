@@ -902,3 +902,10 @@ def test_amounts_of_two_instruments_are_never_added():
     amounts = {label.split("  ")[0] for label in labels}
     sums = frame.assign(amount=frame["amount"].astype(float)).groupby("instrument_id", dropna=False)["amount"].sum()
     assert amounts == {f"{value:,.2f}" for value in sums}
+
+
+def test_shares_of_no_weight_are_a_sentence_and_no_empty_legend():
+    frame = per_round("activity.weights", "party")(8)
+    ax = plot(frame.assign(weight=0), picture="activity.weights")
+    assert "No app provider has an activity weight above 0." in texts_of(ax)
+    assert ax.get_legend() is None

@@ -66,6 +66,9 @@ def _rounds_text(count: int, text: str) -> str:
 def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
     ax, table = chart.ax, chart.group_table(weights, weights).fillna(0)
     table = table.loc[:, table.sum().to_numpy() > 0]
+    if table.empty:
+        chart.show_message("No app provider has an activity weight above 0.")
+        return
     shares = table.div(np.maximum(table.sum(axis=1), 1), axis=0)
     s.areas(ax, chart.edges(), s.largest_parts(shares, MAX_AREAS, [_tint(number) for number in range(12)], REST_COLOR))
     chart.draw_time_axis()
