@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coin_exercises import CLAIMS
-from ledgerframes.engine.nodes import CONTRACTS, NODES, above, exercises, nodes_of
+from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
@@ -75,7 +75,7 @@ REWARD_COUPONS_ENDED = Relation(
     relations=(nodes_of("ends_of_coupons", "One row per exercise, again.", is_create=False),),
     is_kept=True,
 )
-ABOVE_CREATED, ABOVE_ENDED = above(REWARD_COUPONS_CREATED), above(REWARD_COUPONS_ENDED)
+ABOVE_CREATED, ABOVE_ENDED = payloads_above(REWARD_COUPONS_CREATED), payloads_above(REWARD_COUPONS_ENDED)
 CLAIMED = Relation(
     "claimed_coupons",
     "One row per exercise that archives a coupon below a claim of expired rewards.",
@@ -83,30 +83,24 @@ CLAIMED = Relation(
     SELECT DISTINCT claims.update_id, claims.node_index
     -- The engine keeps the right side of a join, which has few rows.
     FROM contracts
-    RIGHT JOIN (
-        SELECT above.update_id, above.node_index, contract_id
-        FROM nodes_of_claims AS nodes
-        JOIN {ABOVE_ENDED.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
-        WHERE choice IN {CLAIMS}
-    ) AS claims ON claims.contract_id = contracts.contract_id
+    RIGHT JOIN (FROM {ABOVE_ENDED.name} WHERE choice IN {CLAIMS}) AS claims ON claims.contract_id = contracts.contract_id
     WHERE coalesce(contracts.is_signed, true)
     """,
-    relations=(CONTRACTS, nodes_of("nodes_of_claims", "One row per exercise, again.", is_create=False), ABOVE_ENDED),
+    relations=(CONTRACTS, ABOVE_ENDED),
 )
 BATCHES = Relation(
     "batches_of_coupons",
     "One row per coupon: the exercise of the network right above it.",
     f"""
     SELECT
-        above.update_id,
-        above.node_index,
+        update_id,
+        node_index,
         arg_max(choice, above_index) AS choice,
         arg_max(contract_id, above_index) AS contract_id
-    FROM nodes_of_batches AS nodes
-    JOIN {ABOVE_CREATED.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
-    GROUP BY above.update_id, above.node_index
+    FROM {ABOVE_CREATED.name}
+    GROUP BY update_id, node_index
     """,
-    relations=(nodes_of("nodes_of_batches", "One row per exercise, again.", is_create=False), ABOVE_CREATED),
+    relations=(ABOVE_CREATED,),
 )
 REWARD_COUPONS = Relation(
     "reward_coupons",

@@ -102,12 +102,11 @@ def _of_value(row: Any) -> str:
 
 def _eras(frames: Frames) -> _Part:
     """Return the eras of the network that begin in the window."""
-    begins = None
-    if frames.window is not None:
-        begins = breaks_between(pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until), None)
-    if begins is None or begins.empty:
+    if frames.window is None:
         return _Part("", [], is_whole=True)
-    return _Part(pluralize(len(begins) + 1, "era"), [*map(_of_era, rows_of(begins))])
+    begins = rows_of(breaks_between(pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until), None))
+    details = [*map(_of_era, begins)]
+    return _Part(pluralize(len(details) + 1, "era") if details else "", details, is_whole=not details)
 
 
 def _of_era(era: Any) -> str:

@@ -87,7 +87,7 @@ class SegmentWriter:
             schema,
             compression="zstd",
             compression_level=COMPRESSION_LEVEL,
-            use_dictionary=dictionary_columns(schema),
+            use_dictionary=_dictionary_columns(schema),
             store_schema=True,
             write_page_checksum=True,
         )
@@ -116,7 +116,7 @@ class SegmentWriter:
         self._stack.__exit__(*failure)  # type: ignore[arg-type]
 
 
-def dictionary_columns(schema: pa.Schema) -> list[str]:
+def _dictionary_columns(schema: pa.Schema) -> list[str]:
     """Return the Parquet names of the columns whose values repeat."""
     return [f"{each.name}.list.element" if pa.types.is_list(each.type) else each.name for each in schema if _repeats(each)]
 

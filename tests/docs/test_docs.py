@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,9 @@ def test_what_is_made_from_code_is_not_in_the_repository(generate: ModuleType) -
     pages = set(generate.pages())
     assert {page for page in pages if "/" not in page} == GENERATED_PAGES
     assert {f"/docs/{page}" if "/" not in page else f"/docs/{page.partition('/')[0]}/" for page in pages} <= set(ignored)
+    if (DOCS.parent / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "docs"], cwd=DOCS.parent, check=True, capture_output=True, text=True).stdout
+        assert {f"docs/{page}" for page in pages}.isdisjoint(listed.splitlines())
 
 
 def test_every_setting_has_a_meaning(generate: ModuleType) -> None:
