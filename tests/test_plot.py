@@ -909,3 +909,16 @@ def test_shares_of_no_weight_are_a_sentence_and_no_empty_legend():
     ax = plot(frame.assign(weight=0), picture="activity.weights")
     assert "No app provider has an activity weight above 0." in texts_of(ax)
     assert ax.get_legend() is None
+
+
+def test_requests_of_unknown_cost_have_no_bar():
+    frame = result("cost.requests")(4)
+    costs = frame["total_traffic_cost"].where([True, False, True, False])
+    ax = plot(frame.assign(total_traffic_cost=costs), picture="cost.requests")
+    assert [bar.get_width() for bar in ax.patches] == costs.dropna().tolist()
+
+
+def test_one_hour_of_a_balance_is_a_point():
+    frame = result("cost.runway")(3).assign(balance_middle=pd.array([5_000, -1, -2], "Int64"))
+    points = [each for each in plot(frame, picture="cost.runway").lines if each.get_marker() == "o"]
+    assert [each.get_ydata().tolist() for each in points] == [[5_000]]

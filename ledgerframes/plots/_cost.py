@@ -78,7 +78,7 @@ def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
     return float(np.nanmax(total))
 
 
-@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST)
+@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST, column="total_traffic_cost")
 def cost_requests(chart: Chart) -> None:
     """Draw the requests with the highest cost.
 
@@ -91,7 +91,8 @@ def cost_requests(chart: Chart) -> None:
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> ax = lf.plot(lf.cost.requests(day))
     """
-    visible = chart.frame.head(r.MAX_BARS)
+    known = chart.frame[chart.frame["total_traffic_cost"].notna()]
+    visible = known.head(r.MAX_BARS)
     kinds = visible[["kind", "template_name", "choice"]].itertuples(index=False)
     labels = [f"{r.template_label(*kind)}  {each[:8]}…" for kind, each in zip(kinds, visible["update_id"], strict=True)]
     costs = r.numbers(visible["total_traffic_cost"])
@@ -102,7 +103,7 @@ def cost_requests(chart: Chart) -> None:
     s.bars(chart, labels, costs, texts)
     chart.ax.set_xlim(0, costs.max() * 1.4 or 1)
     c.bytes_axis(chart.ax.xaxis, costs.max(), chart.axis_title("total_traffic_cost"))
-    omitted = r.omitted_note(len(chart.frame) - len(visible), r.MAX_BARS, "requests")
+    omitted = r.omitted_note(len(known) - len(visible), r.MAX_BARS, "requests")
     chart.show_titles("Requests with the highest traffic cost", omitted)
 
 
