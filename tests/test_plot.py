@@ -922,3 +922,12 @@ def test_one_hour_of_a_balance_is_a_point():
     frame = result("cost.runway")(3).assign(balance_middle=pd.array([5_000, -1, -2], "Int64"))
     points = [each for each in plot(frame, picture="cost.runway").lines if each.get_marker() == "o"]
     assert [each.get_ydata().tolist() for each in points] == [[5_000]]
+
+
+@pytest.mark.parametrize("name", ["economy.balance", "economy.purchases", "activity.weights"])
+def test_an_unknown_value_is_no_zero_at_the_end_of_a_bar(name):
+    column = {"economy.balance": "balance", "economy.purchases": "bytes", "activity.weights": "weight"}[name]
+    frame = result(name, "party" if name == "activity.weights" else None)(4)
+    ax = plot(frame.assign(**{column: frame[column].where([True, False, True, False])}), picture=name)
+    assert texts_of(ax).count("unknown") == 2
+    assert not [text for text in texts_of(ax) if text.startswith(("0", "nan"))]

@@ -146,7 +146,7 @@ def economy_balance(chart: Chart) -> None:
     names = [r.label(party) if isinstance(party, str) else "unknown owner" for party in frame["party"]]
     if not chart.has_periods:
         visible = chart.largest(frame.assign(name=names), "balance").sort_values("balance", ascending=False)
-        values = np.nan_to_num(r.numbers(visible["balance"]))
+        values = r.numbers(visible["balance"])
         s.bars(chart, visible["name"].tolist(), values, [f"{value:,.2f}" for value in values])
         c.amount_axis(ax.xaxis, "Balance")
         return chart.show_titles(title, *_balance_notes(frame))

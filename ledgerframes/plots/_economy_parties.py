@@ -119,7 +119,7 @@ def economy_purchases(chart: Chart) -> None:
         chart.draw_time_axis()
         return chart.show_titles("Traffic bought", pluralize(int(frame["purchases"].sum()), "purchase"))
     pairs = pd.DataFrame({"buyer": frame["buyer"], "member": frame["member_id"], "bytes": bought})
-    sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum()
+    sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)
     sums = sums.sort_values(ascending=False, kind="stable")
     labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
     c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, sums.to_numpy("float64"), c.size), "Traffic bought")

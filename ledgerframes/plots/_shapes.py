@@ -36,12 +36,13 @@ Styles = Mapping[str, Mapping[str, Any]]
 def bars(
     chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence[str], left: Any = 0, colors: Sequence[str] = ()
 ) -> BarContainer:
-    """Draw horizontal bars from the top down, each with a text at its end."""
-    ax = chart.ax
+    """Draw horizontal bars from the top down, each with a text at its end, which says so where a value is unknown."""
+    ax, texts = chart.ax, ["unknown" if np.isnan(value) else text for value, text in zip(values, texts, strict=True)]
+    values = np.nan_to_num(values)
     drawn = ax.barh(range(len(values)), values, left=left, height=0.7, color=colors or c.color(0), edgecolor="none")
     if r.is_other(labels[-1]):
         drawn[-1].set_facecolor(c.color(2))
-    ax.bar_label(drawn, labels=list(texts), padding=4, fontsize=8, color=c.text_color(ax))
+    ax.bar_label(drawn, labels=texts, padding=4, fontsize=8, color=c.text_color(ax))
     chart.show_rows(labels)
     ax.set_xlim(0, float((values + left).max()) * 1.22 or 1)
     return drawn
@@ -51,7 +52,7 @@ def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Cal
     """Draw bars with shares, the last one for all other rows, and return the longest length."""
     labels, values = r.group_remaining(labels, values)
     total = np.nansum(values) or 1
-    bars(chart, labels, np.nan_to_num(values), [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])
+    bars(chart, labels, values, [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])
     return float(np.nanmax(values))
 
 
@@ -74,7 +75,8 @@ def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values]
     height = 0.8 / len(occurring)
     for number, name in enumerate(occurring):
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
-        drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=0, **styles[name])
+        edge = 0.5 if "edgecolor" in styles[name] else 0
+        drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=edge, **styles[name])
         ax.bar_label(drawn, [f"{value:,.0f}" for value in counts[name]], padding=3, fontsize=7, color=c.text_color(ax))
     chart.show_rows(labels, 0.17 + 0.13 * len(occurring))
     c.counts_of_bars(ax, float(max(values.max() for values in counts.values())), quantity)

@@ -51,8 +51,8 @@ INKS = {
     "#dfe2e6": ("grid", "#343a42"),
     "#ffffff": ("paper", "#16191d"),
 }
-# Colors of data are the same on both, but for the one that is too dark for a dark page.
-DARK_DATA = {"#8a3f6a": ("plum", "#a3527f")}
+# Colors of data are the same on both, but for those that are too dark, or too light, for a dark page.
+DARK_DATA = {"#8a3f6a": ("plum", "#a3527f"), "#f3e3ec": ("gap", "#3a2531")}
 COLORS = INKS | DARK_DATA
 LIGHT_STYLE = "".join(f"--{name}:{light};" for light, (name, _) in COLORS.items())
 DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in COLORS.values())
