@@ -25,6 +25,7 @@ from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import PICTURES as DRAWINGS
 from ledgerframes.plots import _canvas as c
+from ledgerframes.plots import _results as r
 from ledgerframes.plots._results import percent
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
@@ -931,3 +932,14 @@ def test_an_unknown_value_is_no_zero_at_the_end_of_a_bar(name):
     ax = plot(frame.assign(**{column: frame[column].where([True, False, True, False])}), picture=name)
     assert texts_of(ax).count("unknown") == 2
     assert not [text for text in texts_of(ax) if text.startswith(("0", "nan"))]
+
+
+def test_the_price_of_one_round_is_a_point():
+    frame = result("state.rounds")(1)
+    points = [each for each in plot(frame, picture="state.rounds").lines if each.get_marker() == "o"]
+    assert [each.get_ydata().tolist() for each in points] == [[float(frame["coin_price"].iloc[0])]]
+
+
+def test_a_bar_of_others_without_a_value_is_unknown():
+    values = r.group_remaining([str(number) for number in range(20)], np.append(np.ones(15), np.full(5, np.nan)))[1]
+    assert np.isnan(values[-1]) and np.nansum(values) == 15

@@ -255,5 +255,6 @@ def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS
     """Return the first rows, and the sum of all others as one row."""
     if len(values) <= max_rows + 1:
         return labels, values
-    rest = len(values) - max_rows
-    return [*labels[:max_rows], f"{OTHER} ({rest:,})"], np.append(values[:max_rows], np.nansum(values[max_rows:]))
+    rest = values[max_rows:]
+    total = np.nan if np.isnan(rest).all() else np.nansum(rest)
+    return [*labels[:max_rows], f"{OTHER} ({len(rest):,})"], np.append(values[:max_rows], total)

@@ -41,7 +41,7 @@ def state_rounds(chart: Chart) -> None:
     below = chart.panel_below()
     panels = ((ax, coin, 0, "Coin price (USD)"), (below, traffic, 1, "Traffic price (USD per MB)"))
     for panel, prices, number, quantity in panels:
-        panel.step(times, prices, where="post", color=c.color(number))
+        s.line(panel, times, prices, color=c.color(number), drawstyle="steps-post")
         panel.set_ylim(0, float(np.nanmax(prices, initial=0)) * 1.2 or 1)
         c.number_axis(panel.yaxis, quantity, c.plain)
     margin = (times[-1] - times[0]) * 0.02 or 0.02
