@@ -36,7 +36,10 @@ Styles = Mapping[str, Mapping[str, Any]]
 def bars(
     chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence[str], left: Any = 0, colors: Sequence[str] = ()
 ) -> BarContainer:
-    """Draw horizontal bars from the top down, each with a text at its end, which says so where a value is unknown."""
+    """Draw horizontal bars from the top down, each with a text at its end.
+
+    The text of a missing value is `unknown`.
+    """
     ax, texts = chart.ax, ["unknown" if np.isnan(value) else text for value, text in zip(values, texts, strict=True)]
     values = np.nan_to_num(values)
     drawn = ax.barh(range(len(values)), values, left=left, height=0.7, color=colors or c.color(0), edgecolor="none")
