@@ -228,7 +228,8 @@ class Figure:
         columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
         values = {**_tail_values(frames, accept_survivorship), **values}
-        frame = pd.DataFrame({column.name: values[column.name] for column in columns}, index=range(row_count))
+        declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
+        frame = pd.DataFrame(declared, index=range(row_count))
         frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
         frame.attrs[NAME] = self.name
         return frame
@@ -254,6 +255,16 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
     parameters = [each for each in inspect.signature(analysis).parameters.values() if each.default is each.empty]
     required = [f"{each.name}=…" if each.kind is each.KEYWORD_ONLY else each.name for each in parameters]
     return f"lf.{name}({', '.join(required)})"
+
+
+def _for_all_rows(column: ResultColumn, value: object, row_count: int) -> object:
+    """Return the values of a column, as categories if one label counts for all rows.
+
+    As many texts would need much memory.
+    """
+    if column.dtype != LABEL or not isinstance(value, str):
+        return value
+    return pd.Categorical.from_codes(np.zeros(row_count, "int8"), pd.Index([value] if row_count else [], dtype="str"))
 
 
 def _tail_values(frames: Frames | None, accept_survivorship: bool) -> dict[str, Any]:

@@ -97,10 +97,14 @@ CREATED_AND_OLDER = Relation(
     """,
     tables=("tree_events",),
 )
-CONTRACTS = Relation(
-    "contracts",
-    "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
+
+
+def contracts_from(created: Relation, name: str, rows: str, templates: str = "") -> Relation:
+    """Return the contracts that the frames create, or the snapshot before them has.
+
+    With `templates`, a list in SQL, those of these templates.
     """
+    query = f"""
     SELECT
         migration_id,
         record_time,
@@ -112,15 +116,20 @@ CONTRACTS = Relation(
         is_signed,
         signatories,
         create_arguments
-    FROM created
+    FROM {created.name}
     UNION ALL BY NAME
     FROM older_contracts
     ANTI JOIN created_and_older USING (contract_id)
-    """,
-    relations=(CREATED, CREATED_AND_OLDER, OLDER_CONTRACTS),
-    is_read_anew=True,
-)
+    {f"WHERE template IN {templates}" if templates else ""}
+    """
+    return Relation(name, rows, query, relations=(created, CREATED_AND_OLDER, OLDER_CONTRACTS), is_read_anew=True)
 
+
+CONTRACTS = contracts_from(
+    CREATED,
+    "contracts",
+    "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
+)
 
 OF_RULES_AND_ROUNDS = "('Splice.DsoRules:DsoRules', 'Splice.Round:OpenMiningRound', 'Splice.Round:IssuingMiningRound')"
 NODES_OF_ROUNDS = nodes_of(
@@ -142,18 +151,21 @@ RULES_AND_ROUNDS = Relation(
 )
 
 
-def exercises(name: str, condition: str) -> Relation:
-    """Return the exercises that meet a condition on their nodes."""
-    nodes = nodes_of(f"nodes_of_{name}", "One row per exercise, again.", is_create=False)
+def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templates: str = "") -> Relation:
+    """Return the exercises that meet a condition on their nodes.
+
+    With `templates`, those on contracts of these templates, of which `contracts` are all.
+    """
+    nodes = nodes_of(f"nodes_of_{name}", "One row per exercise, again.", is_create=False, templates=templates)
     query = f"""
     SELECT chosen.* REPLACE (contracts.create_arguments AS create_arguments)
-    FROM contracts
+    FROM {contracts.name} AS contracts
     -- The engine keeps the right side of a join, which has few rows.
     RIGHT JOIN (FROM {nodes.name} WHERE {condition}) AS chosen ON chosen.contract_id = contracts.contract_id
     WHERE coalesce(contracts.is_signed, true)
     """
     rows = "One row per such exercise on a contract of the network or one that is not known, with the payload of the contract."
-    return Relation(name, rows, query, relations=(nodes, CONTRACTS), is_read_anew=True)
+    return Relation(name, rows, query, relations=(nodes, contracts), is_read_anew=True)
 
 
 def above(below: Relation) -> Relation:
@@ -189,33 +201,4 @@ def payloads_above(below: Relation) -> Relation:
         JOIN {nodes_above.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
         """,
         relations=(nodes, nodes_above),
-    )
-
-
-def exercises_above(below: Relation) -> Relation:
-    """Return the relation of the lists of exercises above the nodes of another."""
-    payloads = payloads_above(below)
-    return Relation(
-        f"exercises_above_{below.name}",
-        f"One row per row of {below.name} with such an exercise above it.",
-        f"""
-        SELECT
-            above.update_id,
-            above.node_index,
-            list(
-                {{
-                    'node_index': above_index,
-                    'choice': choice,
-                    'choice_argument': choice_argument,
-                    'exercise_result': exercise_result,
-                    'is_own': coalesce(contracts.is_signed, true)
-                }}
-                ORDER BY above_index DESC
-            ) AS exercises
-        -- The engine keeps the right side of a join, which has few rows.
-        FROM contracts
-        RIGHT JOIN {payloads.name} AS above ON above.contract_id = contracts.contract_id
-        GROUP BY above.update_id, above.node_index
-        """,
-        relations=(payloads, CONTRACTS),
     )

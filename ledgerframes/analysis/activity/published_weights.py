@@ -205,11 +205,7 @@ def reconcile(
     state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
-    rows = run_arrow(frames, _query(frames, state, computed, ROWS))
-    _require_totals(rows)
-    if rows["update_id"].null_count:
-        rows = rows.filter(pc.is_valid(rows["update_id"]))
-    compared = to_pandas(rows.drop_columns(TOTALS))
+    compared = _compared(frames, _query(frames, state, computed, ROWS))
     return RECONCILE.build(frames, {**compared, "coverage": computable_share(compared)})
 
 
@@ -293,6 +289,15 @@ def reconcile_summary(
     rows = run(frames, _query(frames, state, computed, COUNTS))
     values = {**sort_largest_first(_in_order(rows), "records", "reason", before=["outcome"])}
     return SUMMARY.build(frames, {**values, "coverage": computable_share(rows)})
+
+
+def _compared(frames: Frames, query: Query) -> pd.DataFrame:
+    """Return each weight next to the other one, after a check of their sums."""
+    rows = run_arrow(frames, query)
+    _require_totals(rows)
+    if rows["update_id"].null_count:
+        rows = rows.filter(pc.is_valid(rows["update_id"]))
+    return to_pandas(rows.drop_columns(TOTALS))
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -309,14 +308,11 @@ def _estimated_totals(call: Call, grouped: Grouped) -> pd.Series:
     """Return total costs if unknown ones are like known ones of the same kind and verdict."""
     unknown = grouped.values["row_count"] - grouped.values["known_rows"]
     has_estimate = (unknown > 0) & (grouped.values["known_rows"] >= MIN_KNOWN)
-    estimates: list[int | None] = [None] * len(grouped)
-    parts = grouped.parts.assign(group=groups_of(call, grouped.parts).codes)
-    for group, rows in parts[parts["group"].isin(np.flatnonzero(has_estimate))].groupby("group"):
-        estimates[int(str(group))] = estimated_total(map(_stratum, rows.to_dict("records")))
+    strata: dict[int, list[Stratum]] = {group: [] for group in np.flatnonzero(has_estimate).tolist()}
+    columns = (grouped.parts[name].tolist() for name in ("row_count", "known_rows", COST, "verdict_result"))
+    for group, rows, known_rows, cost, result in zip(groups_of(call, grouped.parts).codes.tolist(), *columns, strict=True):
+        if group in strata:
+            # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
+            strata[group].append(Stratum(rows, known_rows, 0 if pd.isna(cost) else int(cost), result=str(result)))
+    estimates = [estimated_total(strata[group]) if group in strata else None for group in range(len(grouped))]
     return as_integers(estimates, "estimated_traffic_cost")
-
-
-def _stratum(row: dict[Hashable, Any]) -> Stratum:
-    # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
-    total = 0 if pd.isna(row[COST]) else int(row[COST])
-    return Stratum(int(row["row_count"]), int(row["known_rows"]), total, result=str(row["verdict_result"]))

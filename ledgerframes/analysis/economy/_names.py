@@ -14,35 +14,14 @@ from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis.economy._purchases import total_of
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
-from ledgerframes.analysis.groups import Groups, from_microseconds
-from ledgerframes.engine import Query, Relation
-from ledgerframes.engine.flows import NAME_FEES
-from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, exercises_above
+from ledgerframes.analysis.groups import from_microseconds
+from ledgerframes.engine import Query
+from ledgerframes.engine.names import FEES, NAMES_CREATED, NAMES_EXPIRED, PAYMENT_CHOICES, RULES_CREATED, choices_above
+from ledgerframes.engine.nodes import CONTRACTS, payloads_above
 from ledgerframes.frames import Frames
 
-NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
-NAMES_CREATED = Relation(
-    "names",
-    "One row per contract of a name.",
-    """
-    SELECT migration_id, record_time, update_id, node_index, depth, create_arguments
-    FROM nodes
-    WHERE choice = '' AND is_signed AND template = 'Splice.Ans:AnsEntry'
-    """,
-    relations=(NODES,),
-)
-NAMES_EXPIRED = exercises("expiries_of_names", "choice = 'AnsEntry_Expire'")
-RULES_CREATED = Relation(
-    "rules",
-    "One row per contract of the network's rules.",
-    """
-    SELECT update_id, node_index, depth
-    FROM nodes
-    WHERE choice = '' AND is_signed AND template = 'Splice.DsoRules:DsoRules'
-    """,
-    relations=(NODES,),
-)
-BOUGHT, RENEWED, EXPIRED = "bought", "renewed", "expired"
+COLUMNS = ["time", "event", "name", "user", "expires_at", "paid"]
+BOUGHT, RENEWED, EXPIRED = EVENTS = "bought", "renewed", "expired"
 NAMES = declare.Figure(
     "economy.names",
     rows="One row per event or period; sorted by time.",
@@ -129,24 +108,48 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     NAMES.check(frames)
     require_all_updates(frames, NAMES.name)
     network = read_network(frames, base)
-    columns = ["time", "event", "name", "user", "expires_at", "paid"]
-    rows = pd.DataFrame(_name_events(network), columns=columns, dtype="object")
-    times = from_microseconds(rows["time"])
-    groups = Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, times, every)
-    members = groups.split(rows)
-    values: dict[str, Any] = {**groups.keys}
-    for name in ("event", "name", "user", "expires_at"):
-        values[name] = [part[name].iloc[0] if every is None else None for part in members]
-    values["record_time"] = from_microseconds([part["time"].iloc[0] if every is None else None for part in members])
-    values["expires_at"] = pd.Series(pd.to_datetime(values["expires_at"], utc=True, format="ISO8601")).dt.as_unit("us")
-    values["paid"] = from_scaled([total_of(part.loc[part["event"] != EXPIRED, "paid"]) for part in members])
-    for event in (BOUGHT, RENEWED, EXPIRED):
-        values[event] = [int((part["event"] == event).sum()) for part in members]
+    rows = pd.DataFrame(_name_events(network), columns=COLUMNS, dtype="object")
+    values = _of_events(rows) if every is None else _of_periods(frames, rows, every)
     before = network.rows(_older_names_query(network))[0]["names"]
-    active = before + np.cumsum(np.array(values[BOUGHT]) - np.array(values[EXPIRED]))
-    values["active_at_end"] = pd.array(active if _has_earlier_names(network, base) else [None] * len(members), "Int64")
-    values["coverage"] = [float(part["name"].notna().mean()) if len(part) else np.nan for part in members]
+    active = before + np.cumsum(values[BOUGHT] - values[EXPIRED])
+    values["active_at_end"] = pd.array(active if _has_earlier_names(network, base) else [None] * len(active), "Int64")
     return NAMES.build(frames, values, every=every)
+
+
+def _of_events(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a row per event."""
+    return {
+        "record_time": from_microseconds(rows["time"]),
+        "event": rows["event"],
+        "name": rows["name"],
+        "user": rows["user"],
+        "expires_at": _times(rows["expires_at"]),
+        "paid": from_scaled(rows["paid"].where(rows["event"] != EXPIRED, None)),
+        **{event: (rows["event"] == event).astype("int64") for event in EVENTS},
+        "coverage": rows["name"].notna().astype("float64"),
+    }
+
+
+def _of_periods(frames: Frames, rows: pd.DataFrame, every: str) -> dict[str, Any]:
+    """Return the columns of a row per period."""
+    groups = periods_of(frames, from_microseconds(rows["time"]), every)
+    members = groups.split(rows)
+    missing = [None] * len(members)
+    return {
+        **groups.keys,
+        "record_time": from_microseconds(missing),
+        "event": missing,
+        "name": missing,
+        "user": missing,
+        "expires_at": _times(missing),
+        "paid": from_scaled([total_of(part.loc[part["event"] != EXPIRED, "paid"]) for part in members]),
+        **{event: np.array([(part["event"] == event).sum() for part in members], "int64") for event in EVENTS},
+        "coverage": [float(part["name"].notna().mean()) if len(part) else np.nan for part in members],
+    }
+
+
+def _times(texts: Any) -> pd.Series:
+    return pd.Series(pd.to_datetime(texts, utc=True, format="ISO8601")).dt.as_unit("us")
 
 
 def _queries_of_names(network: Network) -> list[Query]:
@@ -175,21 +178,21 @@ def _first_rules_query(network: Network) -> Query:
     select = """
 SELECT update_id
 FROM rules
-ANTI JOIN exercises_above_rules USING (update_id, node_index)"""
-    return network.query(select, RULES_CREATED, exercises_above(RULES_CREATED))
+ANTI JOIN payloads_above_rules USING (update_id, node_index)"""
+    return network.query(select, RULES_CREATED, payloads_above(RULES_CREATED))
 
 
 def _name_events(network: Network) -> list[tuple[Any, ...]]:
     """Return what happened to names, in the order of the history."""
     paid: defaultdict[tuple[str, int], list[int | None]] = defaultdict(list)
     for fee in network.rows(_name_fees_query(network)):
-        paid[fee["update_id"], fee["parent_index"]].append(units(fee["amount"]))
+        paid[fee["update_id"], fee["payment_index"]].append(units(fee["amount"]))
     rows: list[tuple[Any, ...]] = []
     for row in network.rows(_names_query(network)):
         above = row["exercises"] or []
         event = EXPIRED if row["is_expiry"] else _event_of({each["choice"] for each in above if each["is_own"]})
         if event:
-            payment = next((each for each in above if each["choice"] in NAME_PAYMENTS), None)
+            payment = next((each for each in above if each["choice"] in PAYMENT_CHOICES), None)
             fees = sum_if_known(paid[row["update_id"], payment["node_index"]]) if payment else None
             entry = network.members(row["create_arguments"])
             rows.append((row["time"], event, entry.get("name"), entry.get("user"), entry.get("expiresAt"), fees))
@@ -197,7 +200,7 @@ def _name_events(network: Network) -> list[tuple[Any, ...]]:
 
 
 def _name_fees_query(network: Network) -> Query:
-    return network.query("SELECT update_id, parent_index, amount FROM name_fees", NAME_FEES)
+    return network.query("SELECT update_id, payment_index, amount FROM fees_of_names", FEES)
 
 
 def _names_query(network: Network) -> Query:
@@ -207,13 +210,13 @@ SELECT * EXCLUDE (migration_id, record_time, node_index), epoch_us(record_time) 
 FROM (
     SELECT names.*, exercises, false AS is_expiry
     FROM names
-    LEFT JOIN exercises_above_names USING (update_id, node_index)
+    LEFT JOIN choices_above_names USING (update_id, node_index)
     UNION ALL BY NAME
     SELECT migration_id, record_time, update_id, node_index, create_arguments, true AS is_expiry
     FROM expiries_of_names
 )
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, NAMES_CREATED, exercises_above(NAMES_CREATED), NAMES_EXPIRED)
+    return network.query(select, NAMES_CREATED, choices_above(NAMES_CREATED), NAMES_EXPIRED)
 
 
 def _event_of(choices: set[str]) -> str:
