@@ -16,8 +16,9 @@ from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis.figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.datasets import Table
-from ledgerframes.engine.query import OTHER, Query, Tables
+from ledgerframes.engine.query import OTHER, Query
 from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.tables import Tables
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.row_filters import RowFilter

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from ledgerframes.engine.connection import connected
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
+from ledgerframes.engine.tables import Tables, rows_of
 from ledgerframes.engine.waiting import run_with_progress
-from ledgerframes.settings import EngineSettings
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,18 +24,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 100_000
 OTHER = "other_"
 NO_PARAMETERS: Mapping[str, pa.Table] = {}
-
-
-class Tables(Protocol):
-    """Stored tables that a query reads, such as those of frames."""
-
-    engine: EngineSettings
-
-    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
-        """Return the rows of one table, whose texts can stay in the dictionaries of its files."""
-
-    def count_rows(self, table: str) -> int:
-        """Count the rows of one table without reading them."""
 
 
 Source = tuple[Tables, str]  # where a table comes from, and its name there
@@ -147,7 +134,7 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
 
         for name in names:
             source, table = query.source(tables, name)
-            connection.register(name, source.scan(table, with_dictionaries=True))
+            connection.register(name, rows_of(source, table))
         for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:

@@ -10,6 +10,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.engine import DEFAULT_SETTINGS, Query, query, run
+from ledgerframes.engine import tables as stored
 from ledgerframes.engine.relation import in_order, tables_of
 from ledgerframes.engine.requests import DECISIONS, REQUESTS, REQUESTS_BY_PARTY, REQUESTS_BY_TEMPLATE
 
@@ -63,6 +64,7 @@ def test_other_frames_share_nothing(frames: lf.Frames) -> None:
 def test_many_rows_are_read_by_each_query_with_the_same_results(frames: lf.Frames, monkeypatch: pytest.MonkeyPatch) -> None:
     few = results(Scans(frames))
     monkeypatch.setattr(query, "MAX_SHARED_ROWS", 10)
+    monkeypatch.setattr(stored, "MAX_ROWS", 10)
     tables = Scans(frames)
     for one, another in zip(few, results(tables), strict=True):
         pd.testing.assert_frame_equal(one, another, check_exact=True)

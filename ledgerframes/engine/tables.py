@@ -1,0 +1,78 @@
+"""Stored tables that queries read.
+
+A query reads a table as often as its relations name it, and opens all row groups each time. For few rows, that takes most of the
+time of the query, so their columns are read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ledgerframes.settings import EngineSettings
+
+MAX_ROWS = 100_000
+MAX_COLUMN_BYTES = 8_000_000  # of a column that is kept; payloads can be larger
+
+
+class Tables(Protocol):
+    """Stored tables that queries read, such as those of frames."""
+
+    engine: EngineSettings
+
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
+        """Return the rows of one table, whose texts can stay in the dictionaries of its files."""
+
+    def count_rows(self, table: str) -> int:
+        """Count the rows of one table without reading them."""
+
+
+class SmallTable(ds.UnionDataset):  # type: ignore[misc]
+    """Rows of a dataset, of which a scan keeps the columns that it reads."""
+
+    def __init__(self, rows: ds.Dataset) -> None:
+        super().__init__(rows.schema, [rows])
+        self.rows = rows
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self._lock = Lock()
+
+    def scanner(self, *, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> ds.Scanner:  # noqa: A002
+        """Return a scan of columns of the rows that match an expression."""
+        if not columns:
+            return self.rows.scanner(columns=columns, filter=filter)
+        # An expression does not list its columns. Its text has their names, and a name too many does no harm.
+        text = "" if filter is None else str(filter)
+        names = [name for name in self.schema.names if name in columns or name in text]
+        return ds.dataset(self._read(names)).scanner(columns=list(columns), filter=filter)
+
+    def _read(self, names: Sequence[str]) -> pa.Table:
+        """Return columns as a table, those that were read before from memory."""
+        with self._lock:
+            absent = [name for name in names if name not in self._columns]
+            read = self.rows.scanner(columns=absent).to_reader().read_all() if absent else None
+            columns = {name: self._columns[name] if read is None or name not in absent else read[name] for name in names}
+            self._columns |= {name: column for name, column in columns.items() if column.nbytes <= MAX_COLUMN_BYTES}
+        return pa.table(columns)
+
+
+_small: WeakKeyDictionary[Tables, dict[str, SmallTable]] = WeakKeyDictionary()
+
+
+def rows_of(tables: Tables, name: str) -> ds.Dataset:
+    """Return the rows of a table for queries.
+
+    Columns of a small one live as long as the tables.
+    """
+    known = _small.setdefault(tables, {})
+    if name not in known:
+        rows = tables.scan(name, with_dictionaries=True)
+        if tables.count_rows(name) > MAX_ROWS:
+            return rows
+        known[name] = SmallTable(rows)
+    return known[name]
