@@ -17,7 +17,7 @@ from ledger_items import update
 import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
 from ledgerframes.errors import DecodeError, IntegrityError, UsageError
-from ledgerframes.loaders import bulk_object, state
+from ledgerframes.loaders import bulk_object
 from ledgerframes.loaders.ledger_filter import open_ledger
 from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.store.prune import prune
@@ -289,12 +289,12 @@ def vetting(*packages: Item, **members: Any) -> Item:
 
 
 def participant(store: Path, responses: dict[str, Any]) -> lf.Network:
-    """A participant that answers each path with a body, and lists of completions after an offset."""
+    """A participant that answers each path with a body, and with lists of at most two completions after an offset."""
 
     def handler(request: httpx.Request) -> httpx.Response:
         body = {**PARTICIPANT, **responses}[request.url.path]
         if request.url.path == "/v2/commands/command-completions":
-            after, limit = json.loads(request.content)["beginExclusive"], int(request.url.params["limit"])
+            after, limit = json.loads(request.content)["beginExclusive"], min(2, int(request.url.params["limit"]))
             body = [item for position, item in body if position > after][:limit]
         return httpx.Response(200, json=body)
 
@@ -355,11 +355,8 @@ BAD_COMPLETIONS = {
 
 
 @pytest.mark.parametrize("kind", BAD_COMPLETIONS)
-def test_a_bad_completion_does_not_lose_those_behind_it(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bad_completion_does_not_lose_those_behind_it(kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Lists of two, of which the first ends with the bad completion."""
-    monkeypatch.setattr(state, "LIST_SIZE", 2)
     items = [(1, completion(1)), (2, BAD_COMPLETIONS[kind]), *((offset, completion(offset)) for offset in (3, 4, 5))]
     net = participant(tmp_path, {"/v2/commands/command-completions": items})
     assert lf.load_completions(net, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4, 5]
@@ -370,9 +367,8 @@ def test_a_bad_completion_does_not_lose_those_behind_it(
         lf.load_completions(net)
 
 
-def test_a_list_that_is_short_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_short_is_not_the_end(tmp_path: Path) -> None:
     """A slow participant returns what it has, and an item can be empty."""
-    monkeypatch.setattr(state, "LIST_SIZE", 2)
     empty = (1, {"completionResponse": {"Empty": {}}})
     net = participant(tmp_path, {"/v2/commands/command-completions": [empty, (2, completion(2)), (3, completion(3))]})
     assert lf.load_completions(net)["offset"].tolist() == [2, 3]

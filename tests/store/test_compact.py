@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -188,6 +189,18 @@ def test_a_frozen_snapshot_is_not_changed(tmp_path: Path) -> None:
 # -- other processes, readers, damage -------------------------------------------------------------------------------
 
 
+def before_first_write(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
+    """Let another process do some work right before a compaction writes its first file."""
+    write, left = compaction._write, [work]
+
+    def write_after_work(*arguments: Any) -> Any:
+        if left:
+            left.pop()()
+        return write(*arguments)
+
+    monkeypatch.setattr(compaction, "_write", write_after_work)
+
+
 def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,15 +208,12 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
     spans(store, 0, 3, 6)
     expected = frames(store)
     files = set(tmp_path.rglob("*.parquet"))
-    written = compaction._write
 
-    def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(compaction, "_write", written)
+    def compact_and_look() -> None:
         compact(Store(tmp_path, "net", DATASETS))
         files.update(tmp_path.rglob("*.parquet"))
-        return written(*arguments)
 
-    monkeypatch.setattr(compaction, "_write", overtaken)
+    before_first_write(monkeypatch, compact_and_look)
     (done,) = compact(store)
     assert (done.segments_before, done.segments_after) == (2, 2)
     assert set(tmp_path.rglob("*.parquet")) == files
@@ -214,15 +224,12 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
 def test_what_another_process_has_merged_and_pruned_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
-    written = compaction._write
 
-    def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(compaction, "_write", written)
+    def compact_and_prune() -> None:
         compact(Store(tmp_path, "net", DATASETS))
         prune(store, min_age=NO_GRACE)
-        return written(*arguments)
 
-    monkeypatch.setattr(compaction, "_write", overtaken)
+    before_first_write(monkeypatch, compact_and_prune)
     compact(store)
     assert extents(store) == [(0, 6)]
 

@@ -49,12 +49,17 @@ POINTS = [
 ]
 
 
+def end_writers(patch: pytest.MonkeyPatch) -> None:
+    """Let what writers left behind be old at once."""
+    patch.setattr(remote, "ROUNDING", -1000.0)
+
+
 @pytest.mark.parametrize(("owner", "name"), POINTS, ids=lambda each: getattr(each, "__name__", each))
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_commit_that_fails_never_happened(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
 ) -> None:
-    monkeypatch.setattr(remote, "ROUNDING", -1000.0)  # what was left behind is dead at once
+    end_writers(monkeypatch)
     store, reader = machine(), machine()
     commit(store, 0, 5, 1, final=False)
     with monkeypatch.context() as patch:
@@ -86,7 +91,7 @@ def test_an_upload_that_breaks_off_leaves_the_catalog_that_counts(machine: Machi
 
 
 def test_a_commit_is_done_even_if_every_later_request_fails(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "ROUNDING", -1000.0)  # what was left behind is dead at once
+    end_writers(monkeypatch)
     store, copy = machine(), Location.copy
 
     def copied(location: Location, path: str, target: str) -> None:
@@ -132,7 +137,7 @@ def test_writers_on_several_machines_and_threads_lose_and_double_nothing(machine
 def test_any_turns_of_two_machines_and_failures_give_what_a_dictionary_would(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "ROUNDING", -1000.0)
+    end_writers(monkeypatch)
     chance = random.Random(11)
     stores, reader = [machine(), machine()], machine()
     final: dict[int, int] = {}
@@ -185,7 +190,7 @@ def test_a_dead_writer_is_cleared_away(machine: Machine, monkeypatch: pytest.Mon
     claim_of_another(store)
     with store.location.write(f"{WRITERS}/third.{UPLOAD}") as file:  # its claim was taken away already
         file.write(b"x")
-    monkeypatch.setattr(remote, "ROUNDING", -1000.0)
+    end_writers(monkeypatch)
     commit(store, 0, 5, 1)
     assert left_in(store) == [CATALOG]
 
@@ -213,7 +218,7 @@ def test_a_writer_whose_lease_expired_overwrites_nothing(
     def paused(*given: Any) -> Any:
         if left and left.pop():
             with monkeypatch.context() as patch:
-                patch.setattr(remote, "ROUNDING", -1000.0)
+                end_writers(patch)
                 commit(quick, 5, 9, 2)
         return method(*given)
 
@@ -233,7 +238,7 @@ def test_a_writer_that_paused_after_its_commit_reads_later_commits(machine: Mach
         copy(*given)
         if left and left.pop():
             with monkeypatch.context() as patch:
-                patch.setattr(remote, "ROUNDING", -1000.0)
+                end_writers(patch)
                 commit(quick, 5, 9, 2)
 
     monkeypatch.setattr(Location, "copy", paused)
