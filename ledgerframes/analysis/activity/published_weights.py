@@ -43,12 +43,7 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-ROWS = f"""
-SELECT
-    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
-    total_published, total_computed, accepted, unknown
-FROM reconciled
-RIGHT JOIN (
+TOTALS_OF_SIDES = """
     -- Of each side alone, which the rows must add up to. They can be beyond 64 bits.
     SELECT
         (SELECT sum(weight) FROM activity_records WHERE weight >= 0) AS total_published,
@@ -56,8 +51,30 @@ RIGHT JOIN (
         accepted,
         unknown
     FROM computable
-) ON true
+"""
+ROWS = f"""
+SELECT
+    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
+    total_published, total_computed, accepted, unknown
+FROM reconciled
+RIGHT JOIN ({TOTALS_OF_SIDES}) ON true
 ORDER BY list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
+"""
+EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
+BY_ROUND = f"""
+SELECT by_round.*, total_published, total_computed
+FROM (
+    SELECT
+        round_number,
+        party,
+        sum(weight_published) AS weight_published,
+        sum(weight_computed) AS weight_computed,
+        bool_or(is_fault) AS is_faulty,
+        coalesce(sum(CASE WHEN is_fault THEN weight_computed ELSE weight_published END), 0) AS weight
+    FROM (SELECT *, outcome <> 'equal' AND coalesce(reason NOT IN {EXCUSES}, true) AS is_fault FROM reconciled)
+    GROUP BY round_number, party
+) AS by_round
+RIGHT JOIN ({TOTALS_OF_SIDES}) ON true
 """
 COUNTS = """
 SELECT *
@@ -289,6 +306,27 @@ def reconcile_summary(
     rows = run(frames, _query(frames, state, computed, COUNTS))
     values = {**sort_largest_first(_in_order(rows), "records", "reason", before=["outcome"])}
     return SUMMARY.build(frames, {**values, "coverage": computable_share(rows)})
+
+
+def weights_without_faults(
+    frames: Frames,
+    featured: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+    base: Snapshot | None,
+) -> pa.Table:
+    """Return the published weights by round and party, with computed ones of faulty records.
+
+    Raises
+    ------
+    CoverageError
+        If the state is needed and its start is not in the history.
+    """
+    state = network_state(frames, featured, sv_participants, rounds, base)
+    require_sum_of_weights(frames)
+    rows = run_arrow(frames, _query(frames, state, None, BY_ROUND))
+    _require_totals(rows)
+    return rows.filter(pc.is_valid(rows["round_number"])).select(["round_number", "party", "is_faulty", "weight"])
 
 
 def _compared(frames: Frames, query: Query) -> pd.DataFrame:

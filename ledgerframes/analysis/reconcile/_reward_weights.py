@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ledgerframes.analysis.activity.published_weights import reconcile
+from ledgerframes.analysis.activity.published_weights import weights_without_faults
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, NOT_PUBLIC, PARTIAL, UNKNOWN, Link
 from ledgerframes.analysis.reconcile._reward_rounds import APP, RewardRound
@@ -14,7 +16,6 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
 NO_STATE = "rights and super validators before the frames are not known"
-EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
 Weights = dict[str, int]
 
 
@@ -66,16 +67,12 @@ def check_weights(
 ) -> WeightCheck:
     """Return the rounds whose published weights do not follow from requests."""
     try:
-        rows = reconcile(frames, featured=featured, sv_participants=sv_participants, rounds=rounds, base=base)
+        rows = weights_without_faults(frames, featured, sv_participants, rounds, base)
     except CoverageError:
         return WeightCheck(is_known=False)
-    is_fault = (rows["outcome"] != "equal") & ~rows["reason"].isin(EXCUSES)
-    faulty = rows[rows["round_number"].isin(rows["round_number"][is_fault].dropna())]
-    weight = faulty["weight_computed"].where(is_fault[faulty.index], faulty["weight_published"]).fillna(0)
-    computed: dict[int, Weights] = {}
-    for number, party, value in zip(faulty["round_number"], faulty["party"], weight, strict=True):
-        of_round = computed.setdefault(int(number), {})
-        of_round[party] = of_round.get(party, 0) + int(value)
+    computed: dict[int, Weights] = {number: {} for number in rows.filter(rows["is_faulty"])["round_number"].to_pylist()}
+    for row in rows.filter(pc.is_in(rows["round_number"], pa.array(computed, pa.int64()))).to_pylist():
+        computed[row["round_number"]][row["party"]] = int(row["weight"])
     return WeightCheck(is_known=True, computed={number: _positive(of_round) for number, of_round in computed.items()})
 
 
