@@ -152,7 +152,7 @@ class TableOutput:
         body = "".join(f"<tr{self._row_class(number)}>{''.join(cells)}</tr>" for number, cells in enumerate(rows))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        return f'{table}{self._rest()}<p class="note">{escape(self._note(constants))}</p>'
+        return f"{table}{self._rest()}{self._note_element(constants)}"
 
     def _columns(self, rows: pd.DataFrame, constants: dict[str, str]) -> list[Column]:
         return [Column(name, rows[name], self.units) for name in rows if name not in constants]
@@ -179,13 +179,26 @@ class TableOutput:
         return {name: Column(name, self.frame[name].head(1), self.units).text() for name in names}
 
     def _note(self, constants: dict[str, str]) -> str:
-        visible, count = min(self.max_rows, len(self.frame)), self.row_count
-        text = f"{visible:,} of {count:,} rows" if visible < count else pluralize(count, "row")
-        tail = [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
-        return ". ".join([text, *tail])
+        return ". ".join([self._count(self.max_rows), *_tail(constants)])
+
+    def _note_element(self, constants: dict[str, str]) -> str:
+        """Return the note, with one count of the first rows and one of all on the page."""
+        first, last = self._count(self.max_rows), self._count(self._row_limit())
+        both = f'<span class="rows few">{first}</span><span class="rows more">{last}</span>'
+        count = f'<span class="rows">{first}</span>' if first == last else both
+        return f'<p class="note">{". ".join([count, *map(escape, _tail(constants))])}</p>'
+
+    def _count(self, limit: int) -> str:
+        visible, count = min(limit, len(self.frame)), self.row_count
+        return f"{visible:,} of {count:,} rows" if visible < count else pluralize(count, "row")
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _tail(constants: dict[str, str]) -> list[str]:
+    """Return the columns that have one value in all rows, each with its value, for the note."""
+    return [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
 
 
 def _fitting(widths: list[int]) -> int:

@@ -90,7 +90,8 @@ def assert_prose(result: ReportResult) -> None:
 
 def assert_notes(result: ReportResult, least: int) -> None:
     """Notes count the rows of the tables."""
-    notes = re.findall(r'class="note">(?:[\d,]+ of )?([\d,]+) rows?\b.*?tables/(\w+)\.csv', page_of(result), re.DOTALL)
+    note = r'class="note"><span class="rows(?: few)?">(?:[\d,]+ of )?([\d,]+) rows?\b.*?tables/(\w+)\.csv'
+    notes = re.findall(note, page_of(result), re.DOTALL)
     assert len(notes) >= least
     for count, name in notes:
         assert int(count.replace(",", "")) == pq.read_metadata(result.directory / "tables" / f"{name}.parquet").num_rows, name

@@ -64,7 +64,21 @@ function firstRows(table, rows) {
   return Math.min(count, READABLE_ROWS);
 }
 
-function addFilter(box, table, rows, first) {
+// "15 of 168 rows" below a table is true of the rows that are visible, on the screen and in print.
+function makeCount(box) {
+  const [count, ofAll] = box.querySelectorAll(".note .rows");
+  if (!count) return () => {};
+  ofAll?.remove();
+  count.classList.remove("few");
+  const total = count.textContent.match(/[\d,]+(?= rows?$)/)[0];
+  const name = total === "1" ? "row" : "rows";
+  return (visible) => {
+    const number = visible.toLocaleString("en");
+    count.textContent = number === total ? `${total} ${name}` : `${number} of ${total} ${name}`;
+  };
+}
+
+function addFilter(box, table, rows, first, tellCount) {
   const caption = table.caption ? table.caption.textContent : "this table";
   const bar = make("div", { class: "tools" }, "");
   const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
@@ -80,6 +94,7 @@ function addFilter(box, table, rows, first) {
     const fitting = order.filter((row) => texts.get(row).includes(words));
     const visible = new Set(isWhole || words ? fitting : fitting.slice(0, first));
     for (const row of order) row.hidden = !visible.has(row);
+    tellCount(visible.size);
     count.textContent = words ? `${fitting.length} of ${rows.length} rows` : "";
     all.setAttribute("aria-expanded", String(isWhole));
     all.textContent = isWhole ? `First ${first} rows` : more;
@@ -91,8 +106,6 @@ function addFilter(box, table, rows, first) {
   if (rows.length > first) bar.append(all);
   box.before(bar);
   show();
-  addEventListener("beforeprint", () => { for (const row of rows) row.hidden = false; });
-  addEventListener("afterprint", show);
 }
 
 function titles(row) {
@@ -125,7 +138,10 @@ for (const table of document.querySelectorAll(".table table")) {
   if (!table.tHead || !table.tBodies.length) continue;
   const rows = [...table.tBodies[0].rows];
   const first = firstRows(table, rows);
+  const box = table.closest(".table");
+  const tellCount = makeCount(box);
+  tellCount(rows.length);
   addSort(table, rows);
-  if (rows.length >= MIN_FILTER_ROWS) addFilter(table.closest(".table"), table, rows, first);
+  if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, tellCount);
 }
 for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);
