@@ -1,9 +1,10 @@
-"""Pages on paper, printed by a real browser: they show what the screen shows."""
+"""Pages on paper, printed by a real browser: they show what the screen shows, and each sheet has the names of its columns."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from ledgerframes.errors import UsageError
 from ledgerframes.report import show_table
 from ledgerframes.report.page import TEMPLATES
-from ledgerframes.report.pdf import find_chromium
+from ledgerframes.report.pdf import find_chromium, print_pdf
 
 ROWS = 80
 SCRIPT = (TEMPLATES / "page.js").read_text(encoding="utf-8")
@@ -40,6 +41,14 @@ def table_page(directory: Path, script: str) -> Path:
     return page
 
 
+def glyph_counts(page: Path) -> list[int]:
+    """The number of glyphs on each sheet of a printed page."""
+    pdf = print_pdf(page).read_bytes()
+    streams = [zlib.decompressobj().decompress(each) for each in re.findall(rb"stream\r?\n(x.*?)endstream", pdf, re.DOTALL)]
+    texts = [b"".join(re.findall(rb"<([0-9A-Fa-f]+)>(?=[^\[\]<>]*(?:T[jJ]|[\]<]))", each)) for each in streams if b"BT" in each]
+    return [len(text) // 4 for text in texts]
+
+
 def shown(chromium: str, page: Path) -> str:
     """The number of visible rows, and the note below them."""
     measure = (
@@ -50,6 +59,12 @@ def shown(chromium: str, page: Path) -> str:
     words = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}", "--dump-dom"]
     document = subprocess.run([*words, page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
     return re.findall("<title>(.*?)</title>", document)[0]
+
+
+def test_each_sheet_has_the_names_of_its_columns(chromium: str, tmp_path: Path) -> None:
+    plain = glyph_counts(table_page(tmp_path, OPEN))
+    assert len(plain) > 1
+    assert glyph_counts(table_page(tmp_path, CLICK)) == plain, "the script adds and hides nothing on paper"
 
 
 @pytest.mark.parametrize(
