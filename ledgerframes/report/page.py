@@ -179,12 +179,12 @@ def _readable(text: str) -> Markup:
     The page does not show the middle, but a selection has it.
 
     >>> print(_readable("<b> is 1220" + "ab" * 32))  # doctest: +ELLIPSIS
-    &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span>abab</span>
+    &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span><span>abab</span></span>
     """
     from markupsafe import Markup
 
     html = escape(keep_together(text))
-    return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span>\3</span>', html))  # noqa: S704 - escaped above
+    return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', html))  # noqa: S704 - escaped above
 
 
 def template_digest() -> str:

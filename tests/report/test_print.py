@@ -13,10 +13,11 @@ import pytest
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report import show_table
-from ledgerframes.report.page import TEMPLATES
+from ledgerframes.report.page import TEMPLATES, _readable
 from ledgerframes.report.pdf import find_chromium, print_pdf
 
 ROWS = 80
+FINDING = "Wednesday 2026-11-04: 28.3 % of the decided requests were rejected, usual are 11.1 % to 15.7 %. That is 919 kB more. "
 SCRIPT = (TEMPLATES / "page.js").read_text(encoding="utf-8")
 STYLE = (TEMPLATES / "report.css").read_text(encoding="utf-8")
 OPEN = "document.querySelector('.rest').open = true"  # without the script
@@ -49,16 +50,23 @@ def glyph_counts(page: Path) -> list[int]:
     return [len(text) // 4 for text in texts]
 
 
-def shown(chromium: str, page: Path) -> str:
-    """The number of visible rows, and the note below them."""
-    measure = (
-        "<script>const rows = [...document.querySelectorAll('tbody tr')].filter(row => row.offsetHeight);"
-        "document.title = `${rows.length}: ${document.querySelector('.note').innerText}`;</script>"
-    )
-    page.write_text(page.read_text(encoding="utf-8") + measure, encoding="utf-8")
-    words = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}", "--dump-dom"]
-    document = subprocess.run([*words, page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+def measured(chromium: str, page: Path, expression: str, width: int = 1280) -> str:
+    """The value of an expression on a page."""
+    script = f"<script>document.title = {expression};</script>"
+    page.write_text(page.read_text(encoding="utf-8") + script, encoding="utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}", "--dump-dom")
+    words = [chromium, *options, f"--window-size={width},900", page.as_uri()]
+    document = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
     return re.findall("<title>(.*?)</title>", document)[0]
+
+
+def attention_page(directory: Path, text: str, count: int) -> Path:
+    """A page with findings, which the screen shows as paper does."""
+    items = f"<li>{text}</li>" * count
+    style = STYLE.replace("@media print", "@media all")
+    page = directory / "page.html"
+    page.write_text(f'<!doctype html><style>{style}</style><main><section class="attention"><ul>{items}</ul></section></main>')
+    return page
 
 
 def test_each_sheet_has_the_names_of_its_columns(chromium: str, tmp_path: Path) -> None:
@@ -83,4 +91,24 @@ def test_each_sheet_has_the_names_of_its_columns(chromium: str, tmp_path: Path) 
     ids=["plain", "plain and open", "script", "script on paper", "script and open", "filter"],
 )
 def test_the_note_counts_the_visible_rows(chromium: str, tmp_path: Path, script: str, expected: str) -> None:
-    assert shown(chromium, table_page(tmp_path, script)) == expected
+    visible = "[...document.querySelectorAll('tbody tr')].filter(row => row.offsetHeight).length"
+    count = f"`${{{visible}}}: ${{document.querySelector('.note').innerText}}`"
+    assert measured(chromium, table_page(tmp_path, script), count) == expected
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_a_finding_stays_in_its_column(chromium: str, tmp_path: Path, count: int) -> None:
+    parts = "[...document.querySelectorAll('.attention li')].map(item => item.getClientRects().length).join(' ')"
+    assert measured(chromium, attention_page(tmp_path, FINDING, count), parts, 688) == " ".join("1" * count)
+    lefts = "[...document.querySelectorAll('.attention li')].map(item => item.getBoundingClientRect())"
+    gaps = f"{lefts}.map((box, at, all) => box.left - all[0].left && box.left - all[0].right).join(' ')"
+    found = map(float, measured(chromium, attention_page(tmp_path, FINDING, count), gaps, 688).split())
+    assert all(gap == 0 or gap >= 30 for gap in found), "a bullet is not at the end of a text"
+
+
+def test_a_shortened_id_has_the_size_of_its_sentence(chromium: str, tmp_path: Path) -> None:
+    text = str(_readable(f"Request 1220{'ab' * 32} costs 600 kB."))
+    sizes = "getComputedStyle(document.querySelector('.id span + span'), '::before').fontSize + ' ' +"
+    sizes += "getComputedStyle(document.querySelector('li')).fontSize"
+    first, second = measured(chromium, attention_page(tmp_path, text, 1), sizes).split()
+    assert first == second
