@@ -112,3 +112,51 @@ def test_a_shortened_id_has_the_size_of_its_sentence(chromium: str, tmp_path: Pa
     sizes += "getComputedStyle(document.querySelector('li')).fontSize"
     first, second = measured(chromium, attention_page(tmp_path, text, 1), sizes).split()
     assert first == second
+
+
+@pytest.mark.usefixtures("chromium")
+def test_neither_a_head_nor_a_row_stands_alone(tmp_path: Path) -> None:
+    table = show_table("t", pd.DataFrame({"party": ["x"] * 12, "requests": range(10, 22)}))._repr_html_()
+    starts = range(150, 252, 3)
+    boxes = "".join(
+        f'<div style="break-before: page; height: {start}mm"></div><div class="table">{table}</div>' for start in starts
+    )
+    page = tmp_path / "page.html"
+    style = f"{STYLE} @page {{ size: A4; @bottom-right {{ content: none }} }}"
+    page.write_text(f"<!doctype html><style>{style}</style><main>{boxes}</main>", encoding="utf-8")
+    counts = [count for count in glyph_counts(page) if count]
+    whole, head, row = 57, len("partyrequests"), len("x10")
+    pairs = [count for count in counts if count != whole]
+    firsts, seconds = pairs[::2], pairs[1::2]
+    assert {first + second for first, second in zip(firsts, seconds, strict=True)} == {whole + head}
+    assert {(first - head - len("T")) / row for first in firsts} == set(range(2, 11)), "2 to 10 of 12 rows on the first sheet"
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_heading_stays_with_its_first_sentences(tmp_path: Path) -> None:
+    parts = '<h2>head</h2><div class="prose"><p>intro</p></div><div class="table"><p class="statement">answer</p></div>'
+    heights = range(210, 255, 3)
+    boxes = "".join(f'<div style="break-before: page; height: {height}mm"></div><section>{parts}</section>' for height in heights)
+    page = tmp_path / "page.html"
+    style = f"{STYLE} @page {{ size: A4; @bottom-right {{ content: none }} }}"
+    page.write_text(f"<!doctype html><style>{style}</style><main>{boxes}</main>", encoding="utf-8")
+    assert [count for count in glyph_counts(page) if count] == [len("headintroanswer")] * len(heights)
+
+
+@pytest.mark.usefixtures("chromium")
+@pytest.mark.parametrize(("summary", "sheets"), [("", 1), ('<dl class="summary"></dl>', 2)], ids=["overview", "report"])
+def test_only_a_summary_has_a_sheet_of_its_own(tmp_path: Path, summary: str, sheets: int) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html><style>{STYLE}</style><main><header><h1>Title</h1>{summary}</header><p>Text</p></main>")
+    assert len(glyph_counts(page)) == sheets
+
+
+def test_a_picture_has_the_width_of_the_sheet(chromium: str, tmp_path: Path) -> None:
+    picture = "<svg xmlns='http://www.w3.org/2000/svg' width='1120' height='874'/>"
+    page = tmp_path / "page.html"
+    style = STYLE.replace("@media print", "@media all")
+    page.write_text(
+        f'<!doctype html><style>{style}</style><main><figure><img src="data:image/svg+xml,{picture}"></figure></main>'
+        "<script>addEventListener('load', () => {document.title = document.querySelector('img').width})</script>"
+    )
+    assert measured(chromium, page, "document.title", 688) == "688"
