@@ -37,6 +37,7 @@ NARROW_COLUMNS = 2  # of panels
 BAR_LABEL_SHARE = 0.024  # of the axis, for each character of a text at the end of a bar
 LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
+MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the middle of a picture
 # Characters that stay at the end of a shortened label, the first that keep all labels distinct. The id of a party begins with
 # its name, and a kind of request ends with its choice.
 ID_ENDS = (2, 4, 6, 8)
@@ -219,6 +220,7 @@ def _make_narrow(figure: Figure) -> None:
     figure.set_size_inches(NARROW_WIDTH, max([height, *map(_arrange_panels, figure.axes)]))
     for ax in figure.axes:
         _shorten_row_labels(ax)
+        _keep_label_inside(ax)
         _reduce_ticks(ax)
         _widen_for_bar_labels(ax)
         _hide_cell_texts(ax)
@@ -273,6 +275,12 @@ def _shorten_line(line: str, end: int) -> str:
     count = match[0] if match and len(match[0]) < MAX_LABEL - end else ""
     name, longest = line.removesuffix(count), MAX_LABEL - len(count)
     return line if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}{count}"
+
+
+def _keep_label_inside(ax: Axes) -> None:
+    """End a long label below the end of its axis, as its middle is right of the picture's."""
+    if len(ax.get_xlabel()) > MAX_CENTERED_LABEL and ax.xaxis.label.get_horizontalalignment() == "center":
+        ax.set_xlabel(ax.get_xlabel(), loc="right")
 
 
 def _reduce_ticks(ax: Axes) -> None:

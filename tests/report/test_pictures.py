@@ -72,6 +72,18 @@ def test_text_is_text_and_fits_a_phone(pictures: dict[str, str]) -> None:
     assert labels and all(len(label) <= MAX_LABEL for label in labels)
 
 
+def test_the_label_of_an_axis_is_inside_a_narrow_picture() -> None:
+    with rc_context(fname=STYLE):
+        figure, ax = plt.subplots(layout="constrained")
+        ax.barh(["MEADOW.SETTLEMENT_ALLOCATE", "MEADOW.SETTLEMENT_BATCH"], [1, 2])
+        ax.set_xlabel("Change of the median traffic cost (kB)")
+    draw_pictures(figure)
+    figure.draw_without_rendering()
+    label = ax.xaxis.label.get_window_extent()
+    assert label.x0 >= 0 and label.x1 <= figure.bbox.width
+    plt.close(figure)
+
+
 def test_inks_follow_the_page_and_data_do_not(pictures: dict[str, str]) -> None:
     for svg in pictures.values():
         style, _, drawing = svg.partition("</style>")
