@@ -189,8 +189,16 @@ def _number(value: float) -> str:
 
 
 def _allow_breaks(html: str) -> str:
-    """Let names of templates and parties break at their separators, where paper is narrow."""
-    return re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html) if len(html) > MAX_UNBROKEN_TEXT else html
+    """Let names break at their separators, and between words where the style says so.
+
+    >>> _allow_breaks("Wallet:Transfer_Accept")
+    'Wallet:<wbr>Transfer_<wbr>Accept'
+    >>> _allow_breaks("TransferOffer")
+    'Transfer<wbr class="word">Offer'
+    """
+    if len(html) > MAX_UNBROKEN_TEXT:
+        html = re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html)
+    return re.sub(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", '<wbr class="word">', html)
 
 
 def _tooltip(value: Any) -> str:
