@@ -8,11 +8,13 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report import show_table
+from ledgerframes.report.answers import STYLE as ANSWER_STYLE
 from ledgerframes.report.page import TEMPLATES, _readable
 from ledgerframes.report.pdf import find_chromium, print_pdf
 
@@ -160,3 +162,24 @@ def test_a_picture_has_the_width_of_the_sheet(chromium: str, tmp_path: Path) -> 
         "<script>addEventListener('load', () => {document.title = document.querySelector('img').width})</script>"
     )
     assert measured(chromium, page, "document.title", 688) == "688"
+
+
+def test_a_notebook_on_paper_loses_no_column_and_no_code(chromium: str, tmp_path: Path) -> None:
+    exporter = pytest.importorskip("nbconvert").HTMLExporter()
+    texts = {name: ["Splice.DsoRules.DsoRules_ExecuteConfirmedAction"] * 3 for name in ("kind", "template_name", "choice")}
+    numbers = {
+        name: range(100_000, 100_003) for name in ("requests", "rejected", "envelopes", "informees", "confirmers", "parties")
+    }
+    table = show_table("t", pd.DataFrame({**texts, **numbers}))._repr_html_()
+    output = nbformat.v4.new_output(
+        "display_data",
+        {"text/html": f'<div class="lf-answer"><style>{ANSWER_STYLE}</style><div class="table">{table}</div></div>'},
+    )
+    cell = nbformat.v4.new_code_cell("call(" + "argument, " * 40 + ")", outputs=[output])
+    html, _ = exporter.from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    page = tmp_path / "page.html"
+    page.write_text(
+        re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL).replace("@media print", "@media all"), encoding="utf-8"
+    )
+    boxes = "[...document.querySelectorAll('pre, .jp-OutputArea-output, .table')]"
+    assert measured(chromium, page, f"{boxes}.map(box => box.scrollWidth - box.clientWidth).join(' ')", 718) == "0 0 0"
