@@ -943,3 +943,24 @@ def test_the_price_of_one_round_is_a_point():
 def test_a_bar_of_others_without_a_value_is_unknown():
     values = r.group_remaining([str(number) for number in range(20)], np.append(np.ones(15), np.full(5, np.nan)))[1]
     assert np.isnan(values[-1]) and np.nansum(values) == 15
+
+
+@pytest.mark.parametrize("by", ["party", "participant", "template"])
+def test_bars_of_costs_have_the_shares_of_the_result(by):
+    # A request counts for each of its parties, whose costs add up to more than the total.
+    frame = result("cost.spend", by)(20).assign(share=[0.517, *[0.3] * 19])
+    shares = [text.split("(")[1] for text in texts_of(plot(frame, picture="cost.spend")) if " %)" in text]
+    assert shares == ["51.7 %)", *["30.0 %)"] * 14]
+
+
+def test_the_share_of_all_other_rows_is_that_of_the_result():
+    frame = result("cost.spend", "participant")(20).assign(share=0.05)
+    assert [text.split("(")[1] for text in texts_of(plot(frame, picture="cost.spend")) if " %)" in text] == [
+        *["5.0 %)"] * 15,
+        "25.0 %)",
+    ]
+
+
+def test_bars_of_costs_that_differ_in_coverage_have_no_shares():
+    frame = result("cost.spend", "participant")(4).assign(share=np.nan)
+    assert not [text for text in texts_of(plot(frame, picture="cost.spend")) if " %)" in text]

@@ -45,7 +45,7 @@ def activity_weights(chart: Chart) -> None:
     ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
     if not chart.is_over_time:
         labels = chart.labels() if chart.by else ["all parties"]
-        c.weight_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.weight))
+        c.weight_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.weight, chart.numbers("share")))
     elif chart.by:
         title = "Share of the activity weight"
         _stack_shares(chart, weights)

@@ -41,7 +41,7 @@ def cost_spend(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     costs = chart.numbers("total_traffic_cost")
     if not chart.has_periods:
-        _rank_costs(chart, chart.labels(), costs)
+        _rank_costs(chart, chart.labels(), costs, chart.numbers("share"))
         return chart.show_titles("Traffic cost", r.coverage_note(frame))
     if chart.by:
         table = chart.group_table(costs, costs)
@@ -59,9 +59,10 @@ def cost_spend(chart: Chart) -> None:
     return chart.show_titles("Traffic cost", r.coverage_note(frame))
 
 
-def _rank_costs(chart: Chart, labels: list[str], costs: r.Numbers) -> None:
-    known = [label for label, cost in zip(labels, costs, strict=True) if not np.isnan(cost)]
-    longest = s.ranked_bars(chart, known, costs[~np.isnan(costs)], c.size)
+def _rank_costs(chart: Chart, labels: list[str], costs: r.Numbers, shares: r.Numbers) -> None:
+    is_known = ~np.isnan(costs)
+    known = [label for label, each in zip(labels, is_known, strict=True) if each]
+    longest = s.ranked_bars(chart, known, costs[is_known], c.size, shares[is_known])
     c.bytes_axis(chart.ax.xaxis, longest, "Traffic cost")
 
 
@@ -150,7 +151,7 @@ def cost_overhead(chart: Chart) -> None:
         visible = frame[(frame["kind"] != "unassigned") | is_true(frame["traffic_cost"] > 0)]
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
         labels = [kind if kind == "unassigned" else f"{kind}\n{pluralize(count, 'envelope')}" for kind, count in counts]
-        _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]))
+        _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]), r.numbers(visible["share"]))
     return chart.show_titles(title, r.coverage_note(frame))
 
 

@@ -122,7 +122,8 @@ def economy_purchases(chart: Chart) -> None:
     sums = pairs.groupby(["buyer", "member"], dropna=False, observed=True)["bytes"].sum(min_count=1)
     sums = sums.sort_values(ascending=False, kind="stable")
     labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
-    c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, sums.to_numpy("float64"), c.size), "Traffic bought")
+    values = sums.to_numpy("float64")
+    c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, values / np.nansum(values)), "Traffic bought")
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
     title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"

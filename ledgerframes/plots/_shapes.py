@@ -21,6 +21,7 @@ MAX_LINES = 5
 MAX_BINS = 100
 MAX_GAP = 0.06  # between cells, of a cell
 MAX_GAP_OF_ALL = 0.003  # a wider one could be read as a time without data
+SHARES_ERROR = 1e-9  # of shares that add up to 1
 WIDE_RATIO = 50  # of the largest cost to the median one
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
 FINE, PALE, ODD, BAD, NOTHING = "#3b8576", "#a8cfc8", "#c08319", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
@@ -51,11 +52,19 @@ def bars(
     return drawn
 
 
-def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str]) -> float:
-    """Draw bars with shares, the last one for all other rows, and return the longest length."""
+def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str], shares: r.Numbers) -> float:
+    """Draw bars with their shares of the result, the last one for all other rows, and return the longest length.
+
+    A missing share is left out, also that of all other rows where rows overlap: a request counts for each of its parties.
+    """
+    rest = shares[r.MAX_BARS :].sum() if shares.sum() <= 1 + SHARES_ERROR else np.nan
     labels, values = r.group_remaining(labels, values)
-    total = np.nansum(values) or 1
-    bars(chart, labels, values, [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])
+    visible = shares if len(shares) == len(values) else np.append(shares[: r.MAX_BARS], rest)
+    texts = [
+        to_text(value) + ("" if np.isnan(share) else f"  ({r.percent(share, 1)})")
+        for value, share in zip(values, visible, strict=True)
+    ]
+    bars(chart, labels, values, texts)
     return float(np.nanmax(values))
 
 
