@@ -964,3 +964,20 @@ def test_the_share_of_all_other_rows_is_that_of_the_result():
 def test_bars_of_costs_that_differ_in_coverage_have_no_shares():
     frame = result("cost.spend", "participant")(4).assign(share=np.nan)
     assert not [text for text in texts_of(plot(frame, picture="cost.spend")) if " %)" in text]
+
+
+def test_an_object_that_differs_does_not_hide_the_others_of_its_day():
+    frame = result("reconcile.digests")(12).assign(until=START, outcome="equal", dissenters=None, missing_at=None)
+    frame.loc[0, ["outcome", "dissenters"]] = ["different", "three"]
+    ax = plot(frame, picture="reconcile.digests")
+    styles = {
+        label.get_text(): patch.get_facecolor()
+        for label, patch in zip(ax.get_legend().get_texts(), ax.get_legend().get_patches(), strict=True)
+    }
+    drawn = {name: [] for name in styles}
+    for strip in ax.collections:
+        name = next(name for name, color in styles.items() if np.allclose(strip.get_facecolor()[0], color))
+        drawn[name] += [path.get_extents() for path in strip.get_paths()]
+    assert len(drawn["equal"]) == 11 and len(drawn["different"]) == 2
+    assert max(cell.x1 for cell in drawn["different"]) < min(cell.x0 for cell in drawn["equal"])
+    assert sum(cell.width for cell in drawn["equal"]) == pytest.approx(11 / 12, rel=0.1)

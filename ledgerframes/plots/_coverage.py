@@ -104,9 +104,10 @@ def reconcile_bounds(chart: Chart) -> None:
 
 @draws("reconcile.digests", "Digests of bulk objects", empty="No node lists a bulk object.")
 def reconcile_digests(chart: Chart) -> None:
-    """Draw on which days the nodes agree on the digests of bulk objects.
+    """Draw on which bulk objects the nodes agree.
 
-    A row for all nodes, then one for each node that dissents or misses an object, with a cell per day.
+    A row for all nodes, then one for each node that dissents or misses an object. The cells of a day are its objects, side by
+    side in the order of their keys.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def reconcile_digests(chart: Chart) -> None:
     >>> ax = lf.plot(lf.reconcile.digests({"a": objects, "b": objects}))
     """
     frame = chart.frame
-    every = pd.DataFrame({"until": frame["until"], "node": None, "outcome": frame["outcome"].astype("str")})
+    every = pd.DataFrame({**_parts_of_days(frame["until"]), "node": None, "outcome": frame["outcome"].astype("str")})
     parts = [
         every.assign(node=frame[column].str.split(", "), outcome=outcome).explode("node").dropna(subset="node")
         for outcome, column in (("different", "dissenters"), ("missing", "missing_at"))
@@ -126,10 +127,21 @@ def reconcile_digests(chart: Chart) -> None:
     rows = pd.concat([every, *parts])
     rows = rows.assign(row=nodes.get_indexer(pd.Index(rows["node"])) + 1)
     rows = rows[rows["row"] <= r.MAX_ROWS]
-    periods = pd.DataFrame({"period_start": rows["until"] - DAY, "period_end": rows["until"]})
     labels = ["all nodes", *(r.label(name) for name in nodes[: r.MAX_ROWS])]
-    s.cells(chart, labels, s.cell_spans(periods), rows["row"].to_numpy(), rows["outcome"].tolist(), DIGESTS)
-    chart.show_times(*s.time_limits(periods))
+    s.cells(chart, labels, s.cell_spans(rows), rows["row"].to_numpy(), rows["outcome"].tolist(), DIGESTS)
+    chart.show_times(*s.time_limits(every))
     equal = f"Equal at all nodes: {frame['outcome'].eq('equal').sum():,} of {len(frame):,} objects"
     omitted = r.omitted_note(len(nodes) - r.MAX_ROWS, noun="nodes")
-    return chart.show_titles("Digests of bulk objects, per day", equal, omitted)
+    order = "The objects of a day stand side by side, in the order of their keys" if every["until"].duplicated().any() else ""
+    return chart.show_titles("Digests of bulk objects, per day", equal, order, omitted)
+
+
+def _parts_of_days(until: pd.Series) -> dict[str, pd.Series]:
+    """Return when each object's part of its day starts and ends, and the day's end.
+
+    An object has no time of its own within the day. Objects drawn over the whole day would hide each other.
+    """
+    objects = until.groupby(until)
+    length = DAY / objects.transform("size")
+    start = until - DAY + length * objects.cumcount()
+    return {"until": until, "period_start": start, "period_end": start + length}

@@ -80,8 +80,8 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     -----
     A digest of no bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
 
-    Picture, by :func:`ledgerframes.plot`: A row for all nodes, then one for each node that dissents or misses an object,
-    with a cell per day.
+    Picture, by :func:`ledgerframes.plot`: A row for all nodes, then one for each node that dissents or misses an object.
+    The cells of a day are its objects, side by side in the order of their keys.
 
     Examples
     --------
