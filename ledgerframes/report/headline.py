@@ -16,7 +16,7 @@ HEADLINE = {
     "cost_coverage": "share of the requests with a known traffic cost",
     "total_traffic_cost": "bytes of the requests with a known cost",
     "wasted_traffic_cost": "bytes of the rejected requests with a known cost",
-    "wasted_share": "wasted bytes as a share of those with a known verdict",
+    "wasted_share": "wasted bytes as a share of all known bytes, unknown without a verdict",
     "findings": "what is unusual against the weeks before, unknown with too little history",
 }
 
@@ -29,8 +29,9 @@ def measure_headline(frames: Frames, findings: pd.DataFrame | None = None) -> He
     (row,) = _totals(frames).to_dict("records")
     totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}
     accepted, rejected, with_cost = (totals[name] or 0 for name in ("accepted", "rejected", "requests_with_cost"))
-    useful = totals["useful_traffic_cost"] if accepted else 0
+    useful = totals["useful_traffic_cost"] if totals["requests"] != rejected else 0
     wasted = totals["wasted_traffic_cost"] if rejected else 0
+    is_share_known = wasted is not None and useful is not None and accepted + rejected > 0
     return {
         "requests": totals["requests"],
         "accepted": accepted,
@@ -40,7 +41,7 @@ def measure_headline(frames: Frames, findings: pd.DataFrame | None = None) -> He
         "cost_coverage": _share(with_cost, totals["requests"] or 0),
         "total_traffic_cost": totals["total_traffic_cost"],
         "wasted_traffic_cost": wasted if with_cost else None,
-        "wasted_share": None if wasted is None or useful is None else _share(wasted, wasted + useful),
+        "wasted_share": _share(wasted or 0, (wasted or 0) + (useful or 0)) if is_share_known else None,
         "findings": None if findings is None else _number_unusual(findings),
     }
 
@@ -65,7 +66,7 @@ def _totals(frames: Frames) -> pd.DataFrame:
         count(*) FILTER (WHERE {IS_REJECTED}) AS rejected,
         count(*) FILTER (WHERE {IS_KNOWN}) AS requests_with_cost,
         sum({COST}) AS total_traffic_cost,
-        sum({COST}) FILTER (WHERE {IS_ACCEPTED}) AS useful_traffic_cost,
+        sum({COST}) FILTER (WHERE ({IS_REJECTED}) IS NOT TRUE) AS useful_traffic_cost,
         sum({COST}) FILTER (WHERE {IS_REJECTED}) AS wasted_traffic_cost
     FROM requests
     """

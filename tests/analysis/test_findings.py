@@ -140,10 +140,28 @@ def test_a_bad_day_costs_what_its_requests_cost() -> None:
     assert row["until"] - row["since"] == timedelta(days=1)
     low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
     assert row["sentence"] == (
-        f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usual are {low} to {high}. "
+        f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usually {low} to {high}. "
         f"That is {printing.size(effect)} ({effect * 50 / 10**6:,.2f} USD) more than usual."
     )
     assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
+
+
+def test_the_wasted_share_of_a_finding_is_that_of_the_figure() -> None:
+    """Requests without a verdict have a cost, too."""
+
+    def bad(event: Event) -> list[Event]:
+        if event.id[-1] == "0":
+            return [replace(event, result=None)]
+        return [replace(event, result="REJECTED") if hour_of(event) // 24 == 2 and event.id[-1] in "1379" else event]
+
+    frames = week(bad)
+    row = only(lf.findings(frames, history=history()), "day", "wasted share")
+    days = lf.cost.wasted(frames, every="1d", history=history())
+    assert row["value"] == pytest.approx(days["share"].iloc[2])
+    assert measure_headline(frames)["wasted_share"] == pytest.approx(lf.cost.wasted(frames, every=None)["share"].iloc[0])
+    limit = f"above the limit of {printing.share(days['upper'].iloc[2])} for 7 periods together"
+    assert f"Wednesday 2026-11-04 ({printing.share(row['value'])} wasted, {limit})" in lf.show(days).statement
+    assert f"{printing.share(row['value'])} of the cost was wasted, usually " in row["sentence"]
 
 
 def test_empty_hours_are_one_finding() -> None:
@@ -153,7 +171,7 @@ def test_empty_hours_are_one_finding() -> None:
         pd.Timestamp(MONDAY + timedelta(hours=56)),
     )
     assert (row["value"], row["before"]) == (0, PER_HOUR)
-    assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 08:00 has no request, usual are ")
+    assert row["sentence"].startswith("The time from 2026-11-04 02:00 to 08:00 has no request, usually ")
     mean = np.mean([event.cost for event in requests() if not is_new(event)])
     assert row["effect_bytes"] == pytest.approx(-6 * PER_HOUR * mean, rel=0.05)
 
@@ -198,7 +216,7 @@ def test_a_costly_kind_is_named() -> None:
     assert row["figure"] == 'lf.cost.spend(frames, by="template")'
     low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
     assert row["sentence"] == (
-        f"Kind Main:Asset/Split: the median request costs {row['value']:,.0f} bytes, usual are {low:,} to {high:,}. "
+        f"Kind Main:Asset/Split: the median request costs {row['value']:,.0f} bytes, usually {low:,} to {high:,}. "
         f"That is {printing.size(row['effect_bytes'])} more than usual."
     )
 
@@ -233,9 +251,9 @@ def test_a_provider_that_falls_is_named() -> None:
     row = only(result, "app provider", "activity weight")
     assert (row["name"], row["value"], row["before"]) == ("app", 56 * 500, 168 * 500)
     low, high = int(np.floor(row["usual_low"])), int(np.ceil(row["usual_high"]))
-    assert row["sentence"] == f"App provider app earned an activity weight of 28,000, usual are {low:,} to {high:,}."
+    assert row["sentence"] == f"App provider app earned an activity weight of 28,000, usually {low:,} to {high:,}."
     records = only(result, "app provider", "requests with activity")
-    assert records["sentence"].startswith("App provider app earned activity from 56 requests, usual are ")
+    assert records["sentence"].startswith("App provider app earned activity from 56 requests, usually ")
 
 
 def test_values_that_contradict_themselves_are_found() -> None:
@@ -244,10 +262,10 @@ def test_values_that_contradict_themselves_are_found() -> None:
     for what in ("negative costs", "verdicts before their request"):
         row = only(result, "data", what)
         assert (row["value"], row["before"], row["figure"]) == (count, 0, "lf.cost.problems(frames)")
-        assert row["sentence"].startswith(f"{count} requests have {what}, usual are 0 to ")
+        assert row["sentence"].startswith(f"{count} requests have {what}, usually 0 to ")
     result = found(lambda event: [replace(event, cost=None if event.id[-1] == "3" else event.cost)])
     unknown = only(result, "data", "unknown costs")
-    assert unknown["sentence"].startswith("10.0 % of the requests have no known cost, usual are ")
+    assert unknown["sentence"].startswith("10.0 % of the requests have no known cost, usually ")
 
 
 def test_a_balance_that_ends_is_a_fact(quiet: Frames) -> None:

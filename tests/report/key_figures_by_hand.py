@@ -47,19 +47,17 @@ def cost(sides: Sides) -> KeyFigure:
 
 
 def waste(sides: Sides) -> KeyFigure:
-    wasted, decided = wasted_of(sides.after)
+    wasted, total = wasted_of(sides.after)
     change = ""
     if sides.before is not None:
-        difference = Fraction(wasted, decided) - Fraction(*wasted_of(sides.before))
+        difference = Fraction(wasted, total) - Fraction(*wasted_of(sides.before))
         change = with_sign(f"{tenths(half_up(difference * 1000))} points")
-    return "Wasted on rejections", percent(wasted, decided), f"{three_digits(wasted, down=False)} known", change
+    return "Wasted on rejections", percent(wasted, total), f"{three_digits(wasted, down=False)} known", change
 
 
 def wasted_of(stored: Stored) -> tuple[int, int]:
-    """The cost of rejected requests, and of all with a decision."""
-    results = {name: stored.result(name) for name in stored.costs}
-    wasted = stored.cost_of(name for name, result in results.items() if result == REJECTED)
-    return wasted, wasted + stored.cost_of(name for name, result in results.items() if result == ACCEPTED)
+    """The cost of rejected requests, and of all."""
+    return stored.cost_of(name for name in stored.costs if stored.result(name) == REJECTED), sum(stored.costs.values())
 
 
 def rejections(sides: Sides) -> KeyFigure:

@@ -113,14 +113,19 @@ def _above(result: pd.DataFrame) -> str:
     if not tested:
         reasons = ", ".join(sorted(result["reason"].dropna().unique()))
         return f"No period has a usual range{f': {reasons}' if reasons else ''}."
-    above = [f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row)})" for row in rows_of(result[is_true(result["is_above"])])]
+    above = [
+        f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row, tested)})"
+        for row in rows_of(result[is_true(result["is_above"])])
+    ]
     names = f": {', '.join(above)}" if above else ""
     verb = "are" if len(above) > 1 else "is"
     return f"Of {pluralize(tested, 'period')} with a usual range, {len(above) or 'none'} {verb} above it{names}."
 
 
-def _share_and_limit(row: Any) -> str:
-    return f"{printing.share(row.share)} wasted, usually up to {printing.share(row.upper)}"
+def _share_and_limit(row: Any, tested: int) -> str:
+    """Return a share with its limit, which is higher than that of one period chosen before."""
+    periods = f"{tested:,} periods together" if tested > 1 else "one period"
+    return f"{printing.share(row.share)} wasted, above the limit of {printing.share(row.upper)} for {periods}"
 
 
 def of_requests(result: pd.DataFrame) -> str:

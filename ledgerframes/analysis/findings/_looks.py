@@ -99,9 +99,9 @@ MEANS = {COST: "cost", LATENCY: "latency"}
 
 
 def _wasted(subjects: Subjects) -> tuple[Rates, Rates]:
-    """Return the wasted share times the requests with a cost, and these requests."""
-    trials = np.where(subjects["decided_cost"] > 0, subjects["decided_known"], 0)
-    return _ratio(subjects["wasted_cost"], subjects["decided_cost"], 0) * trials, trials
+    """Return the wasted share of the known cost times the requests with a cost, and these requests."""
+    trials = np.where((subjects["cost"] > 0) & (subjects["decided"] > 0), subjects["known"], 0)
+    return _ratio(subjects["wasted_cost"], subjects["cost"], 0) * trials, trials
 
 
 RATES: dict[str, Callable[[Subjects], tuple[Rates, Rates]]] = {
@@ -111,7 +111,7 @@ RATES: dict[str, Callable[[Subjects], tuple[Rates, Rates]]] = {
 }
 # Bytes that one more of the share costs.
 EFFECTS: dict[str, Callable[[Subjects], Rates]] = {
-    WASTE: lambda subjects: subjects["decided_cost"][:, 0],
+    WASTE: lambda subjects: subjects["cost"][:, 0],
     REJECTIONS: lambda subjects: subjects["decided"][:, 0] * _ratio(subjects["wasted_cost"], subjects["rejected_known"])[:, 0],
     UNKNOWN: lambda subjects: np.full(len(subjects), np.nan),
 }

@@ -71,7 +71,7 @@ def describe(row: Any, weeks: int) -> str:
 
 def _statement(row: Any, before: str) -> str:
     subject, value = subject_of(row), _number(row.value)
-    usual = f"usual are {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
+    usual = f"usually {_number(row.usual_low, math.floor)} to {_number(row.usual_high, math.ceil)}"
     if row.what == BALANCE:
         balance = printing.size(round(row.value))
         return f"the balance of participant {escape_control(row.name)}, {balance}, can end on {_time(row.until)}."
@@ -82,7 +82,7 @@ def _statement(row: Any, before: str) -> str:
     if row.what == COST:
         return f"{subject}: the median request costs {value} bytes, {usual}."
     if row.what == LATENCY:
-        usual = f"usual are {_duration(row.usual_low)} to {_duration(row.usual_high)}"
+        usual = f"usually {_duration(row.usual_low)} to {_duration(row.usual_high)}"
         return f"{subject}: the median latency of accepted requests is {_duration(row.value)}, {usual}."
     if row.what == WEIGHT:
         return f"{subject} earned an activity weight of {value}, {usual}."
@@ -92,7 +92,7 @@ def _statement(row: Any, before: str) -> str:
         return f"{value} requests have {row.what}, {usual}."
     verbs = {WASTE: "of the cost was wasted", REJECTIONS: "of the decided requests were rejected"}
     start = f"{printing.share(row.value)} {verbs.get(row.what, 'of the requests have no known cost')}"
-    end = f"usual are {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
+    end = f"usually {printing.share(row.usual_low)} to {printing.share(row.usual_high)}"
     return f"{subject}: {start}, {end}." if row.subject != "data" else f"{start}, {end}."
 
 
