@@ -375,14 +375,15 @@ def _round_prices(times: pd.Series, network: Network) -> list[Decimal | None]:
 
 
 def _of_price(result: pd.DataFrame) -> str:
-    """Return the median price of the last observation."""
+    """Return the median price of the last observation, and that of traffic if it is known."""
     known = result.dropna(subset="median")
     if known.empty:
         return "No vote has a price."
     (row,) = known.tail(1).to_dict("records")
     prices = f"The median is {row['median']:.4f} USD per coin, from {row['lowest']:.4f} to {row['highest']:.4f}."
     voters = pluralize(row["voters"], "super validator")
-    return f"At {row['observed_at']:%Y-%m-%d %H:%M} UTC, {row['votes']:,} of {voters} have a vote with a price. {prices}"
+    traffic = "" if pd.isna(row["byte_price"]) else f" A megabyte of traffic costs {row['byte_price']:,.2f} coin at the median."
+    return f"At {row['observed_at']:%Y-%m-%d %H:%M} UTC, {row['votes']:,} of {voters} have a vote with a price. {prices}{traffic}"
 
 
 def _of_stale(result: pd.DataFrame) -> str:

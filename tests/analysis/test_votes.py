@@ -58,6 +58,8 @@ def test_median_spread_and_byte_price():
     assert column(result, "voters") == [2, 3, 1]
     assert column(result, "votes") == [2, 2, 1]
     assert column(lf.votes.price(history), "byte_price") == [None, None, None]
+    assert lf.show(result).statement.endswith(" A megabyte of traffic costs 375.00 coin at the median.")
+    assert "megabyte" not in lf.show(lf.votes.price(history)).statement
 
 
 def test_the_median_is_rounded_half_to_even():
