@@ -981,3 +981,11 @@ def test_an_object_that_differs_does_not_hide_the_others_of_its_day():
     assert len(drawn["equal"]) == 11 and len(drawn["different"]) == 2
     assert max(cell.x1 for cell in drawn["different"]) < min(cell.x0 for cell in drawn["equal"])
     assert sum(cell.width for cell in drawn["equal"]) == pytest.approx(11 / 12, rel=0.1)
+
+
+def test_the_picture_of_waste_has_the_groups_that_wasted_most():
+    frame = result("cost.wasted", "participant")(40)
+    wasted = pd.Series(range(40), dtype="Int64")
+    ax = plot(frame.assign(wasted_traffic_cost=wasted, requests=wasted[::-1].to_numpy("int64")), picture="cost.wasted")
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert [int(label.split("(")[1].rstrip(")")) for label in labels] == list(range(24, -1, -1))

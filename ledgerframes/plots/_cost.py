@@ -172,7 +172,7 @@ def cost_wasted(chart: Chart) -> None:
     ax, frame = chart.ax, chart.frame
     notes = [r.coverage_note(frame)]
     if not chart.has_periods:
-        visible = chart.largest(frame[frame["share"].notna()])
+        visible = chart.largest(frame[frame["share"].notna()], "wasted_traffic_cost")
         shares = r.numbers(visible["share"])
         s.bars(chart, chart.labels_with_counts(visible), shares, [r.percent(share, 1) for share in shares])
         ax.set_xlim(0, max(shares.max(), 0.01) * 1.22)

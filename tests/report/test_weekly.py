@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ledgerframes.cli import main
@@ -103,6 +104,8 @@ def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path
 def test_the_report_on_operations_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
     result = run_report("operations", net=net, out=tmp_path, parameters={"balance": 1_000_000}, **DAYS)
     assert_whole(result, {"wasted_by_participant", "head_of_line", "waited_for"})
+    wasted = pd.read_parquet(result.directory / "tables" / "wasted_by_participant.parquet")["wasted_traffic_cost"].dropna()
+    assert len(wasted) > 5 and wasted.is_monotonic_decreasing
     sides = sides_of(result, net, has_before=True)
     weeks = Stored(root_of(net), sides.after.since - timedelta(weeks=6), sides.after.since)
     assert_made_again(result, sides, sentences_on_operations(sides, weeks), least=3)
