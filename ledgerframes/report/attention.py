@@ -24,7 +24,7 @@ class LinkedText(TypedDict):
     text : str
         What the finding says.
     heading : str
-        The heading of the page that shows it.
+        The heading of the page that shows it, empty if none does.
     """
 
     text: str
@@ -43,7 +43,8 @@ class Attention(TypedDict):
     others : int
         The number of all others of these.
     elsewhere : str
-        The measures that the page does not show, with the number of their findings. Empty if there are none.
+        The measures that the page does not show, with the number of their findings and the report that shows them. Empty if
+        there are none.
     """
 
     summary: str
@@ -65,21 +66,25 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     absent = [what for what in MEASURES if what not in headings]
     is_shown = findings["what"].isin(measures).astype(bool)
     rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in rows_of(findings[is_shown])]
+    needs_elsewhere = bool(absent) and findings.attrs["looked_at"] > 0
     return Attention(
         summary=findings.attrs["sentence"],
         findings=rows[:MAX_SENTENCES],
         others=len(rows[MAX_SENTENCES:]),
-        elsewhere=_describe_elsewhere(findings[~is_shown], absent) if absent and findings.attrs["looked_at"] else "",
+        elsewhere=_describe_elsewhere(findings[~is_shown], absent, has_others=bool(rows)) if needs_elsewhere else "",
     )
 
 
 def _heading(row: Any, headings: Mapping[str, str]) -> str:
-    return headings.get(row.subject) or headings[row.what]
+    return headings.get(row.subject, headings[row.what])
 
 
-def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str]) -> str:
+def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:
     """Return how many findings are on measures that the page does not show."""
     if findings.empty:
         return f"This page does not show {listing(absent)}, where nothing is unusual."
     names = listing([what for what in absent if (findings["what"] == what).any()])
-    return f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'} on {names}, which this page does not show."
+    count = f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'}"
+    if not has_others:
+        count = "It is" if len(findings) == 1 else "All are"
+    return f"{count} on {names}, which the weekly report shows and this page does not."

@@ -81,7 +81,8 @@ class Report:
     subjects : tuple of str
         What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
     headings : mapping of str to str
-        The heading that shows the findings of a measure, or of a subject such as ``confirming party``.
+        The heading that shows the findings of a measure, or of a subject such as ``confirming party``. Empty if the page says
+        them and has no section that shows them.
     """
 
     name: str
@@ -200,7 +201,7 @@ REPORTS: dict[str, Report] = {
                 "rejection rate": "How much is wasted?",
                 "latency": "Which parties do slow requests wait for?",
                 "cost per request": "Do requests keep to their budgets?",
-                "cost of one request": "Do requests keep to their budgets?",
+                "cost of one request": "",
             },
         ),
         Report(

@@ -57,7 +57,12 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
         {"text": "Finding 2.", "heading": "Who is slow?"},
         {"text": "Finding 3.", "heading": ABOUT},
     ]
-    assert attention["elsewhere"] == "1 of them is on requests, which this page does not show."
+    assert attention["elsewhere"] == "1 of them is on requests, which the weekly report shows and this page does not."
+    none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
+    assert none["findings"] == []
+    assert none["elsewhere"] == "All are on requests and unknown costs, which the weekly report shows and this page does not."
+    one = describe_attention(found_of(("hour", "requests")), HEADINGS)
+    assert one["elsewhere"] == "It is on requests, which the weekly report shows and this page does not."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
     assert nothing["elsewhere"] == "This page does not show requests, where nothing is unusual."
 
@@ -81,7 +86,13 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
     assert report.needs_history
     assert report.headings
     assert {*report.headings} <= {*MEASURES, *SUBJECTS}
-    assert {*report.headings.values()} <= headings
+    assert {*report.headings.values()} <= headings | {""}
+
+
+def test_a_finding_without_a_section_that_shows_it_has_no_link() -> None:
+    assert REPORTS["operations"].headings["cost of one request"] == ""  # its budgets are of kinds of requests
+    attention = describe_attention(found_of(("request", "cost of one request")), REPORTS["operations"].headings)
+    assert attention["findings"] == [{"text": "Finding 0.", "heading": ""}]
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])
