@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -20,8 +21,11 @@ from ledgerframes.texts.control_characters import escape_html as escape
 
 HEX = re.compile(r"[0-9a-f]+")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
+SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
+SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
+MAX_WORDS = 100  # of a text in a cell that can break between its words
 MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
@@ -73,7 +77,7 @@ class Column:
         """Return the values as HTML, of numbers also with bars."""
         bars = self._bars() if has_bars and self.is_number else [""] * len(self.values)
         return [
-            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, _allow_breaks(escape(self._text(value))))}</td>"
+            f"<td{self._attributes()}{_tooltip(value)}>{_with_bar(bar, _allow_breaks(escape(_shorten(self._text(value)))))}</td>"
             for bar, value in zip(bars, self.values, strict=True)
         ]
 
@@ -102,7 +106,7 @@ class Column:
 
     def text(self) -> str:
         """Return the first value with its unit."""
-        text = self._text(self.values.iloc[0])
+        text = _shorten(self._text(self.values.iloc[0]))
         return f"{text} %" if self.unit == SHARE and text != printing.MISSING else text
 
     def _attributes(self) -> str:
@@ -128,7 +132,7 @@ class Column:
             return str(value)
         if self.is_number:
             return _with_minus(_number(value))
-        return shorten(str(value))
+        return str(value)
 
 
 def _bar(start: float, length: float) -> str:
@@ -203,26 +207,59 @@ def _allow_breaks(html: str) -> str:
 
 def _tooltip(value: Any) -> str:
     """Return the whole text of a shortened cell as its title attribute."""
-    return f' title="{escape(value)}"' if isinstance(value, str) and shorten(value) != value else ""
+    return f' title="{escape(value)}"' if isinstance(value, str) and _shorten(value) != value else ""
+
+
+def _shorten(text: str) -> str:
+    """Return the text of a cell, which is longer if it can break."""
+    return shorten(text, MAX_WORDS if " " in text else MAX_TEXT)
 
 
 # -- texts --------------------------------------------------------------------------------------------------------------
 
 
 def shorten(text: str, max_length: int = MAX_TEXT) -> str:
-    """Return a text without the middle of its fingerprint.
+    """Return a text without the middle of its fingerprints.
 
-    Without a fingerprint, the middle of an id, a digest or another long text is omitted.
+    If it is still too long, a list of parties loses its last ones, a party the middle of its name, and another text its
+    fingerprints and then its own middle. No fingerprint is cut twice.
 
-    >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
-    ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
+    >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99, 20)
+    ('alice::1220ab…abab', 'xxxxxxxxxx…xxxxxxxxx')
     >>> shorten("1220" + "ab" * 32)
     '1220abababab…abab'
+    >>> shorten(", ".join(name + "::1220" + "ab" * 32 for name in ("alice", "bob", "carol")), 40)
+    'alice::1220ab…abab, bob::1220ab…abab + 1'
+    >>> shorten("a bill of 1 line, alice::1220" + "ab" * 32 + ": 1200 bytes", 30)
+    'a bill of 1 lin…ce: 1200 bytes'
     """
     if len(text) >= MIN_HEX and HEX.fullmatch(text):
         return f"{text[: HEX_ENDS[0]]}…{text[-HEX_ENDS[1] :]}"
     text = shorten_fingerprints(text)
-    return text if len(text) <= max_length else f"{text[: max_length - 9]}…{text[-8:]}"
+    if len(text) <= max_length:
+        return text
+    names = text.split(", ")
+    if all(SHORT_NAME.fullmatch(name) for name in names):
+        return _first_names(names, max_length)
+    return _without_middle(SHORT_FINGERPRINT.sub("", text), max_length)
+
+
+def _first_names(names: Sequence[str], max_length: int) -> str:
+    """Return the first parties that fit, at least one, and the number of the others."""
+    ends = accumulate(names, lambda text, name: f"{text}, {name}")
+    texts = [f"{text} + {len(names) - number}" if number < len(names) else text for number, text in enumerate(ends, 1)]
+    fitting = [text for text in texts if len(text) <= max_length]
+    if fitting:
+        return fitting[-1]
+    name, separator, fingerprint = texts[0].rpartition("::")
+    end = separator + fingerprint
+    return _without_middle(name, max_length - len(end)) + end
+
+
+def _without_middle(text: str, max_length: int) -> str:
+    """Return a text whose middle is omitted if it is too long."""
+    end = (max_length - 1) // 2
+    return text if len(text) <= max_length else f"{text[: max_length - 1 - end]}…{text[-end:]}"
 
 
 def keep_together(text: str) -> str:

@@ -170,6 +170,7 @@ def test_offset_ranges_that_do_not_join() -> None:
     with pytest.raises(UsageError, match="The ledger has 2 owners"):
         lf.reconcile.bounds(frames_of(coverage=coverage, ledger_updates=[update, {"update_id": "v", "participant_id": "other"}]))
     assert result["gap_before"].tolist() == [0, 0, 5, 0]
+    assert lf.show(result).statement.startswith("The copy has the offsets after 0 through 40 (ranges: 4). Missing in between: 5.")
     assert result["overlap_before"].tolist() == [0, 0, 0, 2]
     assert result["is_pruned"].tolist() == [False, False, False, True]
     with pytest.raises(UsageError, match="participant's ledger"):

@@ -129,6 +129,7 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
         sentence_on_quorums(stored),
         f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
         sentence_on_delays(stored),
+        f"Yes, each adds up to {len(stored.ids):,} requests.",
     ]
 
 

@@ -43,8 +43,9 @@ def of_bounds(result: pd.DataFrame) -> str:
     if result.empty:
         return "The store has no offset of this ledger."
     pruned = int((result["through"] - result["after"])[is_true(result["is_pruned"])].sum())
+    first, last = f"{result['after'].min():,}", f"{result['through'].max():,}"
     return (
-        f"The copy has offsets {result['after'].min():,} to {result['through'].max():,} (ranges: {len(result):,}). "
+        f"The copy has the offsets after {first} through {last} (ranges: {len(result):,}). "
         f"Missing in between: {result['gap_before'].sum():,}. In two ranges: {result['overlap_before'].sum():,}. "
         f"Pruned: {pruned:,}."
     )
