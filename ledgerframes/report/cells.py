@@ -36,8 +36,10 @@ ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
 Units = dict[tuple[str, str], str]  # of columns, by name and dtype
-# The name of a count is its unit.
+# The name of a count is its unit. That of an amount is not.
 UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
+CURRENCY = "currency"  # in units of amounts, for the code that a bill or journal has in each row
+OF_MARKET = "currency of the market"
 
 
 class Column:
@@ -54,19 +56,23 @@ class Column:
         if self.is_duration:
             self.unit = _duration_unit(values)
         amounts = [value for value in values if isinstance(value, Decimal)]
+        self.is_amount = str(values.dtype).startswith("decimal")
         self.decimals = 2 if all(value == round(value, 2) for value in amounts) else 4
+        if not self.unit and all(value == round(value) for value in amounts):
+            self.decimals = 0  # a sum of weights, in a column that can be of coin
 
     def title(self) -> str:
         """Return the name of the column in words."""
-        return self.name.replace("_", " ")
+        return re.sub(r"\b(mb|usd)\b", lambda unit: unit[0].upper(), self.name.replace("_", " "))
 
     def unit_text(self) -> str:
         """Return the unit of the head, an empty text if the name says it."""
         if self.is_duration:
             return self.unit
         if self.unit == SHARE:
-            return "%"
-        return self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name and not self.is_text else ""
+            return "points" if self.name.startswith("difference") else "%"
+        is_in_head = self.unit in UNITS_IN_HEAD or (self.is_amount and CURRENCY not in self.unit)
+        return self.unit if is_in_head and self.unit != self.name and not self.is_text else ""
 
     def head(self) -> str:
         """Return the head as HTML."""
@@ -287,7 +293,11 @@ def units_of(frame: pd.DataFrame) -> Units:
     """
     columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
     own = [units for units in _units_of_results() if columns <= units.keys()]
-    return {**_units_of_all_results(), **_common_units(own)}
+    units = {**_units_of_all_results(), **_common_units(own)}
+    codes = [*map(str, frame["currency_code"].dropna().unique())] if "currency_code" in frame else []
+    if len(codes) != 1:
+        return units
+    return {column: unit if unit == OF_MARKET else unit.replace(CURRENCY, codes[0]) for column, unit in units.items()}
 
 
 @cache

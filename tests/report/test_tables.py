@@ -157,3 +157,35 @@ def test_no_fingerprint_is_cut_twice_and_a_memo_keeps_its_quantity() -> None:
         "traffic 2026-11-0…e: 4276146 bytes",
         "xxxxxxxxxx…r-exchange::1220ab…abab",
     ]
+
+
+def test_amounts_have_their_unit_in_the_head() -> None:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+    bill = lf.cost.statement(
+        frames, by="participant", price=lf.TrafficPrice("50", "EUR/MB"), rate=lf.NetworkRate("0.16", "EUR/coin"), min_coverage=0
+    )
+    heads = re.findall(r"<th[^>]*>(.*?)</th>", show_table("t", bill)._repr_html_())
+    units = {head.split(" <small>")[0]: head.split("<small>")[-1].removesuffix("</small>") for head in heads if "<small>" in head}
+    assert [units.get(each) for each in ("currency", "currency exact", "rounding difference", "price", "rate")] == [
+        "EUR",
+        "EUR",
+        "EUR",
+        "EUR per MB",
+        "EUR per coin",
+    ]
+    assert [units.get(each) for each in ("bytes", "coin", "market value", "requests")] == [None] * 4
+    rounds = show_table("t", lf.votes.price(lf.load_price_votes(lf.connect("sandbox"))))
+    assert "median <small>USD per coin</small>" in rounds._repr_html_()
+    assert "byte price <small>coin per MB</small>" in rounds._repr_html_()
+
+
+def test_a_difference_of_shares_is_in_points() -> None:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+    html = show_table("t", lf.verdict.outcomes(frames, by="participant"))._repr_html_()
+    assert "difference <small>points</small>" in html and "rejection rate <small>%</small>" in html
+
+
+def test_a_sum_of_weights_has_no_decimals() -> None:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08")
+    result = lf.activity.concentration(frames)
+    assert f">{int(result['total'].iloc[0]):,}<" in show_table("t", result)._repr_html_()

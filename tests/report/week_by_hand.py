@@ -89,7 +89,6 @@ def sentence_on_the_bill(sides: Sides) -> str:
     change = Fraction(currency, 100) - exact
     lines = len(costs_by_payer(sides.after))
     coin = cents(Fraction(currency, 100) / Fraction(sides.prices["rate"].split()[0]))
-    rounding = f"{Decimal(change.numerator) / Decimal(change.denominator):+.4f}"
-    return (
-        f"{lines:,} lines add up to {in_cents(currency)} USD, or {in_cents(coin)} coin. Rounding changed the total by {rounding}."
-    )
+    rounding = f"{Decimal(change.numerator) / Decimal(change.denominator):+.4f} USD".replace("-", "−")
+    text = f"{lines:,} lines add up to {in_cents(currency)} USD, or {in_cents(coin)} coin."
+    return f"{text} Rounding changed the total by {rounding}."

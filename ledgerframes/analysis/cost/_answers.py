@@ -204,8 +204,10 @@ def of_statement(result: pd.DataFrame) -> str:
     total, exact = _sum(amounts["currency"]), _sum(amounts["currency_exact"])
     coin = decimals.total(amounts["coin"].dropna())
     in_coin = "" if coin is None else f", or {coin:,.2f} coin"
-    change = f"Rounding changed the total by {total - exact:+.4f}."
-    return f"{pluralize(len(amounts), 'line')} add up to {total:,.2f} {amounts['currency_code'].iloc[0]}{in_coin}. {change}"
+    code = amounts["currency_code"].iloc[0]
+    change = f"Rounding changed the total by {total - exact:+.4f} {code}.".replace("-", "−")
+    lines = f"{pluralize(len(amounts), 'line')} {'adds' if len(amounts) == 1 else 'add'} up"
+    return f"{lines} to {total:,.2f} {code}{in_coin}. {change}"
 
 
 def of_journal(result: pd.DataFrame) -> str:
