@@ -989,3 +989,9 @@ def test_the_picture_of_waste_has_the_groups_that_wasted_most():
     ax = plot(frame.assign(wasted_traffic_cost=wasted, requests=wasted[::-1].to_numpy("int64")), picture="cost.wasted")
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert [int(label.split("(")[1].rstrip(")")) for label in labels] == list(range(24, -1, -1))
+
+
+def test_rows_of_accepted_requests_have_their_number():
+    frame = result("verdict.latency", "hour")(4).assign(requests=200, accepted=[10, 20, 30, 40])
+    labels = [text.get_text() for text in plot(frame, picture="verdict.latency").get_yticklabels()]
+    assert [label.split("  ")[1] for label in labels] == ["(10)", "(20)", "(30)", "(40)"]

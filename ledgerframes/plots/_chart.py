@@ -70,9 +70,9 @@ class Chart:
         to_label = r.LABELS.get(self.by, r.label)
         return [to_label(*keys) for keys in zip(*(rows[name] for name in self.keys), strict=True)]
 
-    def labels_with_counts(self, rows: pd.DataFrame) -> list[str]:
+    def labels_with_counts(self, rows: pd.DataFrame, column: str = "requests") -> list[str]:
         """Return the label of each row's group with its number of requests."""
-        return [f"{text}  ({count:,})" for text, count in zip(self.labels(rows), rows["requests"], strict=True)]
+        return [f"{text}  ({count:,})" for text, count in zip(self.labels(rows), rows[column], strict=True)]
 
     def largest(self, rows: pd.DataFrame, column: str = "requests") -> pd.DataFrame:
         """Return the rows with the largest counts, in the order of the frame."""

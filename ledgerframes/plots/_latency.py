@@ -66,7 +66,7 @@ def verdict_latency(chart: Chart) -> None:
     for name, marker, number in PERCENTILES:
         if not np.isnan(seconds[name]).all():
             ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
-    chart.show_rows(chart.labels_with_counts(rows))
+    chart.show_rows(chart.labels_with_counts(rows, "accepted"))
     c.latency_axis(ax.xaxis, chart.axis_title("p50"))
     ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
     ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))

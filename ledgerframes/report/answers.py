@@ -90,7 +90,7 @@ def show(
     draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
     return Answer(
         statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
-        table=replace(table, bars=next(iter(numbers), ""), has_rest=True),
+        table=replace(table, bars=next(iter(numbers), ""), has_rest=True, group=_group(keys)),
         draw=None if draw is None else lambda: _close(draw(result)),
     )
 
@@ -196,6 +196,12 @@ def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
     keys = [str(name) for name in result.columns if name in figure.key_names]
     others = [name for name in keys if name != PACKAGE]
     return others if others and not result.duplicated(others).any() else keys
+
+
+def _group(keys: list[str]) -> str:
+    """Return the only column that names a group, empty if several do or none."""
+    names = [name for name in keys if name not in PERIOD_KEYS]
+    return names[0] if len(names) == 1 else ""
 
 
 def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:

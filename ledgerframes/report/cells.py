@@ -45,8 +45,9 @@ OF_MARKET = "currency of the market"
 class Column:
     """One column of a table, with one format and one unit."""
 
-    def __init__(self, name: Any, values: pd.Series, units: Units) -> None:
+    def __init__(self, name: Any, values: pd.Series, units: Units, missing: str = printing.MISSING) -> None:
         self.name = str(name)
+        self.missing = missing
         self.values = values
         self.is_duration = pd.api.types.is_timedelta64_dtype(values)
         self.is_flag = pd.api.types.is_bool_dtype(values)
@@ -120,7 +121,7 @@ class Column:
 
     def _text(self, value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
-            return printing.MISSING
+            return self.missing
         if self.is_duration:
             length = DURATION_UNITS.get(self.unit, SECOND)
             return printing.duration_number(value // (length // 1_000_000))

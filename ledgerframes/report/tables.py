@@ -26,6 +26,7 @@ from ledgerframes.texts.representation import pluralize
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+UNKNOWN = "unknown"  # the group of a row, as in pictures
 MAX_WIDTH = 100  # characters of a table as text
 MAX_ROWS = 100  # of a table whose rest a click shows
 # Columns at the end of every result. With one value in all rows they are a note below the table.
@@ -130,6 +131,7 @@ class TableOutput:
     has_files: bool
     bars: str = ""  # name of the column with bars
     has_rest: bool = False  # whether a click shows more rows
+    group: str = ""  # name of the column that alone names the group of a row
 
     def __repr__(self) -> str:
         """Return the first rows as text, with as many columns as fit."""
@@ -155,7 +157,10 @@ class TableOutput:
         return f"{table}{self._rest()}{self._note_element(constants)}"
 
     def _columns(self, rows: pd.DataFrame, constants: dict[str, str]) -> list[Column]:
-        return [Column(name, rows[name], self.units) for name in rows if name not in constants]
+        missing = {self.group: UNKNOWN}
+        return [
+            Column(name, rows[name], self.units, missing.get(name, printing.MISSING)) for name in rows if name not in constants
+        ]
 
     def _row_class(self, number: int) -> str:
         """Return the class of a row that is visible only once the rest is opened."""

@@ -155,3 +155,11 @@ def test_pictures_are_not_shown_a_second_time(spent: pd.DataFrame) -> None:
     pyplot.close("all")  # of tests before
     assert "<svg" in lf.show(spent)._repr_html_()
     assert pyplot.get_fignums() == []
+
+
+def test_a_group_without_a_name_is_unknown_as_in_the_picture(day: lf.Frames) -> None:
+    sizes = lf.verdict.latency(day, by="size")
+    assert sizes["size"].isna().any(), "a request without a known cost"
+    table = lf.show(sizes, picture=False).table
+    assert table is not None
+    assert ">unknown<" in table._repr_html_() and "\nunknown " in repr(table)
