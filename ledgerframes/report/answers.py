@@ -17,6 +17,7 @@ from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import PICTURES
+from ledgerframes.report.captions import caption_of
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control
@@ -85,7 +86,9 @@ def show(
     keys = _keys(result, figure)
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
     rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
-    table = show_table(name or _name_of(figure, keys), result, max_rows=max_rows, display=rows)
+    default = _name_of(figure, keys)
+    caption = None if name else caption_of(figure.name, default)
+    table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
     draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
     return Answer(

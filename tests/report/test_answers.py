@@ -12,6 +12,7 @@ import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.report.answers import STYLE
+from ledgerframes.report.captions import CAPTIONS
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
 
@@ -163,3 +164,9 @@ def test_a_group_without_a_name_is_unknown_as_in_the_picture(day: lf.Frames) -> 
     table = lf.show(sizes, picture=False).table
     assert table is not None
     assert ">unknown<" in table._repr_html_() and "\nunknown " in repr(table)
+
+
+def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
+    assert CAPTIONS.keys() == FIGURES.keys()
+    tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
+    assert [table.caption for table in tables if table] == ["Traffic cost by party", "Slow requests of those that need a party"]
