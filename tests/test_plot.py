@@ -995,3 +995,22 @@ def test_rows_of_accepted_requests_have_their_number():
     frame = result("verdict.latency", "hour")(4).assign(requests=200, accepted=[10, 20, 30, 40])
     labels = [text.get_text() for text in plot(frame, picture="verdict.latency").get_yticklabels()]
     assert [label.split("  ")[1] for label in labels] == ["(10)", "(20)", "(30)", "(40)"]
+
+
+@pytest.mark.parametrize("name", ["cost.runway", "votes.price", "cost.wasted"])
+def test_the_ends_of_a_band_are_lines(name):
+    # A pale area alone is almost invisible on a dark page.
+    ax = plot(result(name, over_time=name == "cost.wasted")(8), picture=name)
+    areas = [*ax.collections, *(each for each in ax.patches if each.get_label() == "usual range")]
+    (band,) = [each for each in areas if each.get_label() in ("4 of 5 cases", "all votes", "usual range")]
+    edge, face = (np.ravel(colors)[:4] for colors in (band.get_edgecolor(), band.get_facecolor()))
+    assert edge[3] == 1 and 0.25 <= face[3] < 1 and np.ravel(band.get_linewidth())[0] > 0
+
+
+def test_ticks_have_the_minus_of_other_numbers():
+    ax = plot(
+        result("cost.compare", "template")(8).assign(difference=-2_500, low_all=-5_000, high_all=100), picture="cost.compare"
+    )
+    ax.figure.canvas.draw()
+    texts = [text.get_text() for text in ax.get_xticklabels()]
+    assert any(text.startswith("−") for text in texts) and not any("-" in text for text in texts)

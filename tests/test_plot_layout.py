@@ -120,7 +120,7 @@ def test_all_lines_are_below_their_legend():
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(35e9, "35,000,000,000"), (1e-5, "0.00001"), (0.1 + 0.2, "0.3"), (12_345.5, "12,345.5"), (0.0, "0"), (-2.5, "-2.5")],
+    [(35e9, "35,000,000,000"), (1e-5, "0.00001"), (0.1 + 0.2, "0.3"), (12_345.5, "12,345.5"), (0.0, "0"), (-2.5, "−2.5")],
 )
 def test_numbers_have_no_exponent(number, text):
     assert plain(number) == text

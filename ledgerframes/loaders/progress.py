@@ -103,7 +103,7 @@ class Progress:
         """Return what was fetched, in how many seconds."""
         verb = "Fetched" if is_complete else "Stopped fetching"
         chunks = f" in {pluralize(self._chunks, 'chunk')}" if self._chunks else ""
-        return f"{verb} {self._subject}: {self._rows:,} rows{chunks}, {seconds:,.0f} s."
+        return f"{verb} {self._subject}: {pluralize(self._rows, 'row')}{chunks}, {seconds:,.0f} s."
 
 
 def _columns() -> int:

@@ -27,6 +27,7 @@ STYLE = Path(__file__).parent.parent / "ledgerframes.mplstyle"
 MARK_SETTINGS = ("axes.prop_cycle", "hatch.", "legend.", "lines.", "text.usetex")
 SIZE = (9.0, 4.0)
 MARGINS = {"left": 0.07, "right": 0.98}  # about those of the layout, which a legend and a note need to know earlier
+MINUS = "\N{MINUS SIGN}"
 NOTE_SIZE = 8  # of the font of notes, legends and labels of rows, in printer's points
 LETTER_WIDTH = 0.55  # of the size of the font
 HANDLE_WIDTH = 36  # of a legend, with its spaces, in printer's points
@@ -84,6 +85,11 @@ def color(number: int) -> str:
 
     colors = rcParams["axes.prop_cycle"].by_key()["color"]
     return str(colors[number % len(colors)])
+
+
+def band(color: str) -> dict[str, Any]:
+    """Return the style of a band, whose edges are as visible as a line on light and on dark paper."""
+    return {"facecolor": (color, 0.3), "edgecolor": color, "linewidth": 0.8}
 
 
 def text_color(ax: Axes) -> str:
@@ -169,14 +175,14 @@ def legend_top(ax: Axes, most_columns: int, handles: Sequence[Any] = ()) -> int:
 
 def plain(number: float) -> str:
     """Return a number with up to ten digits, and never with an exponent."""
-    return f"{Decimal(f'{number:.10g}'):,f}"
+    return f"{Decimal(f'{number:.10g}'):,f}".replace("-", MINUS)
 
 
 def size(number: float) -> str:
     """Return bytes as text, such as `5.2 kB`."""
     scale, unit = _byte_unit(number)
     digits = 0 if scale == 1 else 1
-    return f"{number / scale:,.{digits}f} {unit}"
+    return f"{number / scale:,.{digits}f} {unit}".replace("-", MINUS)
 
 
 def weight(number: float) -> str:
@@ -226,7 +232,7 @@ def weight_axis(axis: Axis, largest: float, quantity: str = "Activity weight") -
 
 def count_axis(axis: Axis, quantity: str) -> None:
     """Show whole numbers."""
-    number_axis(axis, quantity, lambda number: f"{number:,.0f}", integer=True)
+    number_axis(axis, quantity, lambda number: f"{number:,.0f}".replace("-", MINUS), integer=True)
 
 
 def amount_axis(axis: Axis, quantity: str) -> None:

@@ -194,7 +194,7 @@ def _draw_control_chart(chart: Chart) -> None:
     is_partial, is_above = (is_true(frame[name]) for name in ("is_partial", "is_above"))
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
     if not np.isnan(upper).all():
-        ax.stairs(np.nan_to_num(upper), chart.edges(), fill=True, color=c.color(2), alpha=0.2, label="usual range")
+        ax.stairs(np.nan_to_num(upper), chart.edges(), fill=True, label="usual range", **c.band(c.color(2)))
     if is_above.any():
         marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
         ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)

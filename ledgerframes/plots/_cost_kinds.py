@@ -187,7 +187,7 @@ def cost_runway(chart: Chart) -> None:
     times = c.time_numbers(frame["hour"])
     has_band = not np.isnan(low).all()
     if has_band:
-        ax.fill_between(times, *np.maximum([low, high], 0), color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
+        ax.fill_between(times, *np.maximum([low, high], 0), label="4 of 5 cases", **c.band(c.color(0)))
     s.line(ax, times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
     ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0

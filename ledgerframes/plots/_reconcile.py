@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,9 +156,19 @@ def reconcile_supply(chart: Chart) -> None:
     texts = [f"{sign if length else ''}{length:,.2f}" for sign, length in zip(signs, lengths, strict=True)]
     s.bars(chart, labels, lengths, texts, left, colors=[c.color(number) for number in (0, 4, 1, 1, 0, 0)])
     c.amount_axis(chart.ax.xaxis, "Amount")
-    difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {row['unexplained']:,f} coin"
+    difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {_exact(row['unexplained'])} coin"
     parts = f"Locked: {float(row['locked']):,.2f}, owned by the network's own party: {float(row['owned_by_dso']):,.2f}"
     return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)
+
+
+def _exact(amount: Decimal) -> str:
+    """Return an amount with all its decimals, and no zeros after the last one.
+
+    >>> _exact(Decimal("9000.0000000000")), _exact(Decimal("-0.5000000001"))
+    ('9,000', '−0.5000000001')
+    """
+    text = f"{amount:,f}".replace("-", c.MINUS)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @draws(

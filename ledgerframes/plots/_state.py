@@ -112,5 +112,5 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     count = len(set(codes[is_active]))
     omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}" if len(parties) > r.MAX_ROWS else ""
     known_until = frame["known_until"].max()
-    when = "at the end of the history" if pd.isna(known_until) else f"on {known_until:%Y-%m-%d %H:%M}, up to which frames know"
+    when = "at the end of the history" if pd.isna(known_until) else f"on {known_until:%Y-%m-%d %H:%M}, where these frames end"
     return chart.show_titles(title, f"{count:,} active {when}", omitted)

@@ -23,6 +23,7 @@ HEX = re.compile(r"[0-9a-f]+")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
 SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
+SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD)\b)")
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
 MAX_WORDS = 100  # of a text in a cell that can break between its words
@@ -270,12 +271,12 @@ def _without_middle(text: str, max_length: int) -> str:
 
 
 def keep_together(text: str) -> str:
-    """Return a text in which no line ends between a number and its percent sign.
+    r"""Return a text in which no line ends between a number and its unit.
 
-    >>> len(keep_together("12.5 % of 80").split(" "))
-    3
+    >>> keep_together("12.5 % of 80, 776 kB, 5 bytes away").split(" ")
+    ['12.5\xa0%', 'of', '80,', '776\xa0kB,', '5\xa0bytes', 'away']
     """
-    return re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
+    return SPACE_OF_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def shorten_fingerprints(text: str) -> str:

@@ -51,6 +51,13 @@ def test_a_line_has_its_counts(at_once: None, capsys: pytest.CaptureFixture[str]
     assert "Fetching events (mainnet): 12 h 00:00" in shown
 
 
+@pytest.mark.parametrize(("rows", "text"), [(0, "0 rows"), (1, "1 row"), (2_000, "2,000 rows")])
+def test_a_load_ends_with_the_number_of_its_rows(at_once: None, cell: list[str], rows: int, text: str) -> None:
+    with Progress("events (mainnet)", 1.0, "h", None) as bar:
+        bar.count(rows=rows, chunks=1)
+    assert cell[-1] == f"Fetched events (mainnet): {text} in 1 chunk, 0 s."
+
+
 @pytest.mark.filterwarnings("error")
 def test_parts_that_add_up_to_a_little_more_than_the_whole_are_no_warning(at_once: None, cell: list[str]) -> None:
     with Progress("events (mainnet)", 1.0, "h", None) as bar:

@@ -28,7 +28,7 @@ def sentence_on_periods(stored: Stored, length: timedelta) -> str:
     number, share = -(-(stored.until - periods) // length) - (stored.since - periods) // length, percent(highest, costs.total())
     cost = f"{size_of(highest)}, {share} of the known cost"
     noun = "period" if number == 1 else "periods"
-    return f"Of {number:,} {noun}, the one from {start:%Y-%m-%d %H:%M} UTC on has the highest cost: {cost}."
+    return f"Of {number:,} {noun}, the one that starts at {start:%Y-%m-%d %H:%M} UTC has the highest cost: {cost}."
 
 
 def sentence_on_payers(stored: Stored, total: int) -> str:

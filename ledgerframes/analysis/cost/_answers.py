@@ -52,7 +52,7 @@ def _highest_period(result: pd.DataFrame) -> str:
     share = printing.percent(int(row.total_traffic_cost), int(known["total_traffic_cost"].sum()))
     number = result["period_start"].nunique()
     cost = f"{printing.size(int(row.total_traffic_cost))}, {share} of the known cost"
-    return f"Of {pluralize(number, 'period')}, the one from {row.period_start:{TIME}} on has the highest cost: {cost}."
+    return f"Of {pluralize(number, 'period')}, the one that starts at {row.period_start:{TIME}} has the highest cost: {cost}."
 
 
 def _participants(result: pd.DataFrame) -> str:
@@ -82,7 +82,10 @@ def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> s
     if known.empty:
         return NO_COST
     share = printing.share(known["share"].max())
-    number = pluralize(int(result[key].notna().sum()), noun)
+    count = int(result[key].notna().sum())
+    number = pluralize(count, noun)
+    if count == 1:
+        return f"{number}, with {share} of the known cost{whole}."
     return f"{number}. The one with the highest cost accounts for {share} of the known cost{whole}."
 
 

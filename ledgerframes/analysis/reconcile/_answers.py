@@ -59,7 +59,7 @@ def of_nodes(result: pd.DataFrame) -> str:
     (first,) = presence.to_dict("records")
     others = result[["different", "only_a", "only_b"]].sum().sum()
     start = first["comparable_from"]
-    since = "No hour has enough common ids to compare" if pd.isna(start) else f"Compare them from {start:%Y-%m-%d %H:%M} UTC on"
+    since = "No hour has enough common ids to compare" if pd.isna(start) else f"Compare them from {start:%Y-%m-%d %H:%M} UTC"
     common = pluralize(int(first["equal"]), "common request")
     return f"The two nodes have {common}, with {pluralize(int(others), 'difference')} in {len(result):,} aspects. {since}."
 
