@@ -88,7 +88,7 @@ def color(number: int) -> str:
 
 
 def band(color: str) -> dict[str, Any]:
-    """Return the style of a band, whose edges are as visible as a line on light and on dark paper."""
+    """Return the style of a band, whose edges are visible on light and on dark paper."""
     return {"facecolor": (color, 0.3), "edgecolor": color, "linewidth": 0.8}
 
 

@@ -53,9 +53,9 @@ def bars(
 
 
 def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str], shares: r.Numbers) -> float:
-    """Draw bars with their shares of the result, the last one for all other rows, and return the longest length.
+    """Draw bars with their shares, the last for all other rows, and return the longest length.
 
-    A missing share is left out, also that of all other rows where rows overlap: a request counts for each of its parties.
+    A missing share has no text. That of all other rows is missing where rows overlap: a request counts for each of its parties.
     """
     rest = shares[r.MAX_BARS :].sum() if shares.sum() <= 1 + SHARES_ERROR else np.nan
     labels, values = r.group_remaining(labels, values)

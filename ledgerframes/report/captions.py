@@ -1,4 +1,4 @@
-"""What the table of a result shows, above its rows."""
+"""Captions of the tables of results."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
 SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD)\b)")
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
-MAX_WORDS = 100  # of a text in a cell that can break between its words
+MAX_BREAKABLE_TEXT = 100  # of a text in a cell that can break between its words
 MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
@@ -220,7 +220,7 @@ def _tooltip(value: Any) -> str:
 
 def _shorten(text: str) -> str:
     """Return the text of a cell, which is longer if it can break."""
-    return shorten(text, MAX_WORDS if " " in text else MAX_TEXT)
+    return shorten(text, MAX_BREAKABLE_TEXT if " " in text else MAX_TEXT)
 
 
 # -- texts --------------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class TableOutput:
         return f"{table}{self._rest()}{self._note_element(constants)}"
 
     def _columns(self, rows: pd.DataFrame, constants: dict[str, str]) -> list[Column]:
-        missing = {self.group: UNKNOWN}
+        missing: dict[object, str] = {self.group: UNKNOWN}
         return [
             Column(name, rows[name], self.units, missing.get(name, printing.MISSING)) for name in rows if name not in constants
         ]

@@ -99,7 +99,7 @@ MEANS = {COST: "cost", LATENCY: "latency"}
 
 
 def _wasted(subjects: Subjects) -> tuple[Rates, Rates]:
-    """Return the wasted share of the known cost times the requests with a cost, and these requests."""
+    """Return the wasted share of all cost times the requests with a cost, and these requests."""
     trials = np.where((subjects["cost"] > 0) & (subjects["decided"] > 0), subjects["known"], 0)
     return _ratio(subjects["wasted_cost"], subjects["cost"], 0) * trials, trials
 
