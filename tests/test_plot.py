@@ -1014,3 +1014,10 @@ def test_ticks_have_the_minus_of_other_numbers():
     ax.figure.canvas.draw()
     texts = [text.get_text() for text in ax.get_xticklabels()]
     assert any(text.startswith("−") for text in texts) and not any("-" in text for text in texts)
+
+
+@pytest.mark.parametrize("by", ["participant", "hour"])
+def test_a_rate_beyond_its_interval_is_on_the_axis(by):
+    ax = plot(result("verdict.outcomes", by)(8).assign(rejection_rate=0.7, high=0.3), picture="verdict.outcomes")
+    highest = ax.get_ylim() if by == "hour" else ax.get_xlim()
+    assert highest[1] > 0.7
