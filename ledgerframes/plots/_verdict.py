@@ -49,7 +49,8 @@ def verdict_outcomes(chart: Chart) -> None:
     visible = known if is_vertical else chart.largest(known)
     _draw_intervals(chart, visible, is_vertical=is_vertical)
     set_limits = ax.set_ylim if is_vertical else ax.set_xlim
-    set_limits(0, min(float(visible[["rejection_rate", "high"]].max(axis=None)) * 1.1, 1.02) or 1)
+    highest = max(float(visible[name].max()) for name in ("rejection_rate", "high"))
+    set_limits(0, min(highest * 1.1, 1.02) or 1)
     c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
     return chart.show_titles("Rejection rate with 95 % intervals", r.coverage_note(frame, "Verdict"))
 
