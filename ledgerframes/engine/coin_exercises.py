@@ -14,7 +14,7 @@ from ledgerframes.engine.relation import Relation
 RULES = "('Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval')"
 EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoin_ExpireCoinV2')"
 CLAIMS = "('CoinRules_ClaimExpiredRewards', 'CoinRules_ClaimExpiredRewardsV2', 'DsoRules_ClaimExpiredRewards')"
-NAME_PAYMENTS = "('AnsRules_CollectInitialEntryPayment', 'AnsRules_CollectEntryRenewalPayment')"
+NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
 
 EXERCISED = nodes_of("exercised", "One row per exercise.", is_create=False)
 COIN_EXERCISES = Relation(

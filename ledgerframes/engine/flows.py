@@ -62,7 +62,7 @@ NAME_FEES = Relation(
     "name_fees",
     "One row per coin of the network's own party that a payment for a name archives.",
     f"""
-    SELECT ends.record_time, parents.update_id, update_key, parent_index, has_own_parent, amount
+    SELECT ends.record_time, update_key, has_own_parent, amount
     FROM ends
     JOIN parents USING (update_key, node_index)
     JOIN coin_contracts USING (contract_key)

@@ -6,10 +6,10 @@ These nodes are few among all. Their templates do not have the network's word fo
 from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, exact, member
+from ledgerframes.engine.coin_exercises import NAME_PAYMENTS
 from ledgerframes.engine.nodes import CONTRACTS, contracts_from, exercises, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
-PAYMENT_CHOICES = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
 OF_NAMES = "('Splice.Ans:AnsEntry')"
 OF_RULES_OF_NAMES = "('Splice.Ans:AnsRules')"
 OF_RULES = "('Splice.DsoRules:DsoRules')"
@@ -77,7 +77,7 @@ COINS_ENDED = Relation(
     f"""
     SELECT update_id, node_index, depth, contract_id
     FROM exercises_in_payments
-    SEMI JOIN (SELECT update_id FROM rules_of_names WHERE choice IN {PAYMENT_CHOICES}) USING (update_id)
+    SEMI JOIN (SELECT update_id FROM rules_of_names WHERE choice IN {NAME_PAYMENTS}) USING (update_id)
     WHERE is_consuming AND template = 'Splice.Coin:Coin'
     """,
     relations=(EXERCISES, RULES_OF_NAMES),
@@ -104,7 +104,7 @@ FEES = Relation(
             GROUP BY above.update_id, above.node_index
         ) AS coins USING (contract_id)
         CROSS JOIN network
-        WHERE coins.choice IN {PAYMENT_CHOICES}
+        WHERE coins.choice IN {NAME_PAYMENTS}
             AND template = 'Splice.Coin:Coin'
             AND {member("create_arguments", "'$.owner'")} = dso
     )

@@ -61,7 +61,7 @@ class SmallTable(ds.UnionDataset):  # type: ignore[misc]
         return pa.table(columns)
 
 
-_small: WeakKeyDictionary[Tables, dict[str, SmallTable]] = WeakKeyDictionary()
+_small: WeakKeyDictionary[Tables, dict[str, SmallTable | None]] = WeakKeyDictionary()
 
 
 def rows_of(tables: Tables, name: str) -> ds.Dataset:
@@ -71,8 +71,7 @@ def rows_of(tables: Tables, name: str) -> ds.Dataset:
     """
     known = _small.setdefault(tables, {})
     if name not in known:
-        rows = tables.scan(name, with_dictionaries=True)
-        if tables.count_rows(name) > MAX_ROWS:
-            return rows
-        known[name] = SmallTable(rows)
-    return known[name]
+        is_small = tables.count_rows(name) <= MAX_ROWS
+        known[name] = SmallTable(tables.scan(name, with_dictionaries=True)) if is_small else None
+    small = known[name]
+    return tables.scan(name, with_dictionaries=True) if small is None else small

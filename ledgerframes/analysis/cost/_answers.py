@@ -208,7 +208,8 @@ def of_statement(result: pd.DataFrame) -> str:
     coin = decimals.total(amounts["coin"].dropna())
     in_coin = "" if coin is None else f", or {coin:,.2f} coin"
     code = amounts["currency_code"].iloc[0]
-    change = f"Rounding changed the total by {total - exact:+.4f} {code}.".replace("-", "−")
+    difference = f"{total - exact:+.4f}".replace("-", "−")
+    change = f"Rounding changed the total by {difference} {code}."
     lines = f"{pluralize(len(amounts), 'line')} {'adds' if len(amounts) == 1 else 'add'} up"
     return f"{lines} to {total:,.2f} {code}{in_coin}. {change}"
 

@@ -16,7 +16,8 @@ from ledgerframes.analysis.economy._purchases import total_of
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.groups import from_microseconds
 from ledgerframes.engine import Query
-from ledgerframes.engine.names import FEES, NAMES_CREATED, NAMES_EXPIRED, PAYMENT_CHOICES, RULES_CREATED, choices_above
+from ledgerframes.engine.coin_exercises import NAME_PAYMENTS
+from ledgerframes.engine.names import FEES, NAMES_CREATED, NAMES_EXPIRED, RULES_CREATED, choices_above
 from ledgerframes.engine.nodes import CONTRACTS, payloads_above
 from ledgerframes.frames import Frames
 
@@ -24,6 +25,7 @@ COLUMNS = ["time", "event", "name", "user", "expires_at", "paid"]
 BOUGHT, RENEWED, EXPIRED = EVENTS = "bought", "renewed", "expired"
 NAMES = declare.Figure(
     "economy.names",
+    caption="Names",
     rows="One row per event or period; sorted by time.",
     columns=(
         declare.time("record_time", "Record time of the event. Missing by period."),
@@ -192,7 +194,7 @@ def _name_events(network: Network) -> list[tuple[Any, ...]]:
         above = row["exercises"] or []
         event = EXPIRED if row["is_expiry"] else _event_of({each["choice"] for each in above if each["is_own"]})
         if event:
-            payment = next((each for each in above if each["choice"] in PAYMENT_CHOICES), None)
+            payment = next((each for each in above if each["choice"] in NAME_PAYMENTS), None)
             fees = sum_if_known(paid[row["update_id"], payment["node_index"]]) if payment else None
             entry = network.members(row["create_arguments"])
             rows.append((row["time"], event, entry.get("name"), entry.get("user"), entry.get("expiresAt"), fees))
