@@ -127,6 +127,8 @@ class Figure:
         What the rows that ``coverage`` counts have in common.
     unit : str
         Rows of which ``coverage`` is a share.
+    caption : str
+        Caption of its tables. Empty for the name in words.
     has_rounds : bool
         Whether the analysis has ``every="round"``.
     distinct : tuple of str, optional
@@ -160,6 +162,7 @@ class Figure:
     has_periods: bool = False
     condition: str = "with a known cost"
     unit: str = "requests of this row"
+    caption: str = ""
     has_rounds: bool = False
     distinct: tuple[str, ...] | None = None
     joins: tuple[Relation, ...] = ()

@@ -34,6 +34,7 @@ DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(
     "votes.price",
+    caption="Price of the coin by votes",
     answer=lambda result: _of_price(result),
     main_columns=("observed_at", "median", "lowest", "highest", "votes", "voters", "byte_price"),
     without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
@@ -59,6 +60,7 @@ PRICE = declare.Figure(
 )
 STALE = declare.Figure(
     "votes.stale",
+    caption="Votes on the price of the coin",
     answer=lambda result: _of_stale(result),
     main_columns=("sv", "price", "age", "is_stale", "deviation", "is_outlier", "median_without"),
     without_query="it reads a table of votes, not frames. Query the stored votes with lf.sql(net, 'FROM price_votes')",
@@ -352,8 +354,7 @@ def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
 
 def _votes_query(network: Network) -> Query:
     select = """
-SELECT epoch_us(record_time) AS time, choice_argument
-FROM price_votes
+SELECT epoch_us(record_time) AS time, choice_argument FROM price_votes
 ORDER BY migration_id, record_time, update_id, node_index"""
     return network.query(select, exercises("price_votes", "choice = 'DsoRules_UpdateCoinPriceVote'"))
 

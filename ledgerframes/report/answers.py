@@ -17,7 +17,6 @@ from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import PICTURES
-from ledgerframes.report.captions import caption_of
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control
@@ -87,7 +86,7 @@ def show(
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
     rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
     default = _name_of(figure, keys)
-    caption = None if name else caption_of(figure.name, default)
+    caption = None if name or not figure.caption else _caption(figure, default)
     table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
     draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
@@ -199,6 +198,12 @@ def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
     keys = [str(name) for name in result.columns if name in figure.key_names]
     others = [name for name in keys if name != PACKAGE]
     return others if others and not result.duplicated(others).any() else keys
+
+
+def _caption(figure: Figure, name: str) -> str:
+    """Return the caption of a figure, with the groups of the default name in words."""
+    groups = name.removeprefix(figure.name.replace(".", "_")).replace("_", " ")
+    return f"{figure.caption}{groups}"
 
 
 def _group(keys: list[str]) -> str:

@@ -12,7 +12,6 @@ import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.report.answers import STYLE
-from ledgerframes.report.captions import CAPTIONS
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
 
@@ -167,6 +166,6 @@ def test_a_group_without_a_name_is_unknown_as_in_the_picture(day: lf.Frames) -> 
 
 
 def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
-    assert CAPTIONS.keys() == FIGURES.keys()
+    assert [name for name, figure in FIGURES.items() if not figure.caption] == []
     tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
     assert [table.caption for table in tables if table] == ["Traffic cost by party", "Slow requests of those that need a party"]

@@ -58,6 +58,7 @@ def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataF
 
 CONCENTRATION = declare.Figure(
     "activity.concentration",
+    caption="Concentration of the activity weight",
     answer=answers.of_concentration,
     distinct=(),
     rows="One row per round or period; sorted by time.",
@@ -70,6 +71,7 @@ CONCENTRATION = declare.Figure(
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
+    caption="Distribution of the activity weight",
     rows="One row per party with more than 0; sorted by value and party.",
     columns=(
         declare.text("party", "App provider."),

@@ -48,6 +48,7 @@ def queries_of_rounds(frames: Frames, **_: object) -> list[Query]:
 
 ROUNDS = declare.Figure(
     "activity.rounds",
+    caption="Rewards and activity weights of rounds",
     answer=answers.of_rounds,
     main_columns=("opens_at", "weight", "amount", "rate_per_mb", "is_partial"),
     rows="One row per round with records or within the frames' window; sorted by round and party.",

@@ -46,6 +46,7 @@ FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if it i
 LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
+    caption="Activity weights",
     answer=answers.of_weights,
     main_columns=("weight", "share", "requests", "activity_weight", "burn_bytes"),
     distinct=(),
@@ -77,6 +78,7 @@ WEIGHTS = declare.Figure(
 )
 RECOMPUTE = declare.Figure(
     "activity.recompute",
+    caption="Activity weights computed from the requests",
     rows="One row per request and app provider; sorted by migration, record time, update and party.",
     columns=(
         declare.text("update_id", "Update that earns the weight."),

@@ -63,6 +63,7 @@ def _queries(
 
 WHAT_IF = declare.Figure(
     "activity.what_if",
+    caption="Change of the activity weights",
     answer=answers.of_what_if,
     main_columns=("party", "share_before", "share_after", "weight_before", "weight_after"),
     rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",

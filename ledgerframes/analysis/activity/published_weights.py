@@ -102,6 +102,7 @@ COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only 
 CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
+    caption="Published and computed activity weights",
     rows="One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record "
     "time, update and party.",
     columns=(
@@ -121,6 +122,7 @@ RECONCILE = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
+    caption="Published and computed activity weights by outcome",
     answer=answers.of_reconcile_summary,
     rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
     columns=(

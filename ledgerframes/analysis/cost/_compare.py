@@ -39,6 +39,7 @@ VERSION_KEYS = (
 )
 COMPARE = declare.Figure(
     "cost.compare",
+    caption="Change of the traffic cost",
     answer=answers.of_compare,
     main_columns=(
         "change",

@@ -35,6 +35,7 @@ def _queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
 
 CONCENTRATION = declare.Figure(
     "cost.concentration",
+    caption="Concentration of the traffic cost",
     distinct=(),
     rows="One row per period, or one for the window; sorted by time.",
     by={member: declare.Grouping(rows=keys.rows) for member, keys in KEYS.items()},

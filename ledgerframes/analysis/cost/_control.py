@@ -36,6 +36,7 @@ def _queries(frames: Frames) -> list[Query]:
 
 CONTROL = declare.Figure(
     "cost.control",
+    caption="Totals that must agree",
     answer=answers.of_control,
     main_columns=("control", "parts", "sum_of_parts", "total_traffic_cost", "difference", "reason"),
     rows="One row per control total; sorted as in the description of ``control``.",

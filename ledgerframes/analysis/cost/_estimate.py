@@ -34,6 +34,7 @@ def _queries(actual: Frames, estimates: pd.DataFrame, by: str | None, min_reques
 
 ESTIMATE = declare.Figure(
     "cost.estimate",
+    caption="Actual and estimated traffic cost",
     answer=answers.of_estimate,
     rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},

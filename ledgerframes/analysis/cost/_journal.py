@@ -27,6 +27,7 @@ ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
     "cost.journal",
+    caption="Journal of traffic",
     answer=answers.of_journal,
     main_columns=("date", "entry_id", "party", "account", "debit", "credit", "memo"),
     without_query="it reads a bill, not frames. Show the query of lf.cost.statement",

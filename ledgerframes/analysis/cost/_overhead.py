@@ -30,6 +30,7 @@ def _queries(frames: Frames, by: str | None, every: str | None, min_requests: in
 
 OVERHEAD = declare.Figure(
     "cost.overhead",
+    caption="Traffic cost of envelopes with and without views",
     answer=answers.of_overhead,
     main_columns=("kind", "traffic_cost", "share", "envelopes", "confirmers_per_view"),
     distinct=("kind",),

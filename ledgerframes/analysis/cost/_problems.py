@@ -20,6 +20,7 @@ def _queries(frames: Frames) -> list[Query]:
 
 PROBLEMS = declare.Figure(
     "cost.problems",
+    caption="Costs and times that cannot be right",
     rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
         declare.text("table", "Table with the values."),

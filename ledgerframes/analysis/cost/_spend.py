@@ -36,6 +36,7 @@ from ledgerframes.statistics.estimates import Stratum, estimated_total
 
 SPEND = declare.Figure(
     "cost.spend",
+    caption="Traffic cost",
     answer=answers.of_spend,
     main_columns=("total_traffic_cost", "share", "requests", "rejected", "median", "p95", "max"),
     distinct=(),

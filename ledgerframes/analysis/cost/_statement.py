@@ -58,6 +58,7 @@ def _queries(
 
 STATEMENT = declare.Figure(
     "cost.statement",
+    caption="Bill of traffic",
     answer=answers.of_statement,
     main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
     rows="One row per period and line, periods without requests included; sorted by time and name.",

@@ -34,6 +34,7 @@ WASTED_AND_USEFUL: dict[str, Measure] = {
 }
 WASTED = declare.Figure(
     "cost.wasted",
+    caption="Traffic cost of rejected requests",
     answer=answers.of_wasted,
     main_columns=("wasted_traffic_cost", "share", "center", "upper", "is_above", "requests", "rejected", "top_cause"),
     distinct=(),

@@ -20,6 +20,7 @@ from ledgerframes.frames import Frames
 PARTS = ("node", "view", "envelope", "unassigned", "activity")
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    caption="Parts of one request",
     answer=answers.of_anatomy,
     main_columns=("part", "label", "traffic_cost", "weight", "parties"),
     without_query="it has rows of tables as they are. Query them with lf.sql(net, 'FROM envelopes WHERE update_id = …')",

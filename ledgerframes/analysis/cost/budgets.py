@@ -39,6 +39,7 @@ def _queries(frames: Frames, statistic: str, **_: object) -> list[Query]:
 
 BUDGET = declare.Figure(
     "cost.budget",
+    caption="Requests and their budgets",
     answer=answers.of_budget,
     main_columns=("template_name", "choice", "value", "budget", "is_within", "requests"),
     rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",

@@ -32,6 +32,7 @@ def _queries(frames: Frames, participant: str, balance: TrafficBalance | pd.Data
 
 RUNWAY = declare.Figure(
     "cost.runway",
+    caption="Forecast of the traffic balance",
     rows="One row per hour; sorted by time.",
     columns=(
         declare.time("hour", "End of the hour.", "Time"),
@@ -44,6 +45,7 @@ RUNWAY = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
+    caption="End of the traffic balance",
     rows="One row.",
     columns=(
         declare.text("participant", "Participant that pays."),

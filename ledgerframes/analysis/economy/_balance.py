@@ -35,6 +35,7 @@ def _coin(name: str, description: str, unit: str = "coin", missing: str = UNKNOW
 
 BALANCE = declare.Figure(
     "economy.balance",
+    caption="Coin of parties",
     answer=answers.of_balance,
     main_columns=("party", "balance", "change", "coins", "locked", "node_sums", "differing_sums"),
     distinct=("party",),

@@ -28,6 +28,7 @@ MEGABYTE = Decimal(10**6)
 SEVERAL = "Missing if the row has several, or it is unknown."
 PURCHASES = declare.Figure(
     "economy.purchases",
+    caption="Traffic bought",
     answer=answers.of_purchases,
     main_columns=("record_time", "buyer", "member_id", "bytes", "coin_spent", "usd_spent", "usd_per_mb"),
     rows="One row per purchase or group, and per period; sorted by time, or by period and group.",

@@ -27,6 +27,7 @@ KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
+    caption="Parties with the largest amounts",
     rows="One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, "
     "rank and party, a missing rank last.",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},

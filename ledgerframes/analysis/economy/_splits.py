@@ -62,6 +62,7 @@ PARTS = Relation(
 ABOVE_PARTS = payloads_above(PARTS)
 SPLIT = declare.Figure(
     "economy.reward_split",
+    caption="Rewards by beneficiary",
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
     columns=(
         declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),

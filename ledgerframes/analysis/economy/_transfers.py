@@ -15,6 +15,7 @@ WITHOUT_START = "Missing if no tree names it, as of a settlement whose start is 
 QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
 TRANSFERS = declare.Figure(
     "economy.transfers",
+    caption="Transfers and settlements of tokens",
     rows="One row per exercise of a transfer or an allocation; sorted by time.",
     columns=(
         declare.time("record_time", "Record time of the update."),

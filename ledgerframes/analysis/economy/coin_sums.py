@@ -42,6 +42,7 @@ NET = (
 CONDITION, UNIT = "with a known amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
+    caption="Coin issued, minted and burned",
     answer=answers.of_rounds,
     main_columns=("opened_at", "issued_app", "issued_validator", "issued_sv", "minted_app", "burned_traffic"),
     distinct=(),
@@ -75,6 +76,7 @@ ROUNDS = declare.Figure(
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
+    caption="Coin minted and burned",
     answer=answers.of_burn_mint,
     main_columns=("minted", "burned", "ratio", "traffic_part", "unexplained"),
     distinct=(),

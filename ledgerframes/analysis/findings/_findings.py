@@ -43,6 +43,7 @@ def _queries(frames: Frames, **_: object) -> list[Query]:
 
 FINDINGS = declare.Figure(
     "findings",
+    caption="Findings",
     answer=lambda result: str(result.attrs.get("sentence", "")),
     main_columns=("subject", "name", "what", "effect_bytes", "value", "usual_low", "usual_high", "unit", "since"),
     rows=(

@@ -55,6 +55,7 @@ def _queries(
 
 EVIDENCE = declare.Figure(
     "grant.evidence",
+    caption="Use of the app by outside parties",
     rows="One row per day of the window; sorted by day.",
     columns=(
         declare.time("day", "Start of the day, all days of the window.", "Record time"),
@@ -72,6 +73,7 @@ EVIDENCE = declare.Figure(
 )
 TOTALS = declare.Figure(
     "grant.evidence_totals",
+    caption="Total use of the app by outside parties",
     rows="One row.",
     columns=(
         declare.time("since", "Start of the window."),

@@ -27,6 +27,7 @@ from ledgerframes.store.location import digest_of
 KIND = "grant.evidence"
 VERIFY = declare.Figure(
     "grant.verify",
+    caption="Checks of the evidence",
     rows="One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the "
     "first row, with the one that its author published.",
     columns=(

@@ -12,6 +12,7 @@ from ledgerframes.frames import Frames
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    caption="Offset ranges of the ledger",
     answer=answers.of_bounds,
     main_columns=("after", "through", "is_pruned", "gap_before", "overlap_before", "status"),
     without_query="it reads the ranges of the catalog. Read them in ledger.coverage",

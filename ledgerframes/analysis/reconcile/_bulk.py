@@ -31,6 +31,7 @@ CONDITION, UNIT = "that both sources have", "rows of either source"
 
 BULK = declare.Figure(
     "reconcile.bulk",
+    caption="Rows of the listing and of bulk objects",
     rows="One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, "
     "worst first, then by record time, update, table and node.",
     columns=(
@@ -54,6 +55,7 @@ COUNTS = (
 )
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
+    caption="Updates in the listing and in bulk objects",
     distinct=("kind",),
     queries=lambda listing, bulk, **_: _queries(listing, bulk, "reconcile.bulk_totals"),
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",

@@ -21,6 +21,7 @@ REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
     "reconcile.digests",
+    caption="Digests of bulk objects",
     answer=answers.of_digests,
     main_columns=("object_key", "outcome", "listed", "dissenters", "missing_at"),
     without_query="it reads tables of several nodes, not frames. Query those of a store with lf.sql(net, 'FROM bulk_objects')",

@@ -78,6 +78,7 @@ KEYS = (
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
+    caption="Costs of the ledger and of the history",
     rows="One row per update or request in either source; sorted by record time and update id.",
     columns=(
         declare.text("update_id", "Update or confirmation request."),
@@ -94,6 +95,7 @@ PAID_TRAFFIC = declare.Figure(
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
+    caption="Costs of the ledger and of the history by outcome",
     answer=answers.of_paid_traffic_totals,
     rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),

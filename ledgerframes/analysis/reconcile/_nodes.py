@@ -41,6 +41,7 @@ def _latency(name: str, description: str) -> declare.ResultColumn:
 
 NODES = declare.Figure(
     "reconcile.nodes",
+    caption="History at two nodes",
     answer=answers.of_nodes,
     main_columns=("aspect", "equal", "different", "only_a", "only_b", "first_difference"),
     distinct=("aspect",),

@@ -32,6 +32,7 @@ OUTCOMES = ("only_replay", "only_snapshot", "different", "different", "equal")  
 
 CONTRACTS = declare.Figure(
     "reconcile.contracts",
+    caption="Active contracts of the snapshot and of the history",
     rows="One row per package and template; sorted by their names.",
     columns=(
         declare.text("package_name", "Package of the contracts. Missing if it is not sent."),
@@ -57,6 +58,7 @@ def _coin(name: str, description: str) -> declare.ResultColumn:
 
 SUPPLY = declare.Figure(
     "reconcile.supply",
+    caption="Coin from mint and burn, and coin at the end",
     without_query="it compares coins of two snapshots with all flows. Show the query of lf.economy.burn_mint for the flows",
     rows="One row.",
     columns=(

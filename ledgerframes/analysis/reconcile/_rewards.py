@@ -23,6 +23,7 @@ from ledgerframes.frames import Frames
 
 REWARDS = declare.Figure(
     "reconcile.rewards",
+    caption="Proof of the rewards of rounds",
     answer=answers.of_rewards,
     main_columns=("round_number", "kind", "link", "status", "reason", "difference"),
     without_query="it hashes trees of amounts, which SQL cannot. Show the query of lf.activity.weights for the published records",

@@ -40,6 +40,7 @@ def _queries(frames: Frames, base: Snapshot | None) -> list[Query]:
 
 ROUNDS = declare.Figure(
     "state.rounds",
+    caption="Mining rounds and their prices",
     rows="One row per contract; sorted by start and contract.",
     columns=(
         declare.integer("round_number", "Mining round. Missing if the payload cannot be read."),
@@ -61,6 +62,7 @@ ROUNDS = declare.Figure(
 )
 FEATURED = declare.Figure(
     "state.featured",
+    caption="Featured rights of app providers",
     rows="One row per contract; sorted by start and contract.",
     columns=(
         declare.text("party", "App provider. Missing if the payload cannot be read."),
@@ -73,6 +75,7 @@ FEATURED = declare.Figure(
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
+    caption="Super validators of the network",
     rows="One row per contract and super validator; sorted by start, contract and party.",
     columns=(
         declare.text("party", "Party of the super validator."),
@@ -88,6 +91,7 @@ SUPER_VALIDATORS = declare.Figure(
 )
 CONFIG = declare.Figure(
     "state.config",
+    caption="Rules of the network",
     rows="One row per contract; sorted by start and contract.",
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
@@ -104,6 +108,7 @@ CONFIG = declare.Figure(
 )
 PROBLEMS = declare.Figure(
     "state.problems",
+    caption="Contracts that do not count, or not fully",
     rows="One row per contract; sorted by start and contract.",
     columns=(
         declare.text("contract_id", "The contract."),

@@ -43,6 +43,7 @@ def queries_of_victims(frames: Frames, min_delay: str) -> list[Query]:
 
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
+    caption="Requests that timed out, and the time that others waited",
     answer=answers.of_head_of_line,
     main_columns=("record_time", "submitting_participant_uid", "added", "victims", "expected_victims", "latency", "update_id"),
     rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
@@ -66,6 +67,7 @@ CULPRITS = declare.Figure(
 )
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
+    caption="Requests that waited for one that timed out",
     rows="One row per request that waited; sorted by added time, longest first.",
     columns=(
         declare.text("culprit_id", "Id of the request that timed out."),

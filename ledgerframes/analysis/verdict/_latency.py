@@ -39,6 +39,7 @@ def _percentile_columns(prefix: str, noun: str, where: str) -> tuple[declare.Res
 
 LATENCY = declare.Figure(
     "verdict.latency",
+    caption="Latency of accepted requests",
     answer=answers.of_latency,
     main_columns=("p50", "p90", "p95", "p99", "max", "requests", "timeouts", "slow_accepted"),
     distinct=(),

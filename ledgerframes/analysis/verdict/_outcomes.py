@@ -26,6 +26,7 @@ COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "diff
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",
+    caption="Verdicts and rejection rate",
     answer=answers.of_outcomes,
     main_columns=("rejection_rate", "low", "high", "requests", "rejected", "timeouts", "difference", "differs"),
     distinct=(),

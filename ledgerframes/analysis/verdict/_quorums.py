@@ -38,6 +38,7 @@ def queries(frames: Frames, by: str | None, every: str | None) -> list[Query]:
 
 QUORUMS = declare.Figure(
     "verdict.quorums",
+    caption="Quorums of views",
     answer=answers.of_quorums,
     main_columns=("parties", "quorums", "share", "threshold", "views", "requests"),
     distinct=tuple(each.name for each in PARTIES),

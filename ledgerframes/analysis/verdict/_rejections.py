@@ -25,6 +25,7 @@ def queries(frames: Frames, accept_survivorship: bool) -> list[Query]:
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
+    caption="Rejected requests",
     answer=answers.of_rejections,
     main_columns=("record_time", "latency", "reject_kind_heuristic", "traffic_cost", "submitting_participant_uid", "view_count"),
     rows="One row per rejected request; sorted by migration and record time.",

@@ -37,6 +37,7 @@ def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **othe
 
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
+    caption="Slow requests of those that need a party",
     answer=answers.of_waited_for,
     main_columns=("party", "participant", "slow_rate", "low", "high", "required", "slow", "median_latency", "differs"),
     rows=(
