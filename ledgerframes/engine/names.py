@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, exact, member
 from ledgerframes.engine.coin_exercises import NAME_PAYMENTS
-from ledgerframes.engine.nodes import CONTRACTS, contracts_from, exercises, nodes_of, payloads_above
+from ledgerframes.engine.nodes import CONTRACTS, contracts_from, exercises, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
 OF_NAMES = "('Splice.Ans:AnsEntry')"
@@ -16,7 +16,9 @@ OF_RULES = "('Splice.DsoRules:DsoRules')"
 
 # -- contracts ----------------------------------------------------------------------------------------------------------
 
-ENTRIES = nodes_of("entries", "One row per node that creates the contract of a name.", is_create=True, templates=OF_NAMES)
+ENTRIES = nodes_of(
+    "entries", "One row per node that creates the contract of a name.", is_create=True, templates=OF_NAMES, are_few=True
+)
 NAMES_CREATED = Relation(
     "names",
     "One row per contract of a name.",
@@ -39,60 +41,74 @@ RULES_CREATED = Relation(
     "One row per contract of the network's rules.",
     "SELECT update_id, node_index, depth FROM nodes_of_rules WHERE is_signed",
     relations=(NODES_OF_RULES,),
+    is_kept=True,
 )
 
-
-def choices_above(below: Relation) -> Relation:
-    """Return the relation of the lists of choices above the nodes of another."""
-    exercises_above = payloads_above(below)
-    return Relation(
-        f"choices_above_{below.name}",
-        f"One row per row of {below.name} with such an exercise above it.",
-        f"""
-        SELECT
-            above.update_id,
-            above.node_index,
-            list(
-                {{'node_index': above_index, 'choice': choice, 'is_own': coalesce(contracts.is_signed, true)}}
-                ORDER BY above_index DESC
-            ) AS exercises
-        -- The engine keeps the right side of a join, which has few rows.
-        FROM contracts
-        RIGHT JOIN {exercises_above.name} AS above ON above.contract_id = contracts.contract_id
-        GROUP BY above.update_id, above.node_index
-        """,
-        relations=(exercises_above, CONTRACTS),
-    )
-
-
-# -- fees ---------------------------------------------------------------------------------------------------------------
+# -- what is above names ------------------------------------------------------------------------------------------------
 
 RULES_OF_NAMES = nodes_of(
     "rules_of_names", "One row per exercise of the rules of names.", is_create=False, templates=OF_RULES_OF_NAMES
 )
-EXERCISES = nodes_of("exercises_in_payments", "One row per exercise.", is_create=False)
-COINS_ENDED = Relation(
-    "coins_ended",
-    "One row per coin that is archived in an update with a payment for a name.",
+UPDATES_OF_NAMES = Relation(
+    "updates_of_names",
+    "One row per update that creates the contract of a name, or has a payment for one.",
     f"""
-    SELECT update_id, node_index, depth, contract_id
-    FROM exercises_in_payments
-    SEMI JOIN (SELECT update_id FROM rules_of_names WHERE choice IN {NAME_PAYMENTS}) USING (update_id)
-    WHERE is_consuming AND template = 'Splice.Coin:Coin'
+    SELECT update_id FROM names
+    UNION
+    SELECT update_id FROM rules_of_names WHERE choice IN {NAME_PAYMENTS}
     """,
-    relations=(EXERCISES, RULES_OF_NAMES),
+    relations=(NAMES_CREATED, RULES_OF_NAMES),
     is_kept=True,
 )
-ABOVE_COINS = payloads_above(COINS_ENDED)
+EXERCISES = exercises_in(UPDATES_OF_NAMES)
+CONTRACTS_EXERCISED = Relation(
+    "contracts_exercised",
+    "One row per contract of the network with such an exercise.",
+    f"""
+    FROM contracts
+    SEMI JOIN {EXERCISES.name} USING (contract_id)
+    """,
+    relations=(CONTRACTS, EXERCISES),
+    is_kept=True,
+)
+ABOVE_NAMES = payloads_above(NAMES_CREATED, EXERCISES)
+CHOICES_ABOVE_NAMES = Relation(
+    "choices_above_names",
+    "One row per contract of a name with an exercise above it: the choices of the network, and the payment among them.",
+    f"""
+    SELECT
+        above.update_id,
+        above.node_index,
+        max(above_index) FILTER (WHERE choice IN {NAME_PAYMENTS}) AS payment_index,
+        list(choice) FILTER (WHERE coalesce(contracts.is_signed, true)) AS choices
+    FROM {ABOVE_NAMES.name} AS above
+    LEFT JOIN contracts_exercised AS contracts USING (contract_id)
+    GROUP BY above.update_id, above.node_index
+    """,
+    relations=(ABOVE_NAMES, CONTRACTS_EXERCISED),
+)
+
+# -- fees ---------------------------------------------------------------------------------------------------------------
+
+COINS_ENDED = Relation(
+    "coins_ended",
+    "One row per coin that is archived in such an update.",
+    f"""
+    SELECT update_id, node_index, depth, contract_id
+    FROM {EXERCISES.name}
+    WHERE is_of_network AND is_consuming AND template = 'Splice.Coin:Coin'
+    """,
+    relations=(EXERCISES,),
+)
+ABOVE_COINS = payloads_above(COINS_ENDED, EXERCISES)
 FEES = Relation(
     "fees_of_names",
-    "One row per coin of the network's own party that is archived right below a payment for a name.",
+    "One row per payment for a name: the coins of the network's own party that are archived right below it.",
     f"""
-    SELECT update_id, payment_index, {amount_of("text")} AS amount
+    SELECT update_id, payment_index, list({amount_of("text")}) AS fees
     FROM (
         SELECT coins.update_id, payment_index, {member(exact("create_arguments"), "'$.amount.initialAmount'")} AS text
-        FROM contracts
-        -- The engine keeps the right side of a join, which has few rows.
+        FROM contracts_exercised
         JOIN (
             SELECT
                 above.update_id,
@@ -108,6 +124,7 @@ FEES = Relation(
             AND template = 'Splice.Coin:Coin'
             AND {member("create_arguments", "'$.owner'")} = dso
     )
+    GROUP BY update_id, payment_index
     """,
-    relations=(CONTRACTS, ABOVE_COINS, COINS_ENDED),
+    relations=(CONTRACTS_EXERCISED, ABOVE_COINS, COINS_ENDED),
 )

@@ -18,21 +18,27 @@ TEMPLATE = """CASE
         END"""
 
 
-def nodes_of(name: str, rows: str, *, is_create: bool | None = None, templates: str = "") -> Relation:
+def nodes_of(
+    name: str, rows: str, *, is_create: bool | None = None, templates: str = "", condition: str = "", are_few: bool = False
+) -> Relation:
     """Return the nodes of the network's packages.
 
     With `is_create`, those that create a contract, or the others. With `templates`, a list in SQL, those of these templates,
-    whose names do not have the network's word for its coin, so that files are read by them.
+    whose names do not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it.
 
-    Each relation that reads many nodes has its own ones. The engine would keep those that several share, payloads included.
+    The engine keeps them if they `are_few`. It would keep many, too, if several relations shared them, payloads included, so each
+    has its own ones.
     """
     conditions = [] if is_create is None else [f"node_names.choice {'=' if is_create else '<>'} ''"]
     conditions += [f"tree_events.template_name IN {templates}", f"template IN {templates}"] if templates else []
+    conditions += [condition] if condition else []
     query = f"""
     SELECT
         migration_id,
         record_time,
         update_id,
+        event_id,
+        parent_event_id,
         node_index,
         depth,
         contract_id,
@@ -53,7 +59,7 @@ def nodes_of(name: str, rows: str, *, is_create: bool | None = None, templates: 
     CROSS JOIN network
     WHERE {" AND ".join(conditions) or "true"}
     """
-    return Relation(name, rows, query, tables=("tree_events",), is_read_anew=True)
+    return Relation(name, rows, query, tables=("tree_events",), is_kept=are_few, is_read_anew=not are_few)
 
 
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
@@ -168,37 +174,58 @@ def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templa
     return Relation(name, rows, query, relations=(nodes, contracts), is_read_anew=True)
 
 
-def above(below: Relation) -> Relation:
-    """Return the relation of the exercises above the nodes of another."""
+def exercises_in(updates: Relation) -> Relation:
+    """Return the relation of the exercises in the updates of another. They are few."""
     return Relation(
-        f"above_{below.name}",
-        f"One row per row of {below.name} and exercise above it.",
+        f"exercises_in_{updates.name}",
+        f"One row per exercise in the updates of {updates.name}.",
         f"""
-        -- In pre-order, the node above at a depth is the last one of this depth before.
-        SELECT below.update_id, below.node_index, max(above.node_index) AS above_index
-        FROM tree_events AS above
-        JOIN {below.name} AS below
-            ON above.update_id = below.update_id AND above.node_index < below.node_index AND above.depth < below.depth
-        WHERE above.choice IS NOT NULL
-        GROUP BY below.update_id, below.node_index, above.depth
+        SELECT
+            update_id,
+            node_index,
+            depth,
+            contract_id,
+            coalesce(node_names.choice <> '', false) AS is_of_network,
+            node_names.template,
+            node_names.choice,
+            coalesce(consuming, false) AS is_consuming,
+            choice_argument,
+            exercise_result
+        FROM tree_events
+        SEMI JOIN {updates.name} USING (update_id)
+        LEFT JOIN node_names
+            ON node_names.package_name = tree_events.package_name
+            AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
+            AND node_names.sent_choice = tree_events.choice
+        WHERE tree_events.choice IS NOT NULL
         """,
         tables=("tree_events",),
-        relations=(below,),
+        relations=(updates,),
+        is_kept=True,
     )
 
 
-def payloads_above(below: Relation) -> Relation:
-    """Return the relation of the exercises of the network above the nodes of another."""
-    nodes_above = above(below)
-    nodes = nodes_of(f"nodes_above_{below.name}", "One row per exercise, again.", is_create=False)
+def payloads_above(below: Relation, in_updates: Relation | None = None) -> Relation:
+    """Return the relation of the exercises of the network above the nodes of another.
+
+    The nodes are few. `in_updates` has the exercises in their updates and others (default: from the stored table).
+    """
+    all_exercises = in_updates or exercises_in(below)
     return Relation(
         f"payloads_above_{below.name}",
         f"One row per row of {below.name} and exercise of the network above it.",
         f"""
         SELECT above.*, contract_id, choice, choice_argument, exercise_result
-        FROM {nodes.name} AS nodes
-        -- The engine keeps the right side of a join, which has few rows.
-        JOIN {nodes_above.name} AS above ON nodes.update_id = above.update_id AND nodes.node_index = above_index
+        FROM {all_exercises.name} AS exercised
+        JOIN (
+            -- In pre-order, the node above at a depth is the last one of this depth before.
+            SELECT below.update_id, below.node_index, max(above.node_index) AS above_index
+            FROM {all_exercises.name} AS above
+            JOIN {below.name} AS below
+                ON above.update_id = below.update_id AND above.node_index < below.node_index AND above.depth < below.depth
+            GROUP BY below.update_id, below.node_index, above.depth
+        ) AS above ON exercised.update_id = above.update_id AND exercised.node_index = above_index
+        WHERE is_of_network
         """,
-        relations=(nodes, nodes_above),
+        relations=(below, all_exercises),
     )

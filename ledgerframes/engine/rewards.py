@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coin_exercises import CLAIMS
-from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, nodes_of, payloads_above
+from ledgerframes.engine.nodes import CONTRACTS, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
@@ -18,64 +18,64 @@ PUBLISHED_WEIGHTS = Relation(
     """,
     tables=("activity_records",),
 )
-STEP = "migration_id, record_time, update_id, node_index, contract_id, template, choice"
-PROCESSING = exercises("processing", "choice IN ('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')")
-REWARD_STEPS = Relation(
-    "reward_steps",
-    "One row per contract and exercise that leads from the end of a round to its coupons, and per version of the DSO's rules.",
-    f"""
-    SELECT {STEP}, create_arguments, choice_argument
-    FROM nodes
-    WHERE choice = '' AND is_signed
-        AND (
-            template IN (
+STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
+PROCESSES = "('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')"
+STEPS = nodes_of(
+    "steps",
+    "One row per contract and exercise that can lead from the end of a round to its coupons, and per version of the DSO's rules.",
+    condition=f"""(
+            node_names.choice IN {PROCESSES}
+            OR node_names.choice = '' AND template IN (
                 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2',
                 'Splice.Coin.RewardAccountingV2:ProcessRewardsV2',
                 'Splice.DsoRules:DsoRules'
             )
-            OR template = 'Splice.DsoRules:Confirmation' AND contains(create_arguments, 'StartProcessingRewardsV2')
-        )
-    UNION ALL
-    SELECT {STEP}, NULL AS create_arguments, choice_argument
-    FROM processing
-    """,
-    relations=(NODES, PROCESSING),
+            OR node_names.choice = '' AND template = 'Splice.DsoRules:Confirmation'
+                AND contains(create_arguments, 'StartProcessingRewardsV2')
+        )""",
+    are_few=True,
 )
-REWARD_STEPS_BELOW = Relation(
-    "reward_steps_below",
-    "One row per such step, with the node right above it.",
-    """
-    SELECT reward_steps.*, event_id, parent_event_id
-    FROM tree_events
-    -- The engine keeps the right side of a join, which has few rows.
-    JOIN reward_steps USING (update_id, node_index)
+OTHER_CONTRACTS = Relation(
+    "other_contracts",
+    "One row per contract with such an exercise that another party signs.",
+    f"""
+    SELECT contract_id
+    FROM contracts
+    SEMI JOIN (SELECT contract_id FROM steps WHERE choice IN {PROCESSES}) USING (contract_id)
+    WHERE NOT is_signed
     """,
-    tables=("tree_events",),
-    relations=(REWARD_STEPS,),
+    relations=(CONTRACTS, STEPS),
+)
+REWARD_STEPS = Relation(
+    "reward_steps",
+    "One row per contract and exercise that leads from the end of a round to its coupons, and per version of the DSO's rules.",
+    f"""
+    SELECT {STEP}, CASE WHEN choice = '' THEN create_arguments END AS create_arguments, choice_argument
+    FROM steps
+    WHERE CASE WHEN choice = '' THEN is_signed ELSE contract_id NOT IN (FROM other_contracts) END
+    """,
+    relations=(STEPS, OTHER_CONTRACTS),
+)
+NODES_OF_COUPONS = nodes_of(
+    "nodes_of_coupons",
+    "One row per node that creates or archives a coupon of rewards for traffic.",
+    condition="template = 'Splice.Coin:RewardCouponV2' AND (node_names.choice = '' OR consuming)",
+    are_few=True,
 )
 REWARD_COUPONS_CREATED = Relation(
     "reward_coupons_created",
     "One row per coupon of rewards for traffic.",
-    """
-    SELECT update_id, node_index, depth, contract_id, create_arguments
-    FROM nodes_of_coupons
-    WHERE is_signed AND template = 'Splice.Coin:RewardCouponV2'
-    """,
-    relations=(nodes_of("nodes_of_coupons", "One row per contract, again.", is_create=True),),
-    is_kept=True,
+    "FROM nodes_of_coupons WHERE choice = '' AND is_signed",
+    relations=(NODES_OF_COUPONS,),
 )
 REWARD_COUPONS_ENDED = Relation(
     "reward_coupons_ended",
     "One row per exercise that archives such a coupon.",
-    """
-    SELECT update_id, node_index, depth, contract_id
-    FROM ends_of_coupons
-    WHERE is_consuming AND template = 'Splice.Coin:RewardCouponV2'
-    """,
-    relations=(nodes_of("ends_of_coupons", "One row per exercise, again.", is_create=False),),
-    is_kept=True,
+    "FROM nodes_of_coupons WHERE choice <> ''",
+    relations=(NODES_OF_COUPONS,),
 )
-ABOVE_CREATED, ABOVE_ENDED = payloads_above(REWARD_COUPONS_CREATED), payloads_above(REWARD_COUPONS_ENDED)
+EXERCISES = exercises_in(NODES_OF_COUPONS)
+ABOVE_CREATED, ABOVE_ENDED = (payloads_above(each, EXERCISES) for each in (REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED))
 CLAIMED = Relation(
     "claimed_coupons",
     "One row per exercise that archives a coupon below a claim of expired rewards.",
@@ -120,7 +120,7 @@ REWARD_COUPONS = Relation(
         LEFT JOIN claimed_coupons USING (update_id, node_index)
         GROUP BY contract_id
     ) AS ended ON ended.contract_id = created.contract_id
-    WHERE choice = 'ProcessRewardsV2_ProcessBatch'
+    WHERE batches_of_coupons.choice = 'ProcessRewardsV2_ProcessBatch'
     """,
     relations=(REWARD_COUPONS_CREATED, REWARD_COUPONS_ENDED, CLAIMED, BATCHES),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from ledgerframes.analysis.economy._purchases import total_of
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.groups import from_microseconds
 from ledgerframes.engine import Query
-from ledgerframes.engine.coin_exercises import NAME_PAYMENTS
-from ledgerframes.engine.names import FEES, NAMES_CREATED, NAMES_EXPIRED, RULES_CREATED, choices_above
+from ledgerframes.engine.names import CHOICES_ABOVE_NAMES, FEES, NAMES_CREATED, NAMES_EXPIRED, RULES_CREATED
 from ledgerframes.engine.nodes import CONTRACTS, payloads_above
 from ledgerframes.frames import Frames
 
@@ -155,7 +154,7 @@ def _times(texts: Any) -> pd.Series:
 
 
 def _queries_of_names(network: Network) -> list[Query]:
-    return [_name_fees_query(network), _names_query(network)]
+    return [_names_query(network)]
 
 
 def _older_names_query(network: Network) -> Query:
@@ -186,42 +185,35 @@ ANTI JOIN payloads_above_rules USING (update_id, node_index)"""
 
 def _name_events(network: Network) -> list[tuple[Any, ...]]:
     """Return what happened to names, in the order of the history."""
-    paid: defaultdict[tuple[str, int], list[int | None]] = defaultdict(list)
-    for fee in network.rows(_name_fees_query(network)):
-        paid[fee["update_id"], fee["payment_index"]].append(units(fee["amount"]))
     rows: list[tuple[Any, ...]] = []
     for row in network.rows(_names_query(network)):
-        above = row["exercises"] or []
-        event = EXPIRED if row["is_expiry"] else _event_of({each["choice"] for each in above if each["is_own"]})
+        event = EXPIRED if row["is_expiry"] else _event_of(row["choices"] or [])
         if event:
-            payment = next((each for each in above if each["choice"] in NAME_PAYMENTS), None)
-            fees = sum_if_known(paid[row["update_id"], payment["node_index"]]) if payment else None
+            is_paid = row["payment_index"] is not None
+            fees = sum_if_known([units(fee) for fee in row["fees"] or []]) if is_paid else None
             entry = network.members(row["create_arguments"])
             rows.append((row["time"], event, entry.get("name"), entry.get("user"), entry.get("expiresAt"), fees))
     return rows
 
 
-def _name_fees_query(network: Network) -> Query:
-    return network.query("SELECT update_id, payment_index, amount FROM fees_of_names", FEES)
-
-
 def _names_query(network: Network) -> Query:
     """Return the query of the contracts of names, and of the exercises that expire them."""
     select = """
-SELECT * EXCLUDE (migration_id, record_time, node_index), epoch_us(record_time) AS time
+SELECT * EXCLUDE (migration_id, record_time, update_id, node_index), epoch_us(record_time) AS time
 FROM (
-    SELECT names.*, exercises, false AS is_expiry
+    SELECT names.*, payment_index, choices, fees, false AS is_expiry
     FROM names
     LEFT JOIN choices_above_names USING (update_id, node_index)
+    LEFT JOIN fees_of_names USING (update_id, payment_index)
     UNION ALL BY NAME
     SELECT migration_id, record_time, update_id, node_index, create_arguments, true AS is_expiry
     FROM expiries_of_names
 )
 ORDER BY migration_id, record_time, update_id, node_index"""
-    return network.query(select, NAMES_CREATED, choices_above(NAMES_CREATED), NAMES_EXPIRED)
+    return network.query(select, NAMES_CREATED, CHOICES_ABOVE_NAMES, FEES, NAMES_EXPIRED)
 
 
-def _event_of(choices: set[str]) -> str:
+def _event_of(choices: Collection[str]) -> str:
     """Return what made a contract of a name, by the choices above it."""
     if "AnsEntry_Renew" in choices:
         return RENEWED

@@ -20,7 +20,7 @@ from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, NODE
 from ledgerframes.analysis.state.payloads import Values, is_for_traffic, member, read_round, read_validators, whole
 from ledgerframes.engine.query import run_arrow
-from ledgerframes.engine.rewards import PUBLISHED_WEIGHTS, REWARD_COUPONS, REWARD_STEPS_BELOW
+from ledgerframes.engine.rewards import PUBLISHED_WEIGHTS, REWARD_COUPONS, REWARD_STEPS
 
 APP, VALIDATOR = "app", "validator"
 CALCULATE, PROCESS = (f"Splice.Coin.RewardAccountingV2:{name}RewardsV2" for name in ("Calculate", "Process"))
@@ -261,9 +261,9 @@ class _Steps:
         self._network = network
         select = """
 SELECT * EXCLUDE (record_time), epoch_us(record_time) AS time
-FROM reward_steps_below
+FROM reward_steps
 ORDER BY migration_id, record_time, update_id, node_index"""
-        rows = network.rows(network.query(select, REWARD_STEPS_BELOW))
+        rows = network.rows(network.query(select, REWARD_STEPS))
         steps = [_step(network, row) for row in rows]
         self._of = {name: [step for step in steps if name in (step.choice, step.template)] for name in (CALCULATE, RULES)}
         self._starts = [step for step in steps if step.choice == START]
