@@ -653,6 +653,12 @@ def test_rounds_without_any_weight_are_a_sentence():
     assert [text.get_text() for text in ax.texts] == ["No round has a known weight in this window."]
 
 
+def test_a_provider_whose_coupons_are_unknown_has_no_empty_row():
+    frame = result("economy.reward_split")(3)
+    unknown = frame.assign(**{name: pd.array([None] * 3, frame[name].dtype) for name in ("coupon_amount", "expected", "actual")})
+    assert texts_of(plot(unknown, picture="economy.reward_split")).count("unknown") == frame["provider"].nunique()
+
+
 def test_an_unknown_wasted_share_does_not_deny_known_costs():
     ax = plot(result("cost.wasted", over_time=True)(1).assign(share=np.nan), picture="cost.wasted")
     assert [text.get_text() for text in ax.texts] == ["The wasted share is not known in this window."]

@@ -86,6 +86,8 @@ def economy_reward_split(chart: Chart) -> None:
             style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.8, "height": 0.34}
             lefts, label = np.cumsum(widths) - widths, name if row == 0 else None
             ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
+        if frame.loc[frame["provider"] == provider, "coupon_amount"].isna().all():
+            ax.annotate("unknown", (0, row), (4, 0), textcoords="offset points", va="center", fontsize=8, color=c.text_color(ax))
     chart.show_rows([r.label(name) for name in visible], 0.6)
     ax.set_xlim(0, float(totals.max()) * 1.12 or 1)
     c.amount_axis(ax.xaxis, "Reward")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -20,6 +21,7 @@ from ledgerframes.store.older_rows import OlderRows, Rows
 # Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
+AHEAD = 2  # row groups that a scan reads before its consumer needs them, each in a thread
 DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
 
@@ -42,7 +44,7 @@ def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression |
 
 
 class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
-    """Rows of a dataset, of which a scan reads one row group ahead of its consumer.
+    """Rows of a dataset, of which a scan reads a few row groups ahead of its consumer.
 
     Other scans read up to 1 GB ahead of a slow query, which its limit of memory does not count.
     """
@@ -101,7 +103,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class LittleAheadScanner:
-    """A scan that reads one row group ahead."""
+    """A scan that reads a few row groups ahead."""
 
     rows: ds.Dataset
     whole: ds.Scanner
@@ -117,15 +119,14 @@ class LittleAheadScanner:
         return pa.RecordBatchReader.from_batches(self.whole.projected_schema, self._iter_batches())
 
     def _iter_batches(self) -> Iterator[pa.RecordBatch]:
-        with ThreadPoolExecutor(1, thread_name_prefix="scan") as pool:
-            before: Future[pa.Table] | None = None
+        with ThreadPoolExecutor(AHEAD, thread_name_prefix="scan") as pool:
+            pending: deque[Future[pa.Table]] = deque()
             for part in self._iter_row_groups():
-                following = pool.submit(self._read, part)
-                if before is not None:
-                    yield from before.result().to_batches()
-                before = following
-            if before is not None:
-                yield from before.result().to_batches()
+                pending.append(pool.submit(self._read, part))
+                if len(pending) > AHEAD:
+                    yield from pending.popleft().result().to_batches()
+            while pending:
+                yield from pending.popleft().result().to_batches()
 
     def _read(self, part: ds.Fragment) -> pa.Table:
         condition = self.condition

@@ -45,7 +45,7 @@ HEAD = (
     declare.count("parties_zero", "Parties with 0.", "parties"),
     declare.amount("total", "Sum, in weighted bytes, bytes or coin. Missing without any."),
     declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
-    declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
+    declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", "", "HHI"),
 )
 
 
@@ -144,7 +144,7 @@ def concentration(
         - ``parties_zero`` (int64, parties): Parties with 0.
         - ``total`` (decimal128(38, 10)[pyarrow]): Sum, in weighted bytes, bytes or coin. Missing without any.
         - ``gini`` (float64): Gini coefficient, 0 if all are equal. Missing without any.
-        - ``hhi`` (float64, share of 1): Sum of squared shares, 1 for one party. Missing without any.
+        - ``hhi`` (float64): Sum of squared shares, 1 for one party. Missing without any.
         - ``top_1`` (float64, share of 1): Share of the 1 largest, ties included. Missing without any.
         - ``top_1_parties`` (int64, parties): Parties in it, more than 1 with ties.
         - ``top_3`` (float64, share of 1): Share of the 3 largest, ties included. Missing without any.
