@@ -24,16 +24,16 @@ LOCKED_DOWN_OPTIONS: dict[str, Option] = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,
 }
-SESSION = (
+# For all queries. Set once, because statements for each query would take as long as planning a small one.
+OF_DATABASE = (
     "TimeZone = 'UTC'",
     "preserve_insertion_order = false",  # no relation has an order
     # A join keeps the rows of its right side in memory, as written. DuckDB would choose by the number of rows, which it does not
     # know of a stored table.
     "disabled_optimizers = 'build_side_probe_side'",
     "asof_loop_join_threshold = 0",  # for the same reason, it would compare all pairs of rows
-    "enable_progress_bar = true",  # for `waiting.py`, which shows it
-    "enable_progress_bar_print = false",
 )
+OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false")  # for `waiting.py`, which shows it
 DEFAULT_SETTINGS = EngineSettings()
 
 
@@ -50,7 +50,7 @@ def open_database(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
 def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
     """Open a connection in UTC that can read what is registered with it only."""
     with closing(_database(settings).connection.cursor()) as connection:
-        for setting in SESSION:
+        for setting in OF_CURSOR:
             connection.execute(f"SET {setting}")
         yield connection
 
@@ -74,5 +74,7 @@ def _database(settings: EngineSettings) -> _Database:
     """Open a database once in a process, because that takes longer than a small query."""
     folder = TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
     database = _Database(open_database(settings, folder.name), folder)
+    for setting in OF_DATABASE:
+        database.connection.execute(f"SET GLOBAL {setting}")
     atexit.register(database.close)
     return database

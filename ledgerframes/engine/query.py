@@ -15,7 +15,7 @@ from ledgerframes.engine.connection import connected
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
-from ledgerframes.engine.tables import Tables, rows_of
+from ledgerframes.engine.tables import Tables, count_of, rows_of
 from ledgerframes.engine.waiting import run_with_progress
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
 
 # -- shared rows --------------------------------------------------------------------------------------------------------
 
-# Joining the requests, and finding their first nodes among all, takes most of a query over few of them. The requests of so many
-# rows take about 70 MB, and the first nodes of so many updates about 110 MB.
+# Joining the requests, and finding their first nodes among all, takes most of a query over few of them. Half a million requests
+# take about 70 MB, and the first nodes of so many updates about 110 MB.
 MAX_SHARED_ROWS = 500_000
 _shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictionary()
 
@@ -169,6 +169,6 @@ def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
     """
     known = _shared.setdefault(tables, {})
     if relation.name not in known:
-        is_small = sum(map(tables.count_rows, relation.rows_of or tables_of([relation]))) <= MAX_SHARED_ROWS
+        is_small = sum(count_of(tables, name) for name in relation.rows_of or tables_of([relation])) <= MAX_SHARED_ROWS
         known[relation.name] = _run(tables, Query(f"FROM {relation.name}", (relation,)), {}) if is_small else None
     return known[relation.name]

@@ -61,7 +61,16 @@ class SmallTable(ds.UnionDataset):  # type: ignore[misc]
         return pa.table(columns)
 
 
-_small: WeakKeyDictionary[Tables, dict[str, SmallTable | None]] = WeakKeyDictionary()
+_counts: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
+_small: WeakKeyDictionary[Tables, dict[str, SmallTable]] = WeakKeyDictionary()
+
+
+def count_of(tables: Tables, name: str) -> int:
+    """Return the number of rows of a table, counted once."""
+    counts = _counts.setdefault(tables, {})
+    if name not in counts:
+        counts[name] = tables.count_rows(name)
+    return counts[name]
 
 
 def rows_of(tables: Tables, name: str) -> ds.Dataset:
@@ -69,9 +78,9 @@ def rows_of(tables: Tables, name: str) -> ds.Dataset:
 
     Columns of a small one live as long as the tables.
     """
-    known = _small.setdefault(tables, {})
-    if name not in known:
-        is_small = tables.count_rows(name) <= MAX_ROWS
-        known[name] = SmallTable(tables.scan(name, with_dictionaries=True)) if is_small else None
-    small = known[name]
-    return tables.scan(name, with_dictionaries=True) if small is None else small
+    if count_of(tables, name) > MAX_ROWS:
+        return tables.scan(name, with_dictionaries=True)
+    small = _small.setdefault(tables, {})
+    if name not in small:
+        small[name] = SmallTable(tables.scan(name, with_dictionaries=True))
+    return small[name]
