@@ -7,14 +7,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "performance.md"
-NAME = re.compile(r'\bFigure\(\s*"([^"]+)"')
+NAME = re.compile(r'\bFigure\(\s*f?"([^"]+)"')
+VALUE = re.compile(r"\\\{.+?\\\}")  # in an escaped name, which has a number of rows or a window there
 SIGNS = ("≥", "≤")
 
 
-def names() -> list[str]:
+def names() -> list[re.Pattern[str]]:
     found = [name for path in sorted((ROOT / "benchmarks").glob("*.py")) for name in NAME.findall(path.read_text())]
     assert len(found) == len(set(found))
-    return found
+    return [re.compile(VALUE.sub(".+", re.escape(name))) for name in found]
 
 
 def cells() -> dict[str, list[str]]:
@@ -25,7 +26,9 @@ def cells() -> dict[str, list[str]]:
 
 def test_every_figure_is_in_the_table() -> None:
     assert len(names()) > 12
-    assert set(cells()) == set(names())
+    patterns = names()
+    assert [name.pattern for name in patterns if not any(map(name.fullmatch, cells()))] == []
+    assert [figure for figure in cells() if sum(bool(name.fullmatch(figure)) for name in patterns) != 1] == []
 
 
 def test_every_figure_stands_beside_its_goal_and_its_bound() -> None:
@@ -45,7 +48,7 @@ def test_what_misses_is_marked_and_explained() -> None:
 
 def test_every_figure_says_what_it_compares() -> None:
     compared = PAGE.read_text().partition("\n## What is compared\n")[2].partition("\n## ")[0]
-    assert [name for name in names() if f"**{name}**" not in compared] == []
+    assert [figure for figure in cells() if f"**{figure}**" not in compared] == []
 
 
 def test_the_picture_is_there() -> None:
