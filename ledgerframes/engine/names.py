@@ -96,7 +96,7 @@ COINS_ENDED = Relation(
     f"""
     SELECT update_id, node_index, depth, contract_id
     FROM {EXERCISES.name}
-    WHERE is_of_network AND is_consuming AND template = 'Splice.Coin:Coin'
+    WHERE is_consuming AND template = 'Splice.Coin:Coin'
     """,
     relations=(EXERCISES,),
 )

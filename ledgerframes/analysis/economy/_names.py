@@ -41,7 +41,7 @@ NAMES = declare.Figure(
     has_periods=True,
     condition="with a known contract",
     unit="events of this row",
-    queries=lambda frames, every, base: _queries_of_names(read_network(frames, base)),
+    queries=lambda frames, every, base: [_names_query(read_network(frames, base))],
 )
 
 
@@ -151,10 +151,6 @@ def _of_periods(frames: Frames, rows: pd.DataFrame, every: str) -> dict[str, Any
 
 def _times(texts: Any) -> pd.Series:
     return pd.Series(pd.to_datetime(texts, utc=True, format="ISO8601")).dt.as_unit("us")
-
-
-def _queries_of_names(network: Network) -> list[Query]:
-    return [_names_query(network)]
 
 
 def _older_names_query(network: Network) -> Query:
