@@ -18,8 +18,7 @@ venv: .venv/ready  ## Make .venv from the lock
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("ledgerframes needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python tools/install.py
 	@touch $@
 
 # The week and the six weeks before it, for usual ranges, are loaded once. Then one core runs each report.
