@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ import pyarrow as pa
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.datasets.schema import TEXT
-from ledgerframes.engine.connection import open_database
+from ledgerframes.engine.connection import open_database, temporary_folder
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_library_type
@@ -125,7 +124,7 @@ def run_query(
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     settings = net.settings.engine
-    with TemporaryDirectory(dir=settings.spill_folder) as directory:
+    with temporary_folder(settings) as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")
         with closing(_connect(settings, directory)) as connection:
             relations = _relations(query)

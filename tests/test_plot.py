@@ -911,6 +911,16 @@ def test_amounts_of_two_instruments_are_never_added():
     assert amounts == {f"{value:,.2f}" for value in sums}
 
 
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(0, "All known costs in this window are 0 bytes."), (pd.NA, "No request with a known cost in this window.")],
+)
+def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, text: str) -> None:
+    frame = result("cost.overhead")(1).assign(traffic_cost=pd.array([cost] * 3, dtype="Int64"))
+    assert plot(frame, picture="cost.overhead").texts[0].get_text() == text
+    assert FIGURES["cost.overhead"].answer(frame) == text
+
+
 def test_shares_of_no_weight_are_a_sentence_and_no_empty_legend():
     frame = per_round("activity.weights", "party")(8)
     ax = plot(frame.assign(weight=0), picture="activity.weights")

@@ -10,6 +10,7 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from ledgerframes.errors import UsageError
 from ledgerframes.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -46,6 +47,25 @@ def open_database(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
     return duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, **config, "temp_directory": folder})
 
 
+def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
+    """Return a new folder for what exceeds the memory.
+
+    It is removed at its end.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be made.
+    """
+    try:
+        if settings.spill_folder:
+            settings.spill_folder.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
+    except OSError as error:
+        parent = f"spill_folder={str(settings.spill_folder)!r}" if settings.spill_folder else "the folder of temporary files"
+        raise UsageError(f"Cannot write to {parent}: {error.strerror}. Set spill_folder= to another folder.") from error
+
+
 @contextmanager
 def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
     """Open a connection in UTC that can read what is registered with it only."""
@@ -72,7 +92,7 @@ class _Database:
 @cache
 def _database(settings: EngineSettings) -> _Database:
     """Open a database once in a process, because that takes longer than a small query."""
-    folder = TemporaryDirectory(prefix="ledgerframes-", dir=settings.spill_folder, ignore_cleanup_errors=True)
+    folder = temporary_folder(settings)
     database = _Database(open_database(settings, folder.name), folder)
     for setting in OF_DATABASE:
         database.connection.execute(f"SET GLOBAL {setting}")

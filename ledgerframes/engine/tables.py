@@ -55,7 +55,7 @@ class SmallTable(ds.UnionDataset):  # type: ignore[misc]
         """Return columns as a table, those that were read before from memory."""
         with self._lock:
             absent = [name for name in names if name not in self._columns]
-            read = self.rows.scanner(columns=absent).to_reader().read_all() if absent else None
+            read = self.rows.to_table(columns=absent) if absent else None
             columns = {name: self._columns[name] if read is None or name not in absent else read[name] for name in names}
             self._columns |= {name: column for name, column in columns.items() if column.nbytes <= MAX_COLUMN_BYTES}
         return pa.table(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,6 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_AREAS = 10
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -12,9 +10,6 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._activity import NO_RECORD
 from ledgerframes.plots._chart import Chart, draws
-
-if TYPE_CHECKING:
-    pass
 
 
 @draws("activity.reconcile", "Published and computed activity weights", empty=NO_RECORD)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.cost._answers import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -15,11 +16,6 @@ from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
-if TYPE_CHECKING:
-    pass
-
-
-NO_COST = "No request with a known cost in this window."
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
@@ -124,7 +120,7 @@ def cost_overhead(chart: Chart) -> None:
     """
     ax, frame = chart.ax, chart.frame
     if not frame["traffic_cost"].gt(0).any():
-        return chart.show_message(NO_COST)
+        return chart.show_message(ONLY_ZERO if frame["traffic_cost"].notna().any() else NO_COST)
     with_views, without = (frame[frame["kind"] == kind].reset_index(drop=True) for kind in ("with views", "without views"))
     costs = [np.nan_to_num(r.numbers(rows["traffic_cost"])) for rows in (with_views, without)]
     styles: list[dict[str, Any]] = [{"color": c.color(0)}, {"facecolor": c.color(2), **s.HATCHED}]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -11,10 +9,6 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
-
-if TYPE_CHECKING:
-    pass
-
 
 DAY = pd.Timedelta(1, "D")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,6 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
-
-if TYPE_CHECKING:
-    pass
-
 
 OUTCOMES: s.Styles = {  # from worst to best
     "only in one source": {"color": s.BAD},

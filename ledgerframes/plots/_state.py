@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -11,10 +9,6 @@ from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
-
-if TYPE_CHECKING:
-    pass
-
 
 MIN_SPAN = 1 / 24  # days
 MIN_SHARE = 0.004  # of the axis that a lifetime has, however short it was

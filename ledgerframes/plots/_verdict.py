@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,6 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import Chart, draws
-
-if TYPE_CHECKING:
-    pass
-
 
 MIN_REQUESTS = 20  # of a group in a period, whose rate would be mostly chance
 HOURS = range(24)

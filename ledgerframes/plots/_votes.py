@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import Chart, draws
-
-if TYPE_CHECKING:
-    pass
-
 
 NO_PRICE = "No vote has a price."
 NO_TIME = "No vote with a price has a time."

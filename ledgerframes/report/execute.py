@@ -32,23 +32,30 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def environment_variables(
-    net: Network, catalog: Path, tables_dir: Path, working_dir: Path, history: Path | None = None
+    net: Network, catalog: Path, tables_dir: Path, working_dir: Path, spill_folder: Path, history: Path | None = None
 ) -> dict[str, str]:
     """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
-    No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed. The
-    profile is the one that always exists; with a URL it is a network as configured, not an embedded sandbox.
+    No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed, and the
+    limits of its queries. The profile is the one that always exists; with a URL it is a network as configured, not an embedded
+    sandbox.
     """
     token_variable = net.settings.token_env
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX) and name != token_variable}
+    limits = net.settings.engine.model_copy(update={"spill_folder": spill_folder}).model_dump(exclude_none=True)
     settings = {
         "PROFILE": "sandbox",
         "NETWORK": net.name,
         "HISTORY_URL": " ".join(net.settings.history_url) or "https://offline.invalid",
         "STORE": net.store.root.uri,
         "SNAPSHOT": str(catalog.absolute()),
+        **{name.upper(): str(value) for name, value in limits.items()},
     }
-    paths = {TABLES_VARIABLE: str(tables_dir.absolute()), "IPYTHONDIR": str((working_dir / "ipython").absolute())}
+    paths = {
+        TABLES_VARIABLE: str(tables_dir.absolute()),
+        "IPYTHONDIR": str((working_dir / "ipython").absolute()),
+        "TMPDIR": str(spill_folder),
+    }
     if history is not None:
         paths[HISTORY_VARIABLE] = str(history.absolute())
     return {**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}

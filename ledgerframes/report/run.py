@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.api.versions import TRIED
+from ledgerframes.engine.connection import temporary_folder
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.installation import extra_for
@@ -279,9 +280,10 @@ class _Run:
         working_dir = directory.parent / "working"
         working_dir.mkdir()
         window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
-        with self.timer.step("notebook"):
+        # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
+        with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
             tables_dir = directory / "tables"
-            variables = environment_variables(self.net, inputs.catalog, tables_dir, working_dir, inputs.history)
+            variables = environment_variables(self.net, inputs.catalog, tables_dir, working_dir, Path(folder), inputs.history)
             parameters = {**window, **self.parameters}
             book = execute(self.report.path, parameters, variables, working_dir, self.timer.remaining_seconds())
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))

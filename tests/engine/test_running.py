@@ -66,6 +66,13 @@ def test_settings_reach_the_engine(tmp_path: Path, net: lf.Network) -> None:
         assert Path(settings["folder"]).parent == tmp_path
 
 
+def test_a_folder_to_spill_to_is_made(tmp_path: Path, net: lf.Network) -> None:
+    folder = tmp_path / "no" / "folder yet"
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_folder=folder)
+    lf.cost.spend(lf.load_events(limited, **DAY))
+    assert len(list(folder.iterdir())) == 1  # of the database, which stays until the end of this process
+
+
 def of_an_analysis(net: lf.Network, select: str) -> None:
     run(lf.load_events(net, **DAY), Query(select, (Relation("rows", "Texts.", "SELECT 1", ("verdicts",)),)))
 
@@ -75,6 +82,17 @@ def test_too_little_memory_names_the_setting(net: lf.Network, call: Callable[[lf
     limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, memory_limit="20MB")
     with pytest.raises(UsageError, match="memory_limit=20MB"):
         call(limited, "select max(len(texts)) as n from (select list(repeat('x', 1000)) as texts from range(1000000))")
+
+
+@pytest.mark.parametrize("call", [of_an_analysis, lf.sql])
+def test_a_folder_to_spill_to_that_is_none_names_the_setting(
+    call: Callable[[lf.Network, str], object], tmp_path: Path, net: lf.Network
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    limited = lf.connect("sandbox", events=2_000, days=1, store=net.settings.store, spill_folder=file)
+    with pytest.raises(UsageError, match=r"Cannot write to spill_folder='.*file': File exists\. Set spill_folder= to another"):
+        call(limited, "select 1 as one")
 
 
 @pytest.mark.parametrize(("name", "value"), [("threads", 0), ("memory_limit", "much"), ("memory_limit", "-1GB")])

@@ -114,6 +114,39 @@ def test_the_notebook_reads_the_frozen_data_and_nothing_else(
     run_report("small", net=net, out=tmp_path / "out", during="yesterday")
 
 
+def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_file(
+    store: Path, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spill_folder = tmp_path / "spill"
+    net = lf.connect(
+        "sandbox",
+        events=600,
+        days=2,
+        store=store,
+        provisional_minutes=0,
+        threads=1,
+        memory_limit="50MB",
+        spill_folder=spill_folder,
+    )
+    monkeypatch.setenv("LEDGERFRAMES_THREADS", "7")  # the settings of the network come first
+    small(
+        "import ledgerframes as lf",
+        "net = lf.connect()",
+        "lf.cost.spend(lf.load_events(net, since=since, until=until))",  # opens a database, and its folder
+        "engine = net.settings.engine",
+        "assert (engine.threads, engine.memory_limit) == (1, '50MB'), engine",
+        f"assert str(engine.spill_folder).startswith({str(spill_folder)!r}), engine",
+        "from pathlib import Path; assert list(Path(engine.spill_folder).iterdir())",
+        "import tempfile; assert Path(tempfile.mkdtemp()).parent == engine.spill_folder",
+    )
+    run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    small("import os; os._exit(9)")
+    with pytest.raises(ReportError, match="ended unexpectedly"):
+        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    (folder,) = spill_folder.iterdir()  # of the queries of this process
+    assert list(folder.iterdir()) == []
+
+
 def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     with without_kernel():

@@ -17,6 +17,7 @@ LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
 NO_COST = "No request with a known cost in this window."
+ONLY_ZERO = "All known costs in this window are 0 bytes."
 
 
 def of_spend(result: pd.DataFrame) -> str:
@@ -94,7 +95,9 @@ def of_overhead(result: pd.DataFrame) -> str:
     costs = result.dropna(subset="traffic_cost")
     total = int(costs["traffic_cost"].sum())
     without = int(costs.loc[costs["kind"] == "without views", "traffic_cost"].sum())
-    return f"Envelopes without views account for {printing.percent(without, total)} of the known cost." if total else NO_COST
+    if not total:
+        return NO_COST if costs.empty else ONLY_ZERO
+    return f"Envelopes without views account for {printing.percent(without, total)} of the known cost."
 
 
 def of_wasted(result: pd.DataFrame) -> str:
