@@ -351,9 +351,19 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
 WITH_SENTENCE = [name for name in DRAWN if FIGURES[name].answer and name != "cost.compare"]
 
 
+# Of groups that share requests, or have the same quorums, no sums are right.
+WITHOUT_SENTENCE = {
+    ("cost.wasted", "party"),
+    ("verdict.outcomes", "party"),
+    ("verdict.quorums", "participant"),
+    ("verdict.quorums", "template"),
+}
+
+
 @pytest.mark.parametrize(("name", "by"), [(name, by) for name in WITH_SENTENCE for by in FIGURES[name].by if by])
 def test_every_grouping_has_a_sentence(name, by):
-    assert FIGURES[name].answer(result(name, by)(24)).endswith(".")
+    sentence = FIGURES[name].answer(result(name, by)(24))
+    assert sentence.endswith(".") != ((name, by) in WITHOUT_SENTENCE)
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -14,6 +14,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.groups import Integers
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics.percentiles import least_count
+from ledgerframes.values.decimals import is_integer
 
 FEW_REQUESTS = declare.text(
     "few_requests_for",
@@ -32,7 +33,7 @@ def needs(percent: int, unit: str = " requests") -> str:
 
 def require_min_requests(min_requests: int | None) -> None:
     """Raise a UsageError unless `min_requests` is None or a count from 1 on."""
-    if min_requests is not None and (isinstance(min_requests, bool) or not isinstance(min_requests, int) or min_requests < 1):
+    if min_requests is not None and (not is_integer(min_requests) or min_requests < 1):
         raise UsageError(f"min_requests= must be an integer of at least 1, got {min_requests!r}.")
 
 

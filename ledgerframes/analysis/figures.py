@@ -150,7 +150,9 @@ class Figure:
     drawn : str
         Column that the picture shows. Empty for a figure with its own drawing, and for one without a picture.
     answer : callable, optional
-        Function from a result to the sentence that answers, which is empty if nothing is to be said.
+        Function from a whole result to the sentence that answers, which is empty if nothing is to be said.
+    answers_over_time : bool
+        Whether the sentence is also right for groups in periods or rounds.
     """
 
     name: str
@@ -174,6 +176,7 @@ class Figure:
     main_columns: tuple[str, ...] = ()
     drawn: str = ""
     answer: Callable[[pd.DataFrame], str] | None = None
+    answers_over_time: bool = False
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:

@@ -37,7 +37,8 @@ TYPES = {
 SECOND_VERDICTS = "Events whose request has an earlier verdict, which counts."
 DESCRIPTIONS = {"second_verdicts": SECOND_VERDICTS, f"{OTHER}second_verdicts": SECOND_VERDICTS}
 HEAD = """-- lf.{name} over {network}.
--- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC. With is_overall, a row is that of all rows together.
+-- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC.
+-- With is_overall, a row is that of all rows together. With is_part, it is a part of a group. Leave out both to add up groups.
 SET TimeZone = 'UTC';
 """
 

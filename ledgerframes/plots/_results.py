@@ -17,10 +17,11 @@ import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
+from ledgerframes.analysis.figures import COUNT, DURATION, INTEGER, PERIOD, RATE, TIME
 from ledgerframes.errors import UsageError
 from ledgerframes.plots._fonts import visible_letters
 from ledgerframes.statistics import printing
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_LABEL = 38
 FINGERPRINT = re.compile(r"::\w{6}…\w{2}")
@@ -53,6 +54,8 @@ GROUP_TEXTS = {
     "activity.weights party": "by app provider",
 }
 
+MEASURED = (COUNT, INTEGER, RATE, TIME, DURATION)
+
 Numbers = npt.NDArray[np.float64]
 
 
@@ -60,6 +63,9 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
     """Return the grouping of a result, and whether it has periods or rounds."""
     figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot"
     frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
+    _require_types(frame, figure, advice)
+    if names := [str(name) for name in frame.index.names if name is not None]:
+        raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
     networks = sorted(map(str, frame["network"].dropna().unique()))
     if len(networks) > 1:
         raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
@@ -71,7 +77,16 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
         if figure.grouping(by).key_names == keys:
             _require_one_result(frame, leading[:1] if has_periods or has_rounds else [], keys, figure, advice)
             return by, has_periods, has_rounds
-    raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.")
+    step = " Call reset_index(drop=True) instead of reset_index()." if "index" in keys else ""
+    raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.{step}")
+
+
+def _require_types(frame: pd.DataFrame, figure: Figure, advice: str) -> None:
+    """Raise a UsageError for numbers and times that have become texts or objects."""
+    for column in (*PERIOD, *figure.columns):
+        if column.name in frame and column.dtype in MEASURED and frame[column.name].dtype.kind == "O":
+            types = f"got column {column.name!r} as {frame[column.name].dtype}, not {column.pandas_dtype}"
+            raise UsageError(f"{advice}, {types}. Save results with to_parquet, which keeps types.")
 
 
 def _require_one_result(frame: pd.DataFrame, time: list[str], keys: list[str], figure: Figure, advice: str) -> None:
@@ -152,7 +167,6 @@ def join_parties(texts: object) -> str:
 
 WITHOUT_TEMPLATE = {"reassignment": "reassignment", "transaction": "transaction without a tree"}
 NOT_VISIBLE = "not visible (rejected or private)"
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def template_label(kind: object, template_name: object, choice: object) -> str:

@@ -16,11 +16,14 @@ from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
+from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
+from ledgerframes.plots._results import check_result
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.values.decimals import is_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
 COVERAGE, PACKAGE = "coverage", "package_name"
+CHOSEN = "Of the requests chosen: "
+SOME_ROWS = "Of these rows: "
 PERIOD_KEYS = {"period_start", "round_number"}
 ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"
 
@@ -47,7 +52,8 @@ def show(
     Parameters
     ----------
     result : DataFrame or Axes
-        The result of an analysis, also some of its rows or columns. Of the axes of a plot the answer is the picture alone.
+        The result of an analysis, also some of its rows or columns. Of the axes of a plot the answer is the picture alone, and of
+        rows of several results the table.
     columns : sequence of str, optional
         Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
         from which columns were chosen).
@@ -66,7 +72,7 @@ def show(
     Raises
     ------
     UsageError
-        If `result` is not the result of an analysis, or has no such column.
+        If `result` is not the result of an analysis or has no such column, or `columns` is no list, or `max_rows` no number.
 
     Examples
     --------
@@ -82,6 +88,9 @@ def show(
         drawing = _drawing_of(result)
         return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
+    require_list(columns)
+    if not is_integer(max_rows) or max_rows < 1:
+        raise UsageError(f"max_rows= must be a whole number of at least 1, got {max_rows!r}.")
     keys = _keys(result, figure)
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
     rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
@@ -91,7 +100,7 @@ def show(
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
     draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
     return Answer(
-        statement=escape_control(figure.answer(result)) if figure.answer and _has_all_columns(result, figure) else "",
+        statement=escape_control(_statement(result, figure)),
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True, group=_group(keys)),
         draw=None if draw is None else lambda: _close(draw(result)),
     )
@@ -212,12 +221,36 @@ def _group(keys: list[str]) -> str:
     return names[0] if len(names) == 1 else ""
 
 
+def _statement(result: pd.DataFrame, figure: Figure) -> str:
+    """Return what a result says, and of which requests or rows."""
+    grouping = _grouping_of(result, figure)
+    if figure.answer is None or grouping is None:
+        return ""
+    by, is_over_time = grouping
+    text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
+    notes = [CHOSEN] if result["population"].eq("chosen").any() else []
+    notes += [] if {*result.index} == {*range(len(result))} else [SOME_ROWS]
+    return text and "".join([*notes, text])
+
+
+def _grouping_of(result: pd.DataFrame, figure: Figure) -> tuple[str | None, bool] | None:
+    """Return the grouping of a result, and whether it is over time.
+
+    It is None for rows of several results, and for some of the columns.
+    """
+    try:
+        by, has_periods, has_rounds = check_result(result, figure.name)
+    except UsageError:
+        return None
+    return by, has_periods or has_rounds
+
+
 def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:
     return {column.name for column in (*figure.columns, *figure.tail)} <= set(result.columns)
 
 
 def _is_drawable(result: pd.DataFrame, figure: Figure) -> bool:
-    return len(result) > 1 and _has_all_columns(result, figure) and find_spec("matplotlib") is not None
+    return len(result) > 1 and _grouping_of(result, figure) is not None and find_spec("matplotlib") is not None
 
 
 def _name_of(figure: Figure, keys: list[str]) -> str:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from ledgerframes.texts.control_characters import escape_html as escape
 
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 UNITS = {noun: timedelta(**{f"{noun}s": 1}) for noun in ("day", "hour", "minute", "second")}
 
 

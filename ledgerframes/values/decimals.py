@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,11 @@ import pyarrow as pa
 from ledgerframes.errors import UsageError
 
 __all__ = ["cumsum", "divide", "multiply", "total", "totals"]
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Return whether a value is an integer of Python or NumPy, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def __dir__() -> list[str]:

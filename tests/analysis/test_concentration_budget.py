@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from ledgerframes.analysis import cost
+from ledgerframes.analysis import cost, verdict
 from ledgerframes.errors import UsageError
 
 KIND = "Main:Asset/Transfer"
@@ -85,6 +86,13 @@ def test_budgets_without_requests_have_rows_in_order(sample):
     assert result["requests"].tolist() == [2, 1, 0]
     assert result["coverage"].isna().tolist() == [False, False, True]
     assert cost.budget(sample, {}, network="memory").empty
+
+
+def test_integers_of_numpy_are_integers(sample):
+    budget = cost.budget(sample, {KIND: np.int64(1)}, network="memory", statistic="max")
+    pd.testing.assert_frame_equal(budget, cost.budget(sample, {KIND: 1}, network="memory", statistic="max"))
+    assert len(cost.requests(sample, top=np.int32(1))) == 1
+    pd.testing.assert_frame_equal(verdict.latency(sample, min_requests=np.int64(2)), verdict.latency(sample, min_requests=2))
 
 
 def test_budgets_that_are_none_are_refused(sample):

@@ -37,8 +37,8 @@ def sentence_on_delays(stored: Stored) -> str:
                 hits += sum(other == number for other, _ in delays(rows, culprits, parties, usual, shift).values())
         expected += Fraction(hits, trials) if trials else 0
     waited = sum((added for _, added in victims.values()), timedelta(0))
-    text = f"{len(victims):,} others probably waited for them, {seconds(waited)} s in total."
-    noun = "request" if len(culprits) == 1 else "requests"
+    noun, them = ("request", "it") if len(culprits) == 1 else ("requests", "them")
+    text = f"{len(victims):,} others probably waited for {them}, {seconds(waited)} s in total."
     return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {float(expected):.1f} of them."
 
 

@@ -118,6 +118,7 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
     decided = decided_of(stored)
     rejected = rejected_of(decided)
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
+    are_timeouts = "is a timeout" if timeouts == 1 else "are timeouts"
     return [
         f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rejection_rate(decided)}.",
         sentence_on_groups(rates_by_day(decided), (stored.until - stored.since) // timedelta(days=1), "periods"),
@@ -127,7 +128,7 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
         *sentences_on_medians(stored, decided, lambda latencies: percentile(latencies, 50)),
         sentence_on_slow_parties(stored),
         sentence_on_quorums(stored),
-        f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
+        f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} {are_timeouts}.",
         sentence_on_delays(stored),
         f"Yes, each adds up to {len(stored.ids):,} requests.",
     ]

@@ -150,7 +150,7 @@ def test_victims_of_a_short_window_have_no_expected_number() -> None:
     rows: list[Request] = [("ACCEPTED", 1, timedelta(seconds=n), 10) for n in range(30)]
     rows += [("REJECTED", 30, timedelta(minutes=1), 10), ("ACCEPTED", 20, timedelta(minutes=1, seconds=5), 10)]
     frames = made_of(rows, Window(START, START + HOUR))
-    text = "1 request timed out. 1 other probably waited for them, 19.0 s in total."
+    text = "1 request timed out. 1 other probably waited for it, 19.0 s in total."
     unknown = "The window is too short to say how many of them chance explains."
     assert lf.show(lf.verdict.head_of_line(frames)).statement == f"{text} {unknown}"
 
@@ -174,7 +174,7 @@ def test_a_cut_period_has_no_share_of_the_leader() -> None:
     frames = frames_of(window=window, network="memory", activity_records=rows)
     text = lf.show(lf.activity.weights(frames, every="1d")).statement
     ends = ("60.0 % (2026-11-10 00:00)", "70.0 % (2026-11-09 00:00)")
-    assert text == f"The share of the largest app provider was between {ends[0]} and {ends[1]}."
+    assert text == f"The share of a was between {ends[0]} and {ends[1]}, with weight in 2 of 2 whole periods."
 
 
 def test_only_changes_that_hold_for_all_kinds_are_named() -> None:

@@ -34,12 +34,15 @@ def of_weights(result: pd.DataFrame) -> str:
 def _share_over_time(known: pd.DataFrame, name: str) -> str:
     """Return the lowest and the highest share of the largest app provider."""
     largest = known.groupby(name)["weight"].sum().idxmax()
-    is_whole = known["share"].notna() & ~is_true(known["is_partial"])
-    rows = list(rows_of(known[(known[name] == largest) & is_whole].sort_values("share")))
+    time = "period_start" if "period_start" in known else "round_number"
+    whole = known[known["share"].notna() & ~is_true(known["is_partial"])]
+    rows = list(rows_of(whole[whole[name] == largest].sort_values("share")))
     if not rows:
         return "The largest app provider has no record in a whole period of this window."
     low, high = (f"{printing.share(row.share)} ({_time_of(row)})" for row in (rows[0], rows[-1]))
-    return f"The share of the largest app provider was between {low} and {high}."
+    shares = f"was between {low} and {high}" if len(rows) > 1 else f"was {low}"
+    number, noun = whole[time].nunique(), "period" if time == "period_start" else "round"
+    return f"The share of {largest} {shares}, with weight in {len(rows):,} of {pluralize(number, f'whole {noun}')}."
 
 
 def _time_of(row: Any) -> str:
@@ -92,6 +95,8 @@ def of_what_if(result: pd.DataFrame) -> str:
     if "round_number" in result or changes.empty:
         return "" if len(changes) else NO_WEIGHT
     parties = result["party"].loc[changes.index].tolist()
+    if not changes.any():
+        return "No share changes."
     gain, loss = parties[changes.argmax()], parties[changes.argmin()]
     rise, fall = printing.points(changes.max()), printing.points(-changes.min())
     return f"The share of {gain} would rise by {rise}, and that of {loss} would fall by {fall}."

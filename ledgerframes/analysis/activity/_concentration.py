@@ -24,6 +24,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.concentrations import concentration as concentration_of
 from ledgerframes.statistics.concentrations import lorenz as lorenz_points
 from ledgerframes.statistics.concentrations import top as top_members
+from ledgerframes.values.decimals import is_integer
 
 OF = ("weight", "burn_bytes", "amount")
 TOP = (1, 3, 10)
@@ -282,7 +283,7 @@ def lorenz(
 
 def _sizes(top: Sequence[int]) -> tuple[int, ...]:
     sizes = tuple(sorted(set(top)))
-    if not sizes or any(not isinstance(number, int) or number < 1 for number in sizes):
+    if not sizes or any(not is_integer(number) or number < 1 for number in sizes):
         raise UsageError(f"top= must be whole numbers from 1, got {top!r}.")
     return sizes
 

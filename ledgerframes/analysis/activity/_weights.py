@@ -48,6 +48,7 @@ WEIGHTS = declare.Figure(
     "activity.weights",
     caption="Activity weights",
     answer=answers.of_weights,
+    answers_over_time=True,
     main_columns=("weight", "share", "requests", "activity_weight", "burn_bytes"),
     distinct=(),
     rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",

@@ -16,6 +16,7 @@ TIME = "%Y-%m-%d %H:%M UTC"
 LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
+OVERLAPPING = {"party", "label"}  # columns of groups of which a request can be in several
 NO_COST = "No request with a known cost in this window."
 ONLY_ZERO = "All known costs in this window are 0 bytes."
 
@@ -23,7 +24,7 @@ ONLY_ZERO = "All known costs in this window are 0 bytes."
 def of_spend(result: pd.DataFrame) -> str:
     """Return what was spent, and by whom, on what or when most of it."""
     if "period_start" in result:
-        return _highest_period(result)
+        return "" if {*OVERLAPPING, "view_id"}.intersection(result) else _highest_period(result)
     if "view_id" in result:
         return _largest_of(result, "view_id", "view", " of envelopes with views")
     if "template_name" in result:
@@ -37,8 +38,9 @@ def of_spend(result: pd.DataFrame) -> str:
 
 def _total(result: pd.DataFrame) -> str:
     (row,) = rows_of(result)
-    subject = f"{pluralize(row.requests, 'confirmation request')} cost"
-    total = int(row.total_traffic_cost) if row.requests_with_cost else 0
+    if not row.requests_with_cost:
+        return NO_COST
+    subject, total = f"{pluralize(row.requests, 'confirmation request')} cost", int(row.total_traffic_cost)
     if row.requests_with_cost == row.requests:
         return f"{subject} {printing.size(total)}."
     known = printing.percent(row.requests_with_cost, row.requests)
@@ -49,19 +51,21 @@ def _highest_period(result: pd.DataFrame) -> str:
     known = result.dropna(subset="total_traffic_cost")
     if known.empty:
         return NO_COST
-    (row,) = rows_of(known.nlargest(1, "total_traffic_cost"))
-    share = printing.percent(int(row.total_traffic_cost), int(known["total_traffic_cost"].sum()))
+    totals = known.groupby("period_start")["total_traffic_cost"].sum()
+    highest, start = int(totals.max()), totals.idxmax()
+    cost = f"{printing.size(highest)}, {printing.percent(highest, int(totals.sum()))} of the known cost"
     number = result["period_start"].nunique()
-    cost = f"{printing.size(int(row.total_traffic_cost))}, {share} of the known cost"
-    return f"Of {pluralize(number, 'period')}, the one that starts at {row.period_start:{TIME}} has the highest cost: {cost}."
+    return f"Of {pluralize(number, 'period')}, the one that starts at {start:{TIME}} has the highest cost: {cost}."
 
 
 def _participants(result: pd.DataFrame) -> str:
     names = result["submitting_participant_uid"]
     unknown = int(result.loc[names.isna(), "requests"].sum())
     note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
-    number, five = names.nunique(), printing.share(result["share"].nlargest(LARGEST_PAYERS).sum())
-    largest = f" The five with the highest cost account for {five} of the known cost." if number > LARGEST_PAYERS else ""
+    number, shares = names.nunique(), result["share"].dropna()
+    five = printing.share(shares.nlargest(LARGEST_PAYERS).sum())
+    text = f" The five with the highest cost account for {five} of the known cost."
+    largest = text if number > LARGEST_PAYERS and len(shares) else ""
     return f"{pluralize(number, 'participant')} submitted requests.{largest}{note}"
 
 
@@ -69,9 +73,10 @@ def _kinds(result: pd.DataFrame) -> str:
     is_transaction = result["kind"] == "transaction"
     kinds = result[is_transaction & result["template_name"].notna()]
     others = result.loc[~is_transaction].groupby("kind", observed=True)["requests"].sum()
-    three = printing.share(kinds["share"].nlargest(LARGEST_KINDS).sum())
+    shares = kinds["share"].dropna()
+    three = printing.share(shares.nlargest(LARGEST_KINDS).sum())
     text = f" The three with the highest total cost account for {three} of the known cost."
-    largest = text if len(kinds) > LARGEST_KINDS else ""
+    largest = text if len(kinds) > LARGEST_KINDS and len(shares) else ""
     return (
         f"{len(kinds):,} kind{'s' * (len(kinds) != 1)} of transactions.{largest} "
         f"{others.get('not visible', 0):,} requests are not visible, and {others.get('reassignment', 0):,} are reassignments."
@@ -92,6 +97,8 @@ def _largest_of(result: pd.DataFrame, key: str, noun: str, whole: str = "") -> s
 
 def of_overhead(result: pd.DataFrame) -> str:
     """Return the share of envelopes without views."""
+    if OVERLAPPING.intersection(result):
+        return ""
     costs = result.dropna(subset="traffic_cost")
     total = int(costs["traffic_cost"].sum())
     without = int(costs.loc[costs["kind"] == "without views", "traffic_cost"].sum())
@@ -104,6 +111,8 @@ def of_wasted(result: pd.DataFrame) -> str:
     """Return the cost of rejected requests, or the periods above their usual range."""
     if "period_start" in result:
         return _above(result)
+    if OVERLAPPING.intersection(result):
+        return ""
     wasted, useful = (decimals.total(result[name]) for name in ("wasted_traffic_cost", "useful_traffic_cost"))
     if wasted is None:
         return "The cost of rejected requests is not known."

@@ -32,6 +32,7 @@ OVERHEAD = declare.Figure(
     "cost.overhead",
     caption="Traffic cost of envelopes with and without views",
     answer=answers.of_overhead,
+    answers_over_time=True,
     main_columns=("kind", "traffic_cost", "share", "envelopes", "confirmers_per_view"),
     distinct=("kind",),
     rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",

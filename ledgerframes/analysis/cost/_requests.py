@@ -18,6 +18,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.percentiles import least_count
 from ledgerframes.texts.representation import pluralize
+from ledgerframes.values.decimals import is_integer
 
 MAX_TOP = 10_000
 LEAST_OF_KIND = int(least_count(50))
@@ -120,7 +121,7 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
     True
     """
     REQUESTS.check(frames)
-    if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= MAX_TOP:
+    if not is_integer(top) or not 1 <= top <= MAX_TOP:
         raise UsageError(f"top= must be a whole number from 1 to {MAX_TOP:,}, got {top!r}.")
     rows = run(frames, largest_requests(top))
     has_median = rows["requests_of_kind"] >= LEAST_OF_KIND

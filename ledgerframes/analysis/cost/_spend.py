@@ -38,6 +38,7 @@ SPEND = declare.Figure(
     "cost.spend",
     caption="Traffic cost",
     answer=answers.of_spend,
+    answers_over_time=True,
     main_columns=("total_traffic_cost", "share", "requests", "rejected", "median", "p95", "max"),
     distinct=(),
     rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",

@@ -17,6 +17,7 @@ from ledgerframes.analysis.measures import COST, IS_KNOWN, Count, Expression, La
 from ledgerframes.engine import Query, run
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.values.decimals import is_integer
 
 STATISTICS: dict[str, Measure] = {
     "median": Percentile(COST, 50),
@@ -188,7 +189,7 @@ def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: 
     if network != frames.network:
         raise UsageError(f"network= must be the network of the frames, {frames.network!r}, got {network!r}.")
     for name, limit in budgets.items():
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        if not is_integer(limit) or limit < 0:
             raise UsageError(f"budgets= must be bytes of at least 0, got {limit!r} for {name!r}.")
         kind_of(name)
 

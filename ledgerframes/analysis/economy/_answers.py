@@ -21,6 +21,8 @@ def of_purchases(result: pd.DataFrame) -> str:
         return "Nobody bought traffic in this window."
     others = known[known["for_whom"] == "other"]
     bought = f"{pluralize(int(known['purchases'].sum()), 'purchase')} of {printing.size(int(known['bytes'].sum()))} burned"
+    if known["for_whom"].isna().any():  # groups of both
+        return f"{bought} {_coin(known['coin_spent'])}."
     number, size = int(others["purchases"].sum()), printing.size(int(others["bytes"].sum()))
     verb = "was" if number == 1 else "were"
     return f"{bought} {_coin(known['coin_spent'])}. {number:,} of them, with {size}, {verb} for somebody else."

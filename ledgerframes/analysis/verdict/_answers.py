@@ -9,7 +9,7 @@ import pandas as pd
 from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
-from ledgerframes.texts.representation import pluralize
+from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
 MICROSECONDS = 1_000_000
@@ -17,8 +17,8 @@ PERCENTILES = ("p50", "p90", "p95", "p99")
 PLURALS = {
     "submitting_participant_uid": "participants",
     "party": "parties",
-    "hour": "hours of the day",
     "weekday": "hours of the week",
+    "hour": "hours of the day",
     "day": "days",
     "period_start": "periods",
 }
@@ -29,6 +29,8 @@ def of_outcomes(result: pd.DataFrame) -> str:
     key = next((name for name in PLURALS if name in result), None)
     if key is None and len(result) == 1:
         return _rejected(result)
+    if key == "party":  # groups of which a request can be in several, so that none is judged
+        return ""
     return _differing(result, key)
 
 
@@ -59,6 +61,8 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
 def _names(rows: pd.DataFrame, key: str | None) -> list[str]:
     if key in ("period_start", "day"):
         return [f"{time:%A %Y-%m-%d}" if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}" for time in rows[key]]
+    if key == "weekday":
+        return [f"{WEEKDAYS[row.weekday]} {row.hour:02d}:00" for row in rows_of(rows)]
     if key == "hour":
         return [f"{hour:02d}:00" for hour in rows[key]]
     return [str(name) for name in rows[key or rows.columns[0]]]
@@ -72,6 +76,8 @@ def of_latency(result: pd.DataFrame) -> str:
     if known.empty:
         return "No group has enough accepted requests for a median."
     medians = known["p50"].sort_values().tolist()
+    if len(medians) == 1:
+        return f"The median of the only group with enough accepted requests is {_seconds(medians[0])} s."
     fastest, slowest = (f"{_seconds(median)} s" for median in (medians[0], medians[-1]))
     return f"The median of {pluralize(len(known), 'group')} is from {fastest} to {slowest}."
 
@@ -107,11 +113,15 @@ def of_rejections(result: pd.DataFrame) -> str:
     counts = result["reject_kind_heuristic"].value_counts()
     unknown = len(result) - int(counts.sum())
     others = f" The latency of {unknown:,} does not tell." if unknown else ""
-    return f"By the heuristic, {counts['contention']:,} rejections are contention and {counts['timeout']:,} are timeouts.{others}"
+    contention = f"{counts['contention']:,} {'rejection is' if counts['contention'] == 1 else 'rejections are'} contention"
+    timeouts = f"{counts['timeout']:,} {'is a timeout' if counts['timeout'] == 1 else 'are timeouts'}"
+    return f"By the heuristic, {contention} and {timeouts}.{others}"
 
 
 def of_quorums(result: pd.DataFrame) -> str:
     """Return how many quorums there are, and how frequent the first ones."""
+    if result.columns[0] != "parties":  # several groups or periods have the same quorum
+        return ""
     three = printing.share(result["share"].head(3).sum())
     return f"{len(result):,} different quorums. The three most frequent account for {three} of all quorums."
 
@@ -138,7 +148,8 @@ def of_head_of_line(result: pd.DataFrame) -> str:
     if not culprits:
         return timed_out
     waited = printing.duration(round(result["added"].dt.total_seconds().sum() * MICROSECONDS))
-    others = f"{victims:,} other{'s' * (victims != 1)} probably waited for them, {waited} in total."
+    waiting = f"{victims:,} other{'s' * (victims != 1)} probably waited"
+    others = f"{waiting} for {'it' if culprits == 1 else 'them'}, {waited} in total."
     if pd.isna(expected):
         return f"{timed_out} {others} The window is too short to say how many of them chance explains."
     return f"{timed_out} {others} Chance alone explains {expected:.1f} of them."
