@@ -82,6 +82,7 @@ class Network:
         self._transport = transport
         self._rates = HostRates() if transport else shared_rates()
         self._clock = clock
+        self._catalog = catalog
         self._origin = origin
 
     @property
@@ -97,7 +98,7 @@ class Network:
         if self._transport is not None and self._origin is None:
             raise UsageError("executor= cannot be combined with transport=: a custom transport cannot be pickled.")
         settings = _without_token(self.settings)
-        return _network_in_worker, (pickle.dumps((settings, self.offline, self._origin)),)
+        return _network_in_worker, (pickle.dumps((settings, self.offline, self._catalog, self._origin)),)
 
     def with_store(self, root: Path) -> Network:
         """Return a network with the same services, and another store."""
@@ -323,8 +324,9 @@ def _is_file(path: Path) -> bool:
 @functools.cache
 def _network_in_worker(recipe: bytes) -> Network:
     """Return the network of a task, one per process so that connections are reused."""
-    settings, offline, origin = pickle.loads(recipe)  # noqa: S301  (made by Network.__reduce__, of the caller of this worker)
-    return origin() if origin else Network(settings, offline=offline)
+    # Made by Network.__reduce__, of the caller of this worker.
+    settings, offline, catalog, origin = pickle.loads(recipe)  # noqa: S301
+    return origin() if origin else Network(settings, offline=offline, catalog=catalog)
 
 
 def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: Path | None) -> Network:

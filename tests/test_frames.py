@@ -20,6 +20,7 @@ from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import CoverageError, IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
+from ledgerframes.settings import EngineSettings
 from ledgerframes.values.extents import Observation
 from ledgerframes.values.windows import Window, instant
 
@@ -284,6 +285,18 @@ def test_frames_in_a_folder_are_the_same(frames: lf.Frames, tmp_path: Path) -> N
     for name in frames.tables:
         pd.testing.assert_frame_equal(opened.read(name), frames.read(name), obj=name)
     pd.testing.assert_frame_equal(opened.coverage, frames.coverage)
+
+
+def test_opened_frames_have_the_limits_of_the_environment(
+    frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lf.save_frames(frames, tmp_path / "folder")
+    monkeypatch.setenv("LEDGERFRAMES_THREADS", "1")
+    monkeypatch.setenv("LEDGERFRAMES_MEMORY_LIMIT", "300MB")
+    assert lf.open_frames(tmp_path / "folder").engine == EngineSettings(threads=1, memory_limit="300MB")
+    monkeypatch.setenv("LEDGERFRAMES_THREADS", "none")
+    with pytest.raises(UsageError, match="Environment: threads= must be a valid integer"):
+        lf.open_frames(tmp_path / "folder")
 
 
 def test_frames_of_bulk_objects_in_a_folder_are_the_same(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -57,8 +58,12 @@ def is_terminal() -> bool:
 
 
 def write_error(text: str, status: str = "") -> None:
-    """Write a line to stderr, in the color of a status if there is one."""
-    typer.echo(color(escape_control(hide_tokens(text)), status), err=True, color=_allow_color())
+    """Write a line to stderr, in the color of a status if there is one.
+
+    The exit code says what happened also where nobody can read stderr, such as on a full disk.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        typer.echo(color(escape_control(hide_tokens(text)), status), err=True, color=_allow_color())
 
 
 def color(text: str, status: str) -> str:

@@ -84,8 +84,9 @@ def run(
             pdf=pdf,
             progress=context.progress,
         )
-    except Exception as error:
-        _run_hook(after_failure, name, error=context.describe(error))
+    except (Exception, KeyboardInterrupt) as error:
+        reason = context.describe(error) if isinstance(error, Exception) else "The run was interrupted."
+        _run_hook(after_failure, name, error=reason)
         raise
     reasons = ". ".join(result.broken_rules)
     _run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
@@ -138,12 +139,21 @@ def _run_hook(arguments: list[str], report: str, *, page: Path | None = None, er
     facts = {"LEDGERFRAMES_REPORT": report, "LEDGERFRAMES_REPORT_PAGE": str(page or ""), "LEDGERFRAMES_REPORT_ERROR": error}
     try:
         # Its output goes to stderr, because stdout has the document of --json alone.
-        completed = subprocess.run(arguments, env={**os.environ, **facts}, stdout=STDERR, check=False)  # noqa: S603  (no shell)
+        completed = subprocess.run(arguments, env={**os.environ, **facts}, stdout=_stderr(), check=False)  # noqa: S603  (no shell)
     except OSError as problem:
         output.write_error(f"ledgerframes: Cannot run {arguments[0]}: {problem.strerror}.")
         return
     if completed.returncode:
         output.write_error(f"ledgerframes: {arguments[0]} ended with exit code {completed.returncode}.")
+
+
+def _stderr() -> int:
+    """Return where the output of a hook goes. A scheduler can start a process without stderr."""
+    try:
+        os.fstat(STDERR)
+    except OSError:
+        return subprocess.DEVNULL
+    return STDERR
 
 
 def _format_status(document: dict[str, Any]) -> str:

@@ -89,7 +89,13 @@ def from_store(
     resolved.require_one_filter()
     if not allow_partial:
         _require_coverage(net.store, resolved, time_window)
-    return Frames(resolved.snapshot, [resolved.table.name], window=time_window, population=resolved.dataset.population)
+    return Frames(
+        resolved.snapshot,
+        [resolved.table.name],
+        window=time_window,
+        population=resolved.dataset.population,
+        engine=net.settings.engine,
+    )
 
 
 def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window | None) -> None:

@@ -19,6 +19,7 @@ from ledgerframes.datasets.population import Population
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.installation import installed_version
+from ledgerframes.settings import engine_settings
 from ledgerframes.store.location import digest_of
 from ledgerframes.store.scan import damage_as_store_error
 from ledgerframes.values.extents import MigrationWindow
@@ -102,7 +103,7 @@ def open_frames(directory: str | Path) -> Frames:
     IntegrityError
         If a file is missing or differs from the manifest.
     """
-    source = _local(directory)
+    source, engine = _local(directory), engine_settings()
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]
@@ -134,6 +135,7 @@ def open_frames(directory: str | Path) -> Frames:
             unknown_ids=manifest.get("unknown_ids", ()),
             failed=manifest.get("failed", {}),
             population=_population(manifest),
+            engine=engine,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(

@@ -49,6 +49,7 @@ def environment_variables(
         "HISTORY_URL": " ".join(net.settings.history_url) or "https://offline.invalid",
         "STORE": net.store.root.uri,
         "SNAPSHOT": str(catalog.absolute()),
+        "NO_PROFILES": "1",
         **{name.upper(): str(value) for name, value in limits.items()},
     }
     paths = {

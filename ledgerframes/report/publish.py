@@ -72,14 +72,36 @@ class ReportDir:
             raise ReportError(f"Another run of report {self.report} is active in {self.path}. {advice}") from None
 
     @contextmanager
+    def disk_errors(self) -> Iterator[None]:
+        """Raise errors of the disk, such as a full one, as ReportError."""
+        try:
+            yield
+        except OSError as error:
+            path = error.filename or self.path
+            advice = "Free space there, or choose another directory with out=."
+            raise ReportError(f"Cannot write {path}: {error.strerror}. {advice}") from error
+
+    @contextmanager
     def staging_dir(self) -> Iterator[Path]:
         """Yield a temporary directory next to the published ones, and delete it afterwards."""
         with TemporaryDirectory(prefix=STAGING_PREFIX, dir=self.path, ignore_cleanup_errors=True) as path:
             yield Path(path)
 
     def is_complete(self, key: str) -> bool:
-        """Return whether the report with this key is published."""
-        return (self.path / key / PAGE).is_file() and (self.path / key / RUN).is_file()
+        """Return whether the report with this key is published, with all that other runs read of it."""
+        return (self.path / key / PAGE).is_file() and self._is_readable(key)
+
+    def _is_readable(self, key: str) -> bool:
+        """Return whether a run can be read. A full disk or a copy can damage it."""
+        try:
+            run = self.read_run(key)
+            _window_end(run), run["created_at"]
+        except FileNotFoundError:
+            return False
+        except (ValueError, KeyError, TypeError) as error:
+            logger.warning("run_not_readable path=%s error=%s", self.path / key / RUN, type(error).__name__)
+            return False
+        return True
 
     def read_run(self, key: str) -> dict[str, Any]:
         """Return the ``run.json`` of a published report."""
@@ -103,9 +125,9 @@ class ReportDir:
         key = self.latest.readlink().name if self.latest.is_symlink() else None
         return key if key and self.is_complete(key) else None
 
-    def delete_old(self, keep: int) -> list[str]:
-        """Delete all runs but the newest and the one of ``latest``, and return their keys."""
-        old = [key for key in list(self.published_runs())[:-keep] if key != self.latest_key()]
+    def delete_old(self, keep: int, current: str = "") -> list[str]:
+        """Delete all runs but the newest, the current one and the one of ``latest``, and return their keys."""
+        old = [key for key in list(self.published_runs())[:-keep] if key not in (current, self.latest_key())]
         for key in old:
             discarded = _staging_path(self.path)
             (self.path / key).rename(discarded)  # a run is there or not, never in parts
@@ -136,16 +158,21 @@ class ReportDir:
             return False
         target = Path(os.pardir, self.report, key)
         if not (self.latest.is_symlink() and self.latest.readlink() == target):
+            if self.latest.is_dir() and not self.latest.is_symlink():  # of a copy that followed links
+                discarded = _staging_path(self.latest.parent)
+                self.latest.rename(discarded)
+                shutil.rmtree(discarded, ignore_errors=True)
             link = _staging_path(self.latest.parent)
             link.symlink_to(target, target_is_directory=True)
             link.replace(self.latest)
         (self.path / FAILED).unlink(missing_ok=True)
         return True
 
-    def write_failure_note(self, error: Exception) -> None:
+    def write_failure_note(self, error: BaseException) -> None:
         """Write a note with the reason of the failure and the age of the latest report."""
         now = datetime.now(UTC).replace(microsecond=0)
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = "It was interrupted." if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
+        reason = reason or type(error).__name__
         text = f"The report {self.report} failed at {iso(now)}.\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"
         try:
             replace_text(self.path / FAILED, text)
@@ -175,8 +202,12 @@ def lock_pages(out: Path) -> Iterator[None]:
 def replace_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     staged = _staging_path(path.parent)
-    staged.write_text(text, encoding="utf-8")
-    staged.replace(path)
+    try:
+        staged.write_text(text, encoding="utf-8")
+        staged.replace(path)
+    except OSError:
+        staged.unlink(missing_ok=True)
+        raise
 
 
 def _staging_path(directory: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from ledgerframes.report.timer import Timer
 from ledgerframes.store.location import digest_of
 from ledgerframes.values.windows import Time, Window, iso, parse_duration
 from ledgerframes.values.windows import window as parse_window
+
+logger = logging.getLogger("ledgerframes")
 
 PACKAGES = ("ledgerframes", "duckdb", "pandas", "pyarrow", "matplotlib")
 
@@ -120,7 +123,7 @@ def run_report(
         Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published all the same, and
         the result names the rules that its figures break. An unknown figure breaks a rule.
     keep : int, optional
-        Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
+        Number of published runs to keep (default: all). This one and the one that ``latest`` shows always stay.
     timeout : timedelta or str, optional
         Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook, which
         may take 15 minutes by default.
@@ -143,7 +146,8 @@ def run_report(
     ServiceError, TransportError, DecodeError
         If the service fails.
     ReportError
-        If the notebook fails, the run takes longer than `timeout`, or another run of the report is active in `out`.
+        If the notebook fails, the run takes longer than `timeout`, another run of the report is active in `out`, or the disk of
+        `out` is full or cannot be written.
     """
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
@@ -157,17 +161,25 @@ def run_report(
     requirements = Requirements(min_coverage, age)
     report_dir, timer = ReportDir(Path(out), report.name), Timer(report.name, limit, progress)
     report_dir.prepare()
-    with extra_for("A report"), report_dir.lock(), timer.lines():
+    with extra_for("A report"), report_dir.disk_errors(), report_dir.lock(), timer.lines():
         try:
             result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
             if keep is not None:
-                report_dir.delete_old(keep)
-        except Exception as error:
+                report_dir.delete_old(keep, result.key)
+        except (Exception, KeyboardInterrupt) as error:
             report_dir.write_failure_note(error)
             raise
         finally:
-            write_overview(Path(out))
+            _write_overview(Path(out))
     return result
+
+
+def _write_overview(out: Path) -> None:
+    """Write the page of all runs. A published run stays one without it, and a failure keeps its reason."""
+    try:
+        write_overview(out)
+    except OSError as error:
+        logger.warning("overview_not_written path=%s error=%s", out, error.strerror)
 
 
 def _duration(name: str, value: timedelta | str | None) -> timedelta | None:

@@ -21,6 +21,7 @@ from ledgerframes.settings.groups import EngineSettings, Limits, LocalPath, Sand
 __all__ = ["EngineSettings", "Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles", "setting_layers"]
 
 ENVIRONMENT = "LEDGERFRAMES_"
+NO_PROFILES = f"{ENVIRONMENT}NO_PROFILES"  # set for a process that has all settings in its environment
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
 # Names that Windows reserves for devices, with any extension. A store may be copied there.
@@ -217,9 +218,26 @@ def local_dir() -> Path:
     return Path(platformdirs.user_data_path("ledgerframes"))
 
 
+def engine_settings() -> EngineSettings:
+    """Return the limits of queries from the environment, for frames that belong to no network.
+
+    Raises
+    ------
+    UsageError
+        If a value is invalid.
+    """
+    variables = {field: os.environ.get(f"{ENVIRONMENT}{field.upper()}") for field in EngineSettings.model_fields}
+    try:
+        return EngineSettings.model_validate({field: value for field, value in variables.items() if value})
+    except ValidationError as error:
+        raise UsageError(f"Environment: {_describe(error)}") from None
+
+
 def profiles() -> dict[str, dict[str, Any]]:
     """Return the profiles, where the current directory's file replaces the user's sections."""
     merged: dict[str, dict[str, Any]] = {}
+    if os.environ.get(NO_PROFILES):
+        return merged
     for directory in (user_config_dir(), Path.cwd()):
         path = directory / FILE_NAME
         if path.is_file():

@@ -204,6 +204,20 @@ def test_a_network_of_one_s_own_cannot_be_sent(tmp_path: Path) -> None:
         pickle.dumps(net)
 
 
+def test_workers_read_the_frozen_catalog_of_their_network(tmp_path: Path) -> None:
+    import pickle
+
+    live = lf.connect("sandbox", events=600, days=2, store=tmp_path)
+    first = lf.load_events(live, since="2026-11-07", until="2026-11-08")
+    live.store.freeze(tmp_path / "frozen.sqlite")
+    lf.load_events(live, since="2026-11-08", until="2026-11-09")
+    settings = {"network": live.name, "history_url": "http://example.invalid", "store": tmp_path}
+    net = lf.connect("sandbox", snapshot=tmp_path / "frozen.sqlite", **settings)
+    sent = pickle.loads(pickle.dumps(net))
+    for each in (net, sent):
+        assert lf.sql(each, "select count(*) as rows from verdicts")["rows"].tolist() == [len(first.verdicts)]
+
+
 def test_no_token_is_sent_to_workers(tmp_path: Path) -> None:
     import pickle
 

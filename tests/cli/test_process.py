@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import shlex
@@ -66,6 +67,16 @@ def test_output_that_cannot_be_written(arguments: list[str], redirection: str, e
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr[: len(message) or None]) == (exit_code, message)
     assert "bug" not in done.stderr
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("arguments", [["report", "run", "nosuch", "--json"], ["--nosuch"], ["sql", "nothing", "--json"]])
+def test_the_exit_code_and_the_document_do_not_need_stderr(arguments: list[str], redirection: str) -> None:
+    command = f"{shlex.join([*COMMAND, *arguments])} {redirection}"
+    done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    if "--json" in arguments:
+        assert json.loads(done.stdout)["exit_code"] == 2
 
 
 def in_terminal(*arguments: str) -> str:

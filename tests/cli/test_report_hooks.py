@@ -36,7 +36,7 @@ def facts(directory: Path) -> Any:
 def reported(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Replace the run of a report by its outcome."""
 
-    def replace(*broken_rules: str, error: Exception | None = None) -> None:
+    def replace(*broken_rules: str, error: BaseException | None = None) -> None:
         def run_report(name: str, **_: Any) -> ReportResult:
             if error:
                 raise error
@@ -67,6 +67,12 @@ def test_the_command_of_a_failure_gets_the_error(run: Run, reported: Callable[..
     assert (result.code, result.err) == (3, "ledgerframes: Nothing to report. Lower --min-coverage.\n")
     assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "Nothing to report. Lower --min-coverage."
     assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_PAGE"] == ""
+
+
+def test_the_command_of_a_failure_runs_after_an_interruption(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:
+    reported(error=KeyboardInterrupt())
+    run("report", "run", "verdicts", "--on-failure", hook())
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "The run was interrupted."
 
 
 def test_a_broken_rule_is_a_failure_with_a_page(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from ledgerframes.errors import CoverageError, ReportError
-from ledgerframes.report.publish import FAILED, ReportDir
+from ledgerframes.report.publish import FAILED, ReportDir, replace_text
 
 RUN = {"created_at": "2026-11-08T00:00:00Z", "window": {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z"}}
 
@@ -46,6 +47,42 @@ def test_latest_never_moves_back(report_dir: ReportDir) -> None:
     published(report_dir, "b", run=older)
     assert report_dir.latest.readlink() == Path("../r/a")
     assert report_dir.is_complete("b")
+
+
+def test_a_copy_that_followed_links_has_its_links_again(report_dir: ReportDir, tmp_path: Path) -> None:
+    published(report_dir, "a")
+    shutil.copytree(tmp_path / "out", tmp_path / "copy", symlinks=False)
+    copy = ReportDir(tmp_path / "copy", "r")
+    assert copy.latest.is_dir() and not copy.latest.is_symlink()
+    published(copy, "b")
+    assert copy.latest.readlink() == Path("../r/b")
+    assert [path.name for path in copy.latest.parent.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("text", ["", '{"window": {"since"', "[]", '{"created_at": "2026-11-08T00:00:00Z"}', '{"window": {}}'])
+def test_a_damaged_run_is_none_and_is_made_again(report_dir: ReportDir, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    published(report_dir, "a")
+    published(report_dir, "b")
+    (report_dir.path / "b" / "run.json").write_text(text)
+    assert list(report_dir.published_runs()) == ["a"] and report_dir.latest_key() is None
+    assert "run_not_readable" in caplog.text and "b/run.json" in caplog.text
+    published(report_dir, "b", "again")
+    assert (report_dir.latest / "index.html").read_text() == "again"
+
+
+def test_the_current_run_is_kept_however_old_its_window(report_dir: ReportDir) -> None:
+    for day, key in enumerate("abc", start=1):
+        window = {"since": f"2026-11-0{day}T00:00:00Z", "until": f"2026-11-0{day + 1}T00:00:00Z"}
+        published(report_dir, key, run={**RUN, "window": window})
+    assert report_dir.delete_old(1, "a") == ["b"]
+    assert list(report_dir.published_runs()) == ["a", "c"]
+
+
+def test_a_text_that_cannot_be_written_leaves_no_part(tmp_path: Path) -> None:
+    (tmp_path / "index.html").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        replace_text(tmp_path / "index.html", "page")
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
 
 
 def test_the_whole_directory_can_be_moved(report_dir: ReportDir, tmp_path: Path) -> None:
