@@ -265,6 +265,14 @@ def test_a_coverage_without_times_covers_no_window() -> None:
         lf.contracts.active_at(frames, DAY["until"])
 
 
+def test_frames_without_what_an_analysis_needs_say_what_to_do(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    with pytest.raises(CoverageError, match="Choose one after the start of the network's history"):
+        lf.economy.purchases(lf.load_events(net, since="2026-01-01", until="2026-01-02"))
+    with pytest.raises(UsageError, match=r"no table 'verdicts'\. Pass frames of lf\.load_events, or choose from ledger_updates"):
+        lf.cost.spend(lf.load_updates(net))
+
+
 def test_repr_says_what_it_is(frames: lf.Frames) -> None:
     for text in (repr(frames), frames._repr_html_()):
         assert "2026-11-08T00:00:00Z … 2026-11-09T00:00:00Z" in text

@@ -187,6 +187,7 @@ def limited(make, most):
 
 
 DRAWN = [name for name in FIGURES if name in DRAWINGS]
+PLACES = ("rank", "rank_before", "change", "round_number", "hour", "weekday")  # numbers that cannot be large
 TIME, COST, SHARE, LATENCY = "Record time (UTC)", "raffic cost (", "(%)", "Latency (s)"
 PICTURES = {
     "spend over time": ("cost.spend", result("cost.spend", over_time=True), TIME, COST),
@@ -254,7 +255,7 @@ PICTURES = {
     "coin over time": ("economy.rounds", result("economy.rounds", over_time=True), TIME, "(coin)"),
     "coin": ("economy.rounds", limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
     "burn and mint over time": ("economy.burn_mint", result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
-    "burn and mint": ("economy.burn_mint", limited(result("economy.burn_mint"), 1), "", "Burned per coin"),
+    "burn and mint": ("economy.burn_mint", limited(result("economy.burn_mint"), 1), "Burned per coin", ""),
     "balances": ("economy.balance", result("economy.balance"), "Balance (coin)", ""),
     "balances over time": ("economy.balance", result("economy.balance", over_time=True), TIME, "Balance (coin)"),
     "leaderboard": ("economy.leaderboard", result("economy.leaderboard"), "Amount (coin or bytes)", ""),
@@ -929,6 +930,37 @@ def test_an_overhead_without_cost_says_whether_costs_are_known(cost: object, tex
     frame = result("cost.overhead")(1).assign(traffic_cost=pd.array([cost] * 3, dtype="Int64"))
     assert plot(frame, picture="cost.overhead").texts[0].get_text() == text
     assert FIGURES["cost.overhead"].answer(frame) == text
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_axis_has_a_power_of_ten_above_it(name):
+    frame = result(name)(24)
+    for column in FIGURES[name].columns:
+        if column.name not in PLACES and (column.dtype in ("int64", "Int64") or column.dtype.startswith("decimal")):
+            values_of_column = frame[column.name]
+            large = [value if pd.isna(value) else value * 10**7 for value in values_of_column]
+            frame[column.name] = pd.array(large, values_of_column.dtype)
+    ax = plot(frame, picture=name)
+    ax.figure.canvas.draw()
+    texts = [axis.get_offset_text().get_text() for each in ax.figure.axes for axis in (each.xaxis, each.yaxis)]
+    assert not [text for text in texts if re.match(r"[×+−-]?1e", text)]
+
+
+def test_a_leaderboard_names_what_it_ranks():
+    net = lf.connect("sandbox", events=3_000, days=14)
+    history = lf.load_events(net, since="0001-01-01")
+    for of, quantity in (
+        ("issued", "Rewards issued (coin)"),
+        ("bytes_bought", "Traffic bought (MB)"),
+        ("burned", "Coin burned (coin)"),
+    ):
+        ax = plot(lf.economy.leaderboard(history, of=of, every=None))
+        ax.figure.canvas.draw()
+        assert ax.get_xlabel() == quantity
+        assert ax.xaxis.get_offset_text().get_text() == ""
+        plt.close(ax.figure)
+    plain = lf.economy.leaderboard(history, of="burned", every=None)
+    assert plain.attrs["of"] == plain.sort_values("party").head(3).attrs["of"] == "burned"
 
 
 def test_shares_of_no_weight_are_a_sentence_and_no_empty_legend():

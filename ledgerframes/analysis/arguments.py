@@ -93,3 +93,11 @@ def require_before(since: datetime, until: datetime) -> None:
     """Raise a UsageError unless the snapshot of ``base=`` is from before the end."""
     if since >= until:
         raise UsageError(f"base= must be from before {iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
+
+
+def require_network_of(frames: Frames, argument: str, table: pd.DataFrame) -> None:
+    """Raise a UsageError for a table of another network, such as its rounds."""
+    others = {str(name) for name in table["network"].dropna()} - {frames.network} if "network" in table else set()
+    if others:
+        step = f"got {' and '.join(sorted(others))}. Derive it from frames of the same network."
+        raise UsageError(f"{argument}= must be of the network of the frames, {frames.network}, {step}")

@@ -138,6 +138,13 @@ def has_times(frames: Frames) -> bool:
     return frames.window is not None and not timed_segments(frames).empty
 
 
+def part_of_time(frames: Frames) -> str:
+    """Return what frames without all of their time are, and the next step."""
+    if frames.window is not None and not frames.is_filtered and frames.coverage.empty:
+        return "the store has nothing of this window. Choose one after the start of the network's history"
+    return "these frames have a part of them. Load a window with since= and pass the unfiltered frames"
+
+
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
     """Return the intervals from the end of a migration to the start of the next one."""
     if "bulk_objects" in frames.tables:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pandas.api.types import infer_dtype, is_bool_dtype
 
 from ledgerframes.datasets import Column, Table
+from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import UsageError
 
@@ -98,6 +99,12 @@ class Condition:
             missing = {value for value in values if isinstance(value, str)} - _texts(pa.array(rows[name]))
             if missing and (unknown := missing - (known := _texts(read_values(name)))):
                 raise _unknown_value_error(min(unknown), name, known)
+
+
+def missing_table(table: str, tables: Sequence[str]) -> UsageError:
+    """Return the error for a table that frames do not have."""
+    step = "Pass frames of lf.load_events, or choose" if table in {each.name for each in EVENT_TABLES} else "Choose"
+    return UsageError(f"These frames have no table {table!r}. {step} from {', '.join(tables)}.")
 
 
 def require_list(columns: Sequence[str] | None) -> None:

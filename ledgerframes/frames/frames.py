@@ -19,7 +19,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.population import Population, keeps_all_requests, narrow_population
 from ledgerframes.engine import DEFAULT_SETTINGS
 from ledgerframes.errors import UsageError
-from ledgerframes.frames.conditions import Condition, Offsets, Predicate, require_list
+from ledgerframes.frames.conditions import Condition, Offsets, Predicate, missing_table, require_list
 from ledgerframes.frames.facts import frame_facts
 from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
@@ -280,7 +280,7 @@ class Frames:
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:
-            raise UsageError(f"These frames have no table {table!r}. Choose from {', '.join(self._tables)}.")
+            raise missing_table(table, self._tables)
         return table_spec(table)
 
     def _ids(self, table: str) -> pa.ChunkedArray:

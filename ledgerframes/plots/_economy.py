@@ -101,8 +101,8 @@ def economy_burn_mint(chart: Chart) -> None:
     ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
     title = "Coin burned per coin minted"
     if not chart.has_periods:
-        s.bars(chart, [quantity.lower()], ratio[:1], [f"{ratio[0]:.4f}"])
-        ax.set_ylabel(quantity)
+        s.bars(chart, ["all of the window"], ratio[:1], [f"{ratio[0]:,.4f}"])
+        c.number_axis(ax.xaxis, quantity, c.plain)
         return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
     burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
     x, is_partial = chart.positions(), frame["is_partial"].fillna(True).to_numpy(dtype=bool)
@@ -111,7 +111,7 @@ def economy_burn_mint(chart: Chart) -> None:
     ax.axhline(1, color=c.text_color(ax), linestyle="--", linewidth=1)
     c.annotate(ax, "1: burn equals mint", (0.01, 1), (0, 3), ("axes fraction", "data"))
     ax.set_ylim(0, max(1.3, float(np.nanmax(ratio)) * 1.3))
-    ax.set_ylabel(quantity)
+    c.number_axis(ax.yaxis, quantity, c.plain)
     below = chart.panel_below()
     parts: list[s.Part] = [
         ("burned for traffic", burned * part, {"color": c.color(0)}),

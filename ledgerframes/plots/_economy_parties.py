@@ -13,6 +13,14 @@ from ledgerframes.plots import _shapes as s
 from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
+BYTES = "bytes_bought"
+RANKED = {  # title and quantity, by of=
+    "issued": ("Parties with the largest rewards", "Rewards issued (coin)"),
+    "minted": ("Parties that collected the most coin", "Coin minted (coin)"),
+    BYTES: ("Parties that bought the most traffic", "Traffic bought"),
+    "burned": ("Parties that burned the most coin for traffic", "Coin burned (coin)"),
+}
+
 
 @draws(
     "economy.leaderboard", "Parties with the largest amounts", empty="No known party has an amount in this window.", column="rank"
@@ -42,19 +50,25 @@ def economy_leaderboard(chart: Chart) -> None:
     chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
     labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
-    s.bars(chart, labels, np.nan_to_num(r.numbers(visible["amount"])), [_leader_text(row) for _, row in visible.iterrows()])
-    chart.ax.set_xlabel("Amount (coin or bytes)")
+    amounts, to_text = np.nan_to_num(r.numbers(visible["amount"])), c.size if chart.frame.attrs.get("of") == BYTES else _amount
+    s.bars(chart, labels, amounts, [f"{to_text(float(row['amount']))}{_share_and_change(row)}" for _, row in visible.iterrows()])
+    of = str(chart.frame.attrs.get("of"))
+    title, quantity = RANKED.get(of, ("Parties with the largest amounts", "Amount (coin or bytes)"))
+    if of == BYTES:
+        c.bytes_axis(chart.ax.xaxis, float(amounts.max(initial=0)), quantity)
+    else:
+        c.number_axis(chart.ax.xaxis, quantity, c.plain, steps=c.ROUND_STEPS)
     omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""
-    return chart.show_titles(
-        "Parties with the largest amounts", omitted, r.coverage_note(visible, "Amounts", "the flows"), suffix=suffix
-    )
+    return chart.show_titles(title, omitted, r.coverage_note(visible, "Amounts", "the flows"), suffix=suffix)
 
 
-def _leader_text(row: pd.Series) -> str:
+def _amount(amount: float) -> str:
+    return f"{amount:,.0f}" if abs(amount) >= 1000 else c.plain(float(f"{amount:.4g}"))
+
+
+def _share_and_change(row: pd.Series) -> str:
     change = "" if pd.isna(row["change"]) else f", {_arrow(int(row['change']))}"
-    share = "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
-    amount = float(row["amount"])
-    return f"{amount:,.0f}{share}" if abs(amount) >= 1000 else f"{c.plain(float(f'{amount:.4g}'))}{share}"
+    return "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
 
 
 def _arrow(change: int) -> str:

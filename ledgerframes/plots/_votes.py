@@ -42,7 +42,7 @@ def votes_price(chart: Chart) -> None:
     ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
     margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
     chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
-    ax.set_ylabel("Price (USD per coin)")
+    c.number_axis(ax.yaxis, "Price (USD per coin)", c.plain)
     return chart.show_titles("Votes on the network's own conversion rate", NO_MARKET)
 
 
@@ -82,6 +82,6 @@ def votes_stale(chart: Chart) -> None:
     ax.margins(y=0.2)  # for the names
     c.legend_right(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
-    ax.set_ylabel(f"{chart.axis_title('deviation')} (USD per coin)")
+    c.number_axis(ax.yaxis, f"{chart.axis_title('deviation')} (USD per coin)", c.plain)
     note = f"Votes without a time: {omitted:,}" if omitted else ""
     return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET, note)

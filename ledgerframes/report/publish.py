@@ -88,7 +88,7 @@ class ReportDir:
             yield Path(path)
 
     def is_complete(self, key: str) -> bool:
-        """Return whether the report with this key is published, with all that other runs read of it."""
+        """Return whether the report with this key is published and can be read."""
         return (self.path / key / PAGE).is_file() and self._is_readable(key)
 
     def _is_readable(self, key: str) -> bool:
@@ -126,7 +126,7 @@ class ReportDir:
         return key if key and self.is_complete(key) else None
 
     def delete_old(self, keep: int, current: str = "") -> list[str]:
-        """Delete all runs but the newest, the current one and the one of ``latest``, and return their keys."""
+        """Delete older runs but the current one and that of ``latest``, and return their keys."""
         old = [key for key in list(self.published_runs())[:-keep] if key not in (current, self.latest_key())]
         for key in old:
             discarded = _staging_path(self.path)

@@ -175,7 +175,10 @@ def run_report(
 
 
 def _write_overview(out: Path) -> None:
-    """Write the page of all runs. A published run stays one without it, and a failure keeps its reason."""
+    """Write the page of all runs.
+
+    A published run stays one without it, and a failure keeps its reason.
+    """
     try:
         write_overview(out)
     except OSError as error:

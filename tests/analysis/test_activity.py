@@ -131,6 +131,10 @@ def test_negative_costs_are_left_out_and_counted() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
+        (
+            {"rounds": pd.DataFrame({"round_number": [1], "opens_at": [None], "from": [None], "until": [None], "network": "x"})},
+            "rounds= must be of the network of the frames, memory, got x",
+        ),
         ({"featured": "A"}, "featured= must be a DataFrame with the columns party, weight, from, until, got str"),
         (
             {"featured": pd.DataFrame({"party": ["A"]})},

@@ -15,7 +15,7 @@ from ledgerframes.analysis.activity._weights import require_sum_of_weights
 from ledgerframes.analysis.activity.final_rounds import lowest_open_times, round_values
 from ledgerframes.analysis.activity.reward_formula import NEEDED, RoundTotals, round_totals, rules_of
 from ledgerframes.analysis.arguments import Snapshot
-from ledgerframes.analysis.coverage import has_times
+from ledgerframes.analysis.coverage import has_times, part_of_time
 from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.state.network_state import network_state
 from ledgerframes.analysis.state.payloads import is_for_traffic
@@ -198,8 +198,7 @@ def rounds(
 def _require_all_requests(frames: Frames) -> None:
     if not has_times(frames) or frames.is_filtered:
         raise CoverageError(
-            "Rewards of a round need the records of all requests, and these frames have a part of them. "
-            "Load a window with since= and pass the unfiltered frames.",
+            f"Rewards of a round need the records of all requests, and {part_of_time(frames)}.",
             missing=("records of all requests",),
         )
 

@@ -143,7 +143,9 @@ def leaderboard(
     result = pd.concat(parts, ignore_index=True)
     keys = groups.keys.take(result["code"].to_numpy("int64")).reset_index(drop=True)
     change, amount = result["rank_before"] - result["rank"], from_scaled(result["units"])
-    return LEADERBOARD.build(frames, {**keys, **result, "amount": amount, "change": change}, by, every=every)
+    ranked = LEADERBOARD.build(frames, {**keys, **result, "amount": amount, "change": change}, by, every=every)
+    ranked.attrs["of"] = of  # which a picture needs for its unit
+    return ranked
 
 
 def _ranked(network: Network, of: str, by: str, every: str | None) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis._amounts import to_decimal
 from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
-from ledgerframes.analysis.coverage import has_times
+from ledgerframes.analysis.coverage import has_times, part_of_time
 from ledgerframes.analysis.state.payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
 from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
 from ledgerframes.engine import Query
@@ -173,8 +173,7 @@ def require_all_updates(frames: Frames, name: str) -> None:
     """Raise a CoverageError unless the frames are those of a whole time."""
     if not has_times(frames) or frames.is_filtered:
         raise CoverageError(
-            f"lf.{name} needs all updates of its time, and these frames have a part of them. "
-            "Load a window with since= and pass the unfiltered frames.",
+            f"lf.{name} needs all updates of its time, and {part_of_time(frames)}.",
             missing=("all updates of the window",),
         )
 

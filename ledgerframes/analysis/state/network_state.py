@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis.arguments import Snapshot, require_columns
+from ledgerframes.analysis.arguments import Snapshot, require_columns, require_network_of
 from ledgerframes.analysis.groups import Flags, Integers, microseconds
 from ledgerframes.analysis.state._declarations import FEATURED, ROUNDS, SUPER_VALIDATORS
 from ledgerframes.analysis.state._tables import tables_of
@@ -63,6 +63,9 @@ def network_state(
 ) -> NetworkState:
     """Return the state from a snapshot and the frames, or from tables that replace it."""
     arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
+    for name, table in arguments.items():
+        if isinstance(table, pd.DataFrame):
+            require_network_of(frames, name, table)
     tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
     if len(tables) < len(arguments):
         derived = tables_of(frames, base)
