@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -263,6 +264,12 @@ def test_a_coverage_without_times_covers_no_window() -> None:
             analysis(frames)
     with pytest.raises(CoverageError, match="not cover"):
         lf.contracts.active_at(frames, DAY["until"])
+
+
+def test_frames_can_be_pickled(frames: lf.Frames) -> None:
+    sent = pickle.loads(pickle.dumps(frames))
+    pd.testing.assert_frame_equal(sent.verdicts, frames.verdicts)
+    pd.testing.assert_frame_equal(lf.cost.spend(sent), lf.cost.spend(frames))
 
 
 def test_frames_without_what_an_analysis_needs_say_what_to_do(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.errors import UsageError
+
 DECLARATION = Path(__file__).with_name("questions.toml")
 COLUMNS = ("topic", "question", "example", "notebook", "page", "limit")
 
@@ -27,6 +29,11 @@ def questions(search: str = "") -> pd.DataFrame:
         ``notebook`` (with the cell that answers it), ``page`` (of the documentation) and ``limit`` (what the APIs do not hold).
         ``attrs["setup"]`` has the lines that all examples start from.
 
+    Raises
+    ------
+    UsageError
+        If `search` is no text.
+
     Examples
     --------
     >>> import ledgerframes as lf
@@ -36,6 +43,8 @@ def questions(search: str = "") -> pd.DataFrame:
     >>> print(found["example"].iloc[0].splitlines()[0])
     status = lf.load_traffic_status(net, members=[participant])
     """
+    if not isinstance(search, str):
+        raise UsageError(f"search= must be words, such as 'balance', got {search!r}.")
     document = declaration()
     rows = [{**row, "topic": topic["title"]} for topic in document["topics"] for row in topic["questions"]]
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).fillna("").astype("str")

@@ -122,6 +122,16 @@ def split_template_ids(template_ids: Values) -> dict[str, pa.Array]:
     return {name: pa.array(texts, TEXT).take(encoded.indices) for name, texts in columns.items()}
 
 
+def package_ids(template_ids: Values) -> pa.Array:
+    """Return the package parts of template ids."""
+    return split_template_ids(template_ids)["package_id"]
+
+
+def template_names(template_ids: Values) -> pa.Array:
+    """Return the module and entity parts of template ids."""
+    return split_template_ids(template_ids)["template_name"]
+
+
 def fill_lists(lists: Values) -> Values:
     """Return lists with an empty one for each that is missing."""
     if not lists.null_count:

@@ -83,7 +83,8 @@ def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | Non
             pool.shutdown(kill_workers=True)
             pool = processes(cores())
     finally:
-        for future in running:
+        # A pool that is killed ends its tasks itself, and would write a traceback about a canceled one.
+        for future in () if getattr(pool, "is_killed_at_its_end", False) else running:
             future.cancel()
         if executor is None:
             pool.shutdown(kill_workers=True)  # nothing of what they run is committed
@@ -123,7 +124,10 @@ def _result(future: Future[R]) -> R:
 
 
 def processes(count: int) -> Any:
-    """Return a pool of processes of this machine, which end when this process does."""
+    """Return a pool of processes of this machine, which the caller kills.
+
+    They also end when this process does.
+    """
     from loky import ProcessPoolExecutor  # not with every import of the library
     from loky.backend.resource_tracker import ensure_running
 
@@ -131,6 +135,8 @@ def processes(count: int) -> Any:
     resource_tracker.ensure_running()  # the start of either unblocks Ctrl-C in this thread
 
     class Processes(ProcessPoolExecutor):  # type: ignore[misc]
+        is_killed_at_its_end = True
+
         def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
             with _ignoring_ctrl_c():
                 future: Future[Any] = super().submit(*arguments, **options)

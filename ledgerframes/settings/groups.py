@@ -69,9 +69,9 @@ class Limits(BaseModel):
     requests_per_second : float
         Maximum request rate of a host over all threads, processes and APIs; 0 for no limit. It falls while the host refuses.
     max_concurrency : int
-        Maximum number of concurrent HTTP requests, and of chunks fetched at once.
+        Maximum number of concurrent HTTP requests, and of chunks fetched at once, in each process.
     page_size : int
-        Items per page, at most 1000 (docs/facts.md#history-paging).
+        Events or updates per page, at most 1000 (docs/facts.md#history-paging).
     provisional_minutes : float
         Age below which events are provisional, because traffic and activity may follow (docs/facts.md#traffic-arrives-later).
     segment_bytes : int

@@ -24,7 +24,7 @@ import ledgerframes as lf
 from ledgerframes.datasets.registry import BULK_BY_KEY, EVENTS, Dataset
 from ledgerframes.errors import UsageError, WorkerError
 from ledgerframes.loaders import executors
-from ledgerframes.loaders.executors import run
+from ledgerframes.loaders.executors import processes, run
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 1500, "days": 2}
@@ -191,6 +191,18 @@ pool.shutdown(kill_workers=True)
 def test_workers_start_without_ctrl_c() -> None:
     done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True)
     assert "SIGINT" in done.stdout, done.stderr
+
+
+def test_a_pool_that_is_killed_with_its_tasks_writes_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    before = set(threading.enumerate())
+    pool = processes(2)
+    results = run(time.sleep, [0.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0], pool)
+    assert next(results) == (0.0, None)
+    results.close()
+    pool.shutdown(wait=True, kill_workers=True)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    assert caplog.text == ""
 
 
 def test_a_network_of_one_s_own_cannot_be_sent(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.errors import UsageError
 
 
 def test_all_questions_have_lines_to_copy_or_say_what_no_api_holds() -> None:
@@ -29,3 +30,8 @@ def test_unknown_words_find_no_row_and_keep_the_columns() -> None:
     found = lf.questions("no such words [(")
     assert found.empty
     assert list(found) == list(lf.questions())
+
+
+def test_a_search_that_is_no_text_is_refused() -> None:
+    with pytest.raises(UsageError, match="search= must be words"):
+        lf.questions(3)  # type: ignore[arg-type]

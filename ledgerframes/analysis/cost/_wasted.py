@@ -92,7 +92,7 @@ def wasted(
     """Return the cost of rejected requests, with its usual range.
 
     Some waste is normal, a rise is not. The usual range is that of the same weekday, or of the same hour of working days or
-    the weekend, in the 4 to 6 whole weeks before. The periods of the frames themselves are never part of it.
+    the weekend, in the 4 to 6 whole weeks before. Without them, `history` says with what a day is compared.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledgerframes.datasets.arrays import split_template_ids
+from ledgerframes.datasets.arrays import package_ids, template_names
 from ledgerframes.datasets.header import HEADER, UPDATE_ITEM
 from ledgerframes.datasets.schema import (
     CHOICE,
@@ -40,14 +40,14 @@ PACKAGE_ID = Column(
     TEXT,
     "Package part of the template id.",
     "docs/facts.md#template-id",
-    derivation=Derivation(("template_id",), lambda ids: split_template_ids(ids)["package_id"]),
+    derivation=Derivation(("template_id",), package_ids),
 )
 TEMPLATE_NAME = Column(
     "template_name",
     TEXT,
     "Module and entity part of the template id, such as `Main:Asset`.",
     "docs/facts.md#template-id",
-    derivation=Derivation(("template_id",), lambda ids: split_template_ids(ids)["template_name"]),
+    derivation=Derivation(("template_id",), template_names),
 )
 PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", UPDATE_ITEM, missing="if it is not sent")
 CREATE_ARGUMENTS = Column(
