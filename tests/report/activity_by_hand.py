@@ -48,7 +48,9 @@ def sentence_on_the_leader(stored: Stored, leader: str) -> str:
     if not shares:
         return "The largest app provider has no record in a whole period of this window."
     texts = [f"{percent(share.numerator, share.denominator)} ({day:%Y-%m-%d %H:%M})" for share, day in (shares[0], shares[-1])]
-    ends = f"was between {texts[0]} and {texts[1]}" if len(shares) > 1 else f"was {texts[0]}"
+    share = shares[0][0]
+    is_constant = share == shares[-1][0]
+    ends = f"was {percent(share.numerator, share.denominator)}" if is_constant else f"was between {texts[0]} and {texts[1]}"
     periods = f"{len(whole):,} whole period{'s' * (len(whole) != 1)}"
     return f"The share of {shortened(leader)} {ends}, with weight in {len(shares):,} of {periods}."
 

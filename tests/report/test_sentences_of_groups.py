@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -133,3 +134,20 @@ def test_a_change_of_nothing_changes_nothing() -> None:
     history = lf.load_events(net, since="0001-01-01")
     same = lf.activity.what_if(history, featured=lf.state.featured(history))
     assert lf.show(same, picture=False).statement == "No share changes."
+
+
+def test_providers_without_a_label_are_not_a_label(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=3_000, days=14)
+    history = lf.load_events(net, since="0001-01-01")
+    weights = lf.activity.weights(history, by="party", every=None).set_index("party")["weight"]
+    file = tmp_path / "labels.csv"
+    file.write_text(f"id,name,group\n{weights.index[1]},Second,second\n")
+    labels = lf.labels.read(file)
+    statement = lf.show(lf.activity.weights(history, by="label", every=None, labels=labels)).statement
+    assert statement.startswith(
+        f"App providers of 1 label and without one earned a weight of {weights.sum():,}. Providers without"
+    )
+    assert "second" in lf.show(lf.activity.weights(history, by="label", every="1d", labels=labels)).statement
+    file.write_text("id,name,group\nnobody::1220,Nobody,nobody\n")
+    nobody = lf.activity.weights(history, by="label", every="1d", labels=lf.labels.read(file))
+    assert lf.show(nobody, picture=False).statement == ""

@@ -26,13 +26,22 @@ def of_weights(result: pd.DataFrame) -> str:
     if {"period_start", "round_number"} & set(result):
         return _share_over_time(known, name)
     (first,) = rows_of(known.head(1))
-    providers = f"{pluralize(len(known), 'app provider' if name == 'party' else 'label')} earned"
-    highest = f"{getattr(first, name)} has the highest, {printing.share(first.share)} of it."
-    return f"{providers} a weight of {int(known['weight'].sum()):,}. {highest}"
+    largest, share = getattr(first, name), printing.share(first.share)
+    has = "Providers without a label have" if pd.isna(largest) else f"{largest} has"
+    return f"{_earners(known, name)} earned a weight of {int(known['weight'].sum()):,}. {has} the highest, {share} of it."
+
+
+def _earners(known: pd.DataFrame, name: str) -> str:
+    if name == "party":
+        return pluralize(len(known), "app provider")
+    number, others = known["label"].nunique(), " and without one" if known["label"].isna().any() else ""
+    return f"App providers of {pluralize(number, 'label')}{others}" if number else "App providers without a label"
 
 
 def _share_over_time(known: pd.DataFrame, name: str) -> str:
     """Return the lowest and the highest share of the largest app provider."""
+    if known[name].isna().all():  # no provider has a label
+        return ""
     largest = known.groupby(name)["weight"].sum().idxmax()
     time = "period_start" if "period_start" in known else "round_number"
     whole = known[known["share"].notna() & ~is_true(known["is_partial"])]
@@ -40,7 +49,8 @@ def _share_over_time(known: pd.DataFrame, name: str) -> str:
     if not rows:
         return "The largest app provider has no record in a whole period of this window."
     low, high = (f"{printing.share(row.share)} ({_time_of(row)})" for row in (rows[0], rows[-1]))
-    shares = f"was between {low} and {high}" if len(rows) > 1 else f"was {low}"
+    is_constant = rows[0].share == rows[-1].share
+    shares = f"was {printing.share(rows[0].share)}" if is_constant else f"was between {low} and {high}"
     number, noun = whole[time].nunique(), "period" if time == "period_start" else "round"
     return f"The share of {largest} {shares}, with weight in {len(rows):,} of {pluralize(number, f'whole {noun}')}."
 
