@@ -8,33 +8,34 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 SECONDS = 5  # between two lines
 PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-STEPS = (
-    ("--require-hashes", "--requirement", "requirements.lock"),
-    ("--no-deps", "--no-build-isolation", "--editable", "."),
+COMMANDS = (
+    (*PIP, "--require-hashes", "--requirement", "requirements.lock"),
+    (*PIP, "--no-deps", "--no-build-isolation", "--editable", "."),
 )
 
 
-def main() -> int:
-    """Run one step after the other, and return the exit code of the first that fails."""
+def run_all(commands: Sequence[Sequence[str]], seconds: float = SECONDS) -> int:
+    """Run one command after the other, and return the exit code of the first that fails."""
     began = time.monotonic()
-    for step in STEPS:
-        code = _run((*PIP, *step), began)
+    for command in commands:
+        with subprocess.Popen(command) as process:
+            code = _wait(process, seconds, began)
         if code:
             return code
     return 0
 
 
-def _run(command: tuple[str, ...], began: float) -> int:
-    with subprocess.Popen(command) as process:
-        while True:
-            try:
-                return process.wait(SECONDS)
-            except subprocess.TimeoutExpired:
-                print(f"Installing packages, {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
+def _wait(process: subprocess.Popen[bytes], seconds: float, began: float) -> int:
+    while True:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            print(f"Installing packages, {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(COMMANDS))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import subprocess
 import sys
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -152,41 +150,33 @@ def test_queries_of_the_notebook_keep_the_limits_of_the_network_and_leave_no_fil
 def test_the_notebook_reads_no_profile(net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "config" / "ledgerframes"
     folder.mkdir(parents=True)
-    monkeypatch.setattr("platformdirs.user_config_path", lambda _: folder)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
     (folder / "ledgerframes.toml").write_text("[sandbox]\nunknown_setting = 1\n")
     small("import ledgerframes as lf", "lf.connect()")
     assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").is_latest
 
 
-@pytest.mark.parametrize("name", ["index.html", "run.json"])
-def test_a_disk_that_is_full_is_named(
-    name: str, net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+def test_a_disk_that_cannot_be_written_is_named(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    (tmp_path / ".small.lock").mkdir()
+    with pytest.raises(ReportError, match=r"Cannot write .*\.small\.lock: Is a directory\. Free space there"):
+        run_report("small", net=net, out=tmp_path, during="yesterday")
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_run_is_published_also_without_an_overview(
+    net: Network, tmp_path: Path, small: Small, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_text = Path.write_text
-
-    def full(path: Path, text: str, **options: Any) -> int:
-        if path.name == name:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        return write_text(path, text, **options)
-
-    monkeypatch.setattr(Path, "write_text", full)
     small("x = 1")
-    with without_kernel(), pytest.raises(ReportError, match=rf"Cannot write .*{name}: No space left on device\. Free space"):
-        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
-    assert "No space left on device" in (tmp_path / "out" / "small" / "FAILED.txt").read_text()
+    (tmp_path / "index.html").mkdir()
+    assert run_report("small", net=net, out=tmp_path, during="yesterday").is_latest
+    assert "overview_not_written" in caplog.text
 
 
-def test_an_interrupted_run_is_noted(net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    small("x = 1")
-    monkeypatch.setattr("ledgerframes.report.run._Run.run", interrupted)
+def test_an_interrupted_run_is_noted(net: Network, tmp_path: Path, small: Small) -> None:
+    small("import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(60)")
     with pytest.raises(KeyboardInterrupt):
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     assert "Reason: It was interrupted." in (tmp_path / "out" / "small" / "FAILED.txt").read_text()
-
-
-def interrupted(_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
