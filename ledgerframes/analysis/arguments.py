@@ -99,5 +99,5 @@ def require_network_of(frames: Frames, argument: str, table: pd.DataFrame) -> No
     """Raise a UsageError for a table of another network, such as its rounds."""
     others = {str(name) for name in table["network"].dropna()} - {frames.network} if "network" in table else set()
     if others:
-        step = f"got {' and '.join(sorted(others))}. Derive it from frames of the same network."
+        step = f"got {' and '.join(sorted(others))}. Derive it from frames of the same network, or drop its column network."
         raise UsageError(f"{argument}= must be of the network of the frames, {frames.network}, {step}")

@@ -16,6 +16,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
+from ledgerframes.plots.checks import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -231,7 +232,7 @@ def draws(
     def register(draw: Callable[..., None]) -> Callable[..., Axes]:
         @wraps(draw)
         def draw_result(frame: pd.DataFrame, ax: Axes | None = None, **options: Any) -> Axes:
-            by, has_periods, has_rounds = r.check_result(frame, figure)
+            by, has_periods, has_rounds = check_result(frame, figure)
             with c.canvas(ax) as axes:
                 chart = Chart(frame, FIGURES[figure], title, by, has_periods, has_rounds, axes, is_new=ax is None)
                 if empty and (frame[column].isna().all() if column else frame.empty):

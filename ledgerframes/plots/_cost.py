@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.cost._answers import NO_COST, ONLY_ZERO
+from ledgerframes.analysis.cost.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r

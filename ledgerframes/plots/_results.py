@@ -1,4 +1,4 @@
-"""Checks, labels and notes of results, for their plots.
+"""Labels and notes of results, for their plots.
 
 Text from the network is not trusted: labels cut it, show letters without a font as code points, and never
 read it as mathematics.
@@ -15,10 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.analysis import CALLS, FIGURES, Figure
-from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import COUNT, DURATION, INTEGER, PERIOD, RATE, TIME
-from ledgerframes.errors import UsageError
 from ledgerframes.plots._fonts import visible_letters
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
@@ -54,53 +50,7 @@ GROUP_TEXTS = {
     "activity.weights party": "by app provider",
 }
 
-MEASURED = (COUNT, INTEGER, RATE, TIME, DURATION)
-
 Numbers = npt.NDArray[np.float64]
-
-
-def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
-    """Return the grouping of a result, and whether it has periods or rounds."""
-    figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot"
-    frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
-    _require_types(frame, figure, advice)
-    if names := [str(name) for name in frame.index.names if name is not None]:
-        raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
-    networks = sorted(map(str, frame["network"].dropna().unique()))
-    if len(networks) > 1:
-        raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
-    leading = list(frame.columns[: frame.columns.get_loc(figure.columns[0].name)])
-    has_periods = leading[:1] == ["period_start"]
-    has_rounds = figure.has_rounds and leading[:1] == ["round_number"]
-    keys = leading[3:] if has_periods else leading[2:] if has_rounds else leading
-    for by in (None, *figure.by):
-        if figure.grouping(by).key_names == keys:
-            _require_one_result(frame, leading[:1] if has_periods or has_rounds else [], keys, figure, advice)
-            return by, has_periods, has_rounds
-    step = " Call reset_index(drop=True) instead of reset_index()." if "index" in keys else ""
-    raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.{step}")
-
-
-def _require_types(frame: pd.DataFrame, figure: Figure, advice: str) -> None:
-    """Raise a UsageError for numbers and times that have become texts or objects."""
-    for column in (*PERIOD, *figure.columns):
-        if column.name in frame and column.dtype in MEASURED and frame[column.name].dtype.kind == "O":
-            types = f"got column {column.name!r} as {frame[column.name].dtype}, not {column.pandas_dtype}"
-            raise UsageError(f"{advice}, {types}. Save results with to_parquet, which keeps types.")
-
-
-def _require_one_result(frame: pd.DataFrame, time: list[str], keys: list[str], figure: Figure, advice: str) -> None:
-    """Raise a UsageError for rows of several results, whose areas and lines would be wrong."""
-    if time == ["period_start"]:
-        periods = frame[["period_start", "period_end"]].drop_duplicates()
-        is_before = periods["period_end"].to_numpy()[:-1] <= periods["period_start"].to_numpy()[1:]
-        if not is_before.all():
-            raise UsageError(f"{advice}, one at a time, got periods that overlap or are not in order.")
-    if figure.distinct is not None and len(frame):
-        names = [*time, *keys, *figure.distinct]
-        is_repeated = frame.duplicated(names) if names else pd.Series(range(len(frame))) > 0
-        if is_repeated.any():
-            raise UsageError(f"{advice}, one at a time, got several rows of one {' and '.join(names) or 'window'}.")
 
 
 def numbers(values: pd.Series) -> Numbers:

@@ -18,7 +18,7 @@ from ledgerframes.analysis.figures import NAME
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
-from ledgerframes.plots._results import check_result
+from ledgerframes.plots.checks import check_result
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control

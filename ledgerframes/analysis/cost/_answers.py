@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.analysis.cost.empty_results import NO_COST, ONLY_ZERO
 from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
@@ -17,8 +18,6 @@ LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
 OVERLAPPING = {"party", "label"}  # columns of groups of which a request can be in several
-NO_COST = "No request with a known cost in this window."
-ONLY_ZERO = "All known costs in this window are 0 bytes."
 
 
 def of_spend(result: pd.DataFrame) -> str:
