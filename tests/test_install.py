@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def install() -> ModuleType:
-    """The tool, with Python instead of pip."""
+    """The tool, whose own commands run pip."""
     spec = importlib.util.spec_from_file_location("install", ROOT / "tools" / "install.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -50,9 +50,9 @@ def economy_leaderboard(chart: Chart) -> None:
     chart.notes += [f"Unknown parties: {r.percent(share)}" for share in unknown["share"].dropna()]
     visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
     labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
-    amounts, to_text = np.nan_to_num(r.numbers(visible["amount"])), c.size if chart.frame.attrs.get("of") == BYTES else _amount
+    of, amounts = str(chart.frame.attrs.get("of")), np.nan_to_num(r.numbers(visible["amount"]))
+    to_text = c.size if of == BYTES else _amount
     s.bars(chart, labels, amounts, [f"{to_text(float(row['amount']))}{_share_and_change(row)}" for _, row in visible.iterrows()])
-    of = str(chart.frame.attrs.get("of"))
     title, quantity = RANKED.get(of, ("Parties with the largest amounts", "Amount (coin or bytes)"))
     if of == BYTES:
         c.bytes_axis(chart.ax.xaxis, float(amounts.max(initial=0)), quantity)

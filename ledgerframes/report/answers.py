@@ -98,9 +98,10 @@ def show(
     caption = None if name or not figure.caption else _caption(figure, default)
     table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
-    draw = PICTURES.get(figure.name) if picture and _is_drawable(result, figure) else None
+    grouping = _grouping_of(result, figure)
+    draw = PICTURES.get(figure.name) if picture and grouping and _is_drawable(result) else None
     return Answer(
-        statement=escape_control(_statement(result, figure)),
+        statement=escape_control(_statement(result, figure, *grouping)) if grouping else "",
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True, group=_group(keys)),
         draw=None if draw is None else lambda: _close(draw(result)),
     )
@@ -221,12 +222,10 @@ def _group(keys: list[str]) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def _statement(result: pd.DataFrame, figure: Figure) -> str:
+def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_time: bool) -> str:
     """Return what a result says, and of which requests or rows."""
-    grouping = _grouping_of(result, figure)
-    if figure.answer is None or grouping is None:
+    if figure.answer is None:
         return ""
-    by, is_over_time = grouping
     text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
     notes = [CHOSEN] if result["population"].eq("chosen").any() else []
     notes += [] if {*result.index} == {*range(len(result))} else [SOME_ROWS]
@@ -249,8 +248,8 @@ def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:
     return {column.name for column in (*figure.columns, *figure.tail)} <= set(result.columns)
 
 
-def _is_drawable(result: pd.DataFrame, figure: Figure) -> bool:
-    return len(result) > 1 and _grouping_of(result, figure) is not None and find_spec("matplotlib") is not None
+def _is_drawable(result: pd.DataFrame) -> bool:
+    return len(result) > 1 and find_spec("matplotlib") is not None
 
 
 def _name_of(figure: Figure, keys: list[str]) -> str:

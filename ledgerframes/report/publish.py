@@ -89,19 +89,24 @@ class ReportDir:
 
     def is_complete(self, key: str) -> bool:
         """Return whether the report with this key is published and can be read."""
-        return (self.path / key / PAGE).is_file() and self._is_readable(key)
+        return self._find_run(key) is not None
 
-    def _is_readable(self, key: str) -> bool:
-        """Return whether a run can be read. A full disk or a copy can damage it."""
+    def _find_run(self, key: str) -> dict[str, Any] | None:
+        """Return the ``run.json`` of a published report, or None.
+
+        A full disk or a copy can damage it. Then the report counts as one that is not published.
+        """
+        if not (self.path / key / PAGE).is_file():
+            return None
         try:
             run = self.read_run(key)
-            _window_end(run), run["created_at"]
+            _order_of(run, key)
         except FileNotFoundError:
-            return False
+            return None
         except (ValueError, KeyError, TypeError) as error:
             logger.warning("run_not_readable path=%s error=%s", self.path / key / RUN, type(error).__name__)
-            return False
-        return True
+            return None
+        return run
 
     def read_run(self, key: str) -> dict[str, Any]:
         """Return the ``run.json`` of a published report."""
@@ -117,8 +122,8 @@ class ReportDir:
         """Return the ``run.json`` of each published run by key, the newest window last."""
         names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
         names = [name for name in names if not name.startswith(STAGING_PREFIX)]  # one may be a run that is being deleted
-        runs = {name: self.read_run(name) for name in names if self.is_complete(name)}
-        return dict(sorted(runs.items(), key=lambda item: (_window_end(item[1]), item[1]["created_at"], item[0])))
+        runs = {name: run for name in names if (run := self._find_run(name)) is not None}
+        return dict(sorted(runs.items(), key=lambda item: _order_of(item[1], item[0])))
 
     def latest_key(self) -> str | None:
         """Return the key of the run that ``latest`` shows, or None."""
@@ -127,7 +132,8 @@ class ReportDir:
 
     def delete_old(self, keep: int, current: str = "") -> list[str]:
         """Delete older runs but the current one and that of ``latest``, and return their keys."""
-        old = [key for key in list(self.published_runs())[:-keep] if key not in (current, self.latest_key())]
+        stay = {current, self.latest_key()}
+        old = [key for key in list(self.published_runs())[:-keep] if key not in stay]
         for key in old:
             discarded = _staging_path(self.path)
             (self.path / key).rename(discarded)  # a run is there or not, never in parts
@@ -216,6 +222,11 @@ def _staging_path(directory: Path) -> Path:
 
 def _window_end(run: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(run["window"]["until"])
+
+
+def _order_of(run: dict[str, Any], key: str) -> tuple[datetime, str, str]:
+    """Return what sorts runs, the newest window last."""
+    return _window_end(run), run["created_at"], key
 
 
 def _remove_stale(directory: Path) -> None:

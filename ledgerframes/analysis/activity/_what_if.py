@@ -16,7 +16,7 @@ from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._weights import computable_share
 from ledgerframes.analysis.activity.final_rounds import round_values
 from ledgerframes.analysis.activity.state_tables import state_tables
-from ledgerframes.analysis.arguments import Snapshot, require_network_of
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.groups import ratio, sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state.payloads import MAX_FACTOR
@@ -201,9 +201,7 @@ def _states(
 ) -> tuple[NetworkState, NetworkState]:
     """Return the state before and after the change."""
     before = network_state(frames, rights, sv_participants, rounds, base)
-    if isinstance(featured, pd.DataFrame):
-        require_network_of(frames, "featured", featured)
-    changed = before if featured is None else replace(before, rights=checked("featured", featured))
+    changed = before if featured is None else replace(before, rights=checked(frames, "featured", featured))
     return before, _with_factors(changed, factors)
 
 

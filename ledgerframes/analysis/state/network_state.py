@@ -63,22 +63,20 @@ def network_state(
 ) -> NetworkState:
     """Return the state from a snapshot and the frames, or from tables that replace it."""
     arguments = {"rounds": rounds, "featured": featured, "sv_participants": sv_participants}
-    for name, table in arguments.items():
-        if isinstance(table, pd.DataFrame):
-            require_network_of(frames, name, table)
-    tables = {name: checked(name, table) for name, table in arguments.items() if table is not None}
+    tables = {name: checked(frames, name, table) for name, table in arguments.items() if table is not None}
     if len(tables) < len(arguments):
         derived = tables_of(frames, base)
         tables = {name: derived[figure.name].copy(deep=False) for name, figure in DERIVED.items()} | tables
     return NetworkState(*(tables[name] for name in arguments))
 
 
-def checked(argument: str, table: pd.DataFrame) -> pd.DataFrame:
+def checked(frames: Frames, argument: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of the caller in the dtypes of this module."""
     columns = (*COLUMNS[argument], "from", "until")
     if isinstance(table, pd.DataFrame):
         table = table.rename(columns={"created_at": "from", "archived_at": "until"})
     require_columns(table, columns, f"{argument}= must be a DataFrame with the columns {', '.join(columns)}")
+    require_network_of(frames, argument, table)
     times = [name for name in ("opens_at", "from", "until", "effective_from", "effective_until") if name in table]
     table = table.assign(**{name: pd.to_datetime(table[name], utc=True).dt.as_unit("us") for name in times})
     if "weight" in columns:
