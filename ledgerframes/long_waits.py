@@ -12,7 +12,7 @@ from typing import Any
 
 from ledgerframes.texts.control_characters import escape_control
 
-__all__ = ["MIN_SECONDS", "NotebookLine", "is_notebook", "say", "shown_by", "tell"]
+__all__ = ["MIN_SECONDS", "NotebookLine", "is_bar_seen", "is_notebook", "say", "shown_by", "tell"]
 
 MIN_SECONDS = 5.0  # shorter waits are not worth a line
 
@@ -51,17 +51,27 @@ def _show_to_people(text: str) -> None:
 
 
 _show: Callable[[str], None] = _show_to_people
+_has_bars = True
 
 
 @contextmanager
-def shown_by(show: Callable[[str], None]) -> Iterator[None]:
-    """Show long waits by a function, such as one that also writes where nobody looks."""
-    global _show
-    before, _show = _show, show
+def shown_by(show: Callable[[str], None], *, has_bars: bool = True) -> Iterator[None]:
+    """Show long waits by a function, and bars of queries or none.
+
+    The function may also write where nobody looks.
+    """
+    global _show, _has_bars
+    before = _show, _has_bars
+    _show, _has_bars = show, has_bars
     try:
         yield
     finally:
-        _show = before
+        _show, _has_bars = before
+
+
+def is_bar_seen() -> bool:
+    """Return whether somebody sees the bar of a query, and wants it."""
+    return _has_bars and (is_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
 
 
 class NotebookLine:

@@ -118,6 +118,37 @@ def test_an_invalid_setting_is_named_as_a_user_writes_it(setting: dict[str, obje
     assert str(refused.value) == f"Profile sandbox: {message}"
 
 
+def test_a_file_can_be_named_by_the_environment(own_settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own_settings / "ledgerframes.toml").write_text('[here]\nhistory_url = "https://here.invalid"\n')
+    etc = own_settings / "etc"
+    etc.mkdir()
+    monkeypatch.setenv("LEDGERFRAMES_CONFIG", "etc/nightly.toml")
+    with pytest.raises(lf.UsageError, match=r"etc/nightly.toml is not a file. Set the variable"):
+        lf.connect("there")
+    (etc / "nightly.toml").write_text('[there]\nhistory_url = "https://there.invalid"\n')
+    assert lf.connect("there").settings.history_url == ("https://there.invalid",)
+    with pytest.raises(lf.UsageError, match=r"sandbox, there, or add a section \[here\] to \S+/etc/nightly.toml or in"):
+        lf.connect("here")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("data", "{file}/data"), ("/data", "/data"), ("~/data", "{home}/data"), ("s3://bucket/data", "s3://bucket/data")],
+)
+def test_paths_start_at_the_directory_of_their_file(
+    written: str, read: str, own_settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LEDGERFRAMES_STORE")
+    monkeypatch.setenv("LEDGERFRAMES_CONFIG", str(own_settings / "etc" / "ledgerframes.toml"))
+    (own_settings / "etc").mkdir()
+    (own_settings / "etc" / "ledgerframes.toml").write_text(
+        f'[there]\nstore = "{written}"\nca_file = "ca.pem"\n[there.engine]\nspill_folder = "spill"\n'
+    )
+    settings = load_settings("there")
+    assert str(settings.store) == read.format(file=own_settings / "etc", home=Path.home())
+    assert (settings.ca_file, settings.engine.spill_folder) == (own_settings / "etc" / "ca.pem", own_settings / "etc" / "spill")
+
+
 def test_stray_setting_is_named(own_settings: Path) -> None:
     (own_settings / "ledgerframes.toml").write_text('history_url = "http://x"\n')
     with pytest.raises(UsageError, match="must be in a section"):

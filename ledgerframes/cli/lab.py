@@ -113,12 +113,16 @@ def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]
 
 
 def _environment(context: CommandContext) -> dict[str, str]:
-    """Return the common options as the variables that notebooks read."""
+    """Return options and files of settings as variables for another directory."""
+    from ledgerframes.settings import PATHS, config_path
     from ledgerframes.store import Location
 
+    profiles = config_path()
     values = {
-        "PROFILE": context.profile,
-        "STORE": context.store and Location.parse(context.store).uri,
-        "OFFLINE": "1" if context.offline else None,
+        **{name.upper(): os.environ.get(f"LEDGERFRAMES_{name.upper()}") for name in PATHS},
+        "CONFIG": str(profiles) if profiles.is_file() else None,
+        "STORE": context.store or os.environ.get("LEDGERFRAMES_STORE"),
     }
-    return {f"LEDGERFRAMES_{name}": str(value) for name, value in values.items() if value}
+    locations = {name: Location.parse(value).uri for name, value in values.items() if value}
+    options = {"PROFILE": context.profile, "OFFLINE": "1" if context.offline else None}
+    return {f"LEDGERFRAMES_{name}": value for name, value in {**locations, **options}.items() if value}

@@ -129,7 +129,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         ctx.obj = context
         _configure_logging(context)
         try:
-            with shown_by(context.show_wait):
+            with shown_by(context.show_wait, has_bars=not context.quiet):
                 function(context, **arguments)
         except LedgerframesError as error:
             error.args = (context.describe(error),)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
-from ledgerframes.long_waits import NotebookLine, is_notebook
+from ledgerframes.long_waits import NotebookLine, is_bar_seen, is_notebook
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -45,7 +45,6 @@ def _show_progress(connection: DuckDBPyConnection, future: Future[T]) -> None:
     from tqdm.std import tqdm
 
     output = NotebookLine() if is_notebook() else sys.stderr
-    is_seen = is_notebook() or (sys.stderr is not None and sys.stderr.isatty())
-    with tqdm(total=100, desc="Query", unit="%", leave=False, file=output, disable=not is_seen) as bar:
+    with tqdm(total=100, desc="Query", unit="%", leave=False, file=output, disable=not is_bar_seen()) as bar:
         while not wait([future], POLL_SECONDS).done:
             bar.update(max(connection.query_progress() - bar.n, 0))

@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -157,10 +157,12 @@ class ReportDir:
     def set_latest(self, key: str) -> bool:
         """Point ``latest`` to a run in one step, unless it shows a newer window.
 
-        The note of an earlier failure is deleted. Returns whether ``latest`` points to the run.
+        The note of an earlier failure is deleted, then only if it is on the window of the run.
+        Returns whether ``latest`` points to the run.
         """
-        current = self.latest_key()
-        if current and _window_end(self.read_run(current)) > _window_end(self.read_run(key)):
+        current, run = self.latest_key(), self.read_run(key)
+        if current and _window_end(self.read_run(current)) > _window_end(run):
+            self._delete_failure_note(_describe_window(run["window"]))
             return False
         target = Path(os.pardir, self.report, key)
         if not (self.latest.is_symlink() and self.latest.readlink() == target):
@@ -171,15 +173,22 @@ class ReportDir:
             link = _staging_path(self.latest.parent)
             link.symlink_to(target, target_is_directory=True)
             link.replace(self.latest)
-        (self.path / FAILED).unlink(missing_ok=True)
+        self._delete_failure_note()
         return True
 
-    def write_failure_note(self, error: BaseException) -> None:
-        """Write a note with the reason of the failure and the age of the latest report."""
+    def _delete_failure_note(self, of_window: str = "") -> None:
+        """Delete the note of an earlier failure, if it is on that window."""
+        note = self.path / FAILED
+        if note.is_file() and of_window in note.read_text(encoding="utf-8", errors="replace"):
+            note.unlink(missing_ok=True)
+
+    def write_failure_note(self, error: BaseException, window: Mapping[str, str]) -> None:
+        """Write a note on the failure of a window, with the age of the latest report."""
         now = datetime.now(UTC).replace(microsecond=0)
         reason = "It was interrupted." if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
         reason = reason or type(error).__name__
-        text = f"The report {self.report} failed at {iso(now)}.\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"
+        failure = f"The report {self.report} of the window {_describe_window(window)} failed at {iso(now)}."
+        text = f"{failure}\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"
         try:
             replace_text(self.path / FAILED, text)
         except OSError as problem:
@@ -191,9 +200,9 @@ class ReportDir:
         if key is None:
             return "No earlier report exists."
         run = self.read_run(key)
-        created_at, window = datetime.fromisoformat(run["created_at"]), f"{run['window']['since']} … {run['window']['until']}"
+        created_at = datetime.fromisoformat(run["created_at"])
         age = format_duration(now - created_at)
-        return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {window}."
+        return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {_describe_window(run['window'])}."
 
 
 @contextmanager
@@ -222,6 +231,10 @@ def _staging_path(directory: Path) -> Path:
 
 def _window_end(run: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(run["window"]["until"])
+
+
+def _describe_window(window: Mapping[str, str]) -> str:
+    return f"{window['since']} … {window['until']}"
 
 
 def _order_of(run: dict[str, Any], key: str) -> tuple[datetime, str, str]:

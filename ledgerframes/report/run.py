@@ -167,7 +167,7 @@ def run_report(
             if keep is not None:
                 report_dir.delete_old(keep, result.key)
         except (Exception, KeyboardInterrupt) as error:
-            report_dir.write_failure_note(error)
+            report_dir.write_failure_note(error, _bounds(window))
             raise
         finally:
             _write_overview(Path(out))
@@ -190,6 +190,11 @@ def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
     if duration is not None and duration <= timedelta(0):
         raise UsageError(f"{name} must be longer than 0, such as 1h, got {str(value)!r}.")
     return duration
+
+
+def _bounds(window: Window) -> dict[str, str]:
+    """Return the start and the end of a window as ``run.json`` has them."""
+    return {"since": iso(window.since), "until": iso(window.until)}
 
 
 @dataclass(frozen=True)
@@ -294,7 +299,7 @@ class _Run:
         directory.mkdir()
         working_dir = directory.parent / "working"
         working_dir.mkdir()
-        window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
+        window = {"during": None, **_bounds(self.window)}
         # The process of the notebook is killed at the end, and cannot remove what its queries wrote.
         with self.timer.step("notebook"), temporary_folder(self.net.settings.engine) as folder:
             tables_dir = directory / "tables"
@@ -324,7 +329,7 @@ class _Run:
         return {
             "report": self.report.name,
             "network": self.net.name,
-            "window": {"since": iso(self.window.since), "until": iso(self.window.until)},
+            "window": _bounds(self.window),
             "parameters": self.parameters,
             "requirements": {
                 "min_coverage": self.requirements.min_coverage,

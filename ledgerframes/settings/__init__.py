@@ -21,12 +21,14 @@ from ledgerframes.settings.groups import EngineSettings, Limits, LocalPath, Sand
 __all__ = ["EngineSettings", "Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles", "setting_layers"]
 
 ENVIRONMENT = "LEDGERFRAMES_"
+CONFIG = f"{ENVIRONMENT}CONFIG"
 NO_PROFILES = f"{ENVIRONMENT}NO_PROFILES"  # set for a process that has all settings in its environment
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
 # Names that Windows reserves for devices, with any extension. A store may be copied there.
 DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 TOKENS = {"token", "token_file", "token_env"}
+PATHS = ("token_file", "ca_file", "client_cert_file", "client_key_file", "store", "spill_folder")
 
 
 class Settings(BaseModel):
@@ -196,7 +198,7 @@ def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> 
     if profile != SANDBOX and profile not in known:
         raise UsageError(
             f"Unknown profile {profile!r}. Choose from {', '.join(sorted({SANDBOX, *known}))}, or add a section [{profile}] to "
-            f"{FILE_NAME} in this directory or in {user_config_dir()}."
+            f"{config_path() if os.environ.get(CONFIG) else f'{FILE_NAME} in this directory'} or in {user_config_dir()}."
         )
     variables = {field: f"{ENVIRONMENT}{field.upper()}" for field in _field_names()}
     return {
@@ -234,15 +236,39 @@ def engine_settings() -> EngineSettings:
 
 
 def profiles() -> dict[str, dict[str, Any]]:
-    """Return the profiles, where the current directory's file replaces the user's sections."""
+    """Return the profiles of both files.
+
+    Those of :func:`config_path` replace the user's.
+
+    Raises
+    ------
+    UsageError
+        If a file cannot be read, or ``LEDGERFRAMES_CONFIG`` names no file.
+    """
     merged: dict[str, dict[str, Any]] = {}
     if os.environ.get(NO_PROFILES):
         return merged
-    for directory in (user_config_dir(), Path.cwd()):
-        path = directory / FILE_NAME
+    for path in (user_config_dir() / FILE_NAME, config_path()):
         if path.is_file():
             merged.update(_read_sections(path))
     return merged
+
+
+def config_path() -> Path:
+    """Return where the second file of profiles is.
+
+    ``LEDGERFRAMES_CONFIG`` names the file. The default, ``ledgerframes.toml`` in the current directory, may not exist.
+
+    Raises
+    ------
+    UsageError
+        If the variable names no file.
+    """
+    name = os.environ.get(CONFIG)
+    path = Path(name or FILE_NAME).expanduser().absolute()
+    if name and not path.is_file():
+        raise UsageError(f"{CONFIG}: {path} is not a file. Set the variable to the file with the profiles, or unset it.")
+    return path
 
 
 def user_config_dir() -> Path:
@@ -258,7 +284,18 @@ def _read_sections(path: Path) -> dict[str, dict[str, Any]]:
     for name, section in content.items():
         if not isinstance(section, dict):
             raise UsageError(f"{path}: {name!r} must be in a section. Move it below a line such as [mainnet].")
-    return content
+    return {name: _with_paths_from(path.parent, section) for name, section in content.items()}
+
+
+def _with_paths_from(directory: Path, section: dict[str, Any]) -> dict[str, Any]:
+    """Return a section whose relative paths start at a directory, that of its file."""
+    moved = dict(section)
+    for name, value in section.items():
+        if isinstance(value, dict):
+            moved[name] = _with_paths_from(directory, value)
+        elif name in PATHS and isinstance(value, str) and value and not value.startswith("~") and "://" not in value:
+            moved[name] = str(directory / value)
+    return moved
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -360,6 +360,23 @@ def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [(arguments, environment)] = started
     assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={directory}", "--no-browser", "--port=8899"]
     assert environment["LEDGERFRAMES_PROFILE"] == "live"
+    assert "LEDGERFRAMES_CONFIG" not in environment
+
+
+def test_notebooks_of_lab_have_the_settings_of_the_directory_in_which_it_starts(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
+    monkeypatch.setattr(lab.subprocess, "Popen", lambda *_, **options: started.append(options["env"]) or Ended())
+    monkeypatch.setenv("LEDGERFRAMES_STORE", "data")
+    (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "https://live.invalid"\ntoken_file = "token"\n')
+    run("lab")
+    for name, value in started[0].items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path / "ledgerframes-notebooks")
+    net = lf.connect("live")
+    assert (net.settings.token_file, str(net.store.location)) == (tmp_path / "token", f"{tmp_path}/data/live")
 
 
 @pytest.mark.parametrize(("user", "options", "code"), [(0, (), 2), (0, ("--", "--allow-root"), 1), (1000, (), 1)])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ import ledgerframes as lf
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import UsageError
+from ledgerframes.long_waits import shown_by
 from ledgerframes.settings import EngineSettings
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -41,11 +44,20 @@ def control_c(seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-@pytest.mark.parametrize("seconds", [0.3, 2.5])  # before and after the line of progress
-def test_control_c_ends_a_query_of_an_analysis(net: lf.Network, seconds: float) -> None:
-    frames = lf.load_events(net, **DAY)
-    with control_c(seconds), pytest.raises(KeyboardInterrupt):
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("seconds", "has_bars"), [(0.3, True), (2.5, True), (2.5, False)])  # the bar appears after two seconds
+def test_control_c_ends_a_query_of_an_analysis(
+    net: lf.Network, seconds: float, has_bars: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames, terminal = lf.load_events(net, **DAY), Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with shown_by(terminal.write, has_bars=has_bars), control_c(seconds), pytest.raises(KeyboardInterrupt):
         run(frames, Query("SELECT count(*) AS rows FROM endless", (ENDLESS,)))
+    assert ("Query" in terminal.getvalue()) == (has_bars and seconds > 2)
     assert run(frames, Query("SELECT count(*) AS requests FROM requests", (REQUESTS,)))["requests"][0] > 0
 
 

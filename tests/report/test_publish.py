@@ -107,7 +107,7 @@ def test_an_incomplete_report_is_replaced(report_dir: ReportDir) -> None:
 
 def test_a_failure_leaves_latest_and_a_note(report_dir: ReportDir) -> None:
     published(report_dir, "a")
-    report_dir.write_failure_note(CoverageError("Only 3% is final.\nNext step."))
+    report_dir.write_failure_note(CoverageError("Only 3% is final.\nNext step."), RUN["window"])
     note = (report_dir.path / FAILED).read_text()
     assert "Reason: Only 3% is final. Next step." in note
     assert "latest still shows the report created at 2026-11-08T00:00:00Z" in note
@@ -116,8 +116,19 @@ def test_a_failure_leaves_latest_and_a_note(report_dir: ReportDir) -> None:
     assert not (report_dir.path / FAILED).exists()
 
 
+def test_an_older_window_deletes_the_note_on_its_own_failure_only(report_dir: ReportDir) -> None:
+    first, second = ({"since": f"2026-10-{day}T00:00:00Z", "until": f"2026-10-{day + 1}T00:00:00Z"} for day in (25, 26))
+    published(report_dir, "a")
+    report_dir.write_failure_note(CoverageError("No."), first)
+    published(report_dir, "b", run={**RUN, "window": second})
+    assert "2026-10-25T00:00:00Z … 2026-10-26T00:00:00Z failed at" in (report_dir.path / FAILED).read_text()
+    published(report_dir, "c", run={**RUN, "window": first})
+    assert not (report_dir.path / FAILED).exists()
+    assert report_dir.latest.readlink() == Path("../r/a")
+
+
 def test_a_first_failure_says_that_there_is_nothing(report_dir: ReportDir) -> None:
-    report_dir.write_failure_note(CoverageError("No."))
+    report_dir.write_failure_note(CoverageError("No."), RUN["window"])
     assert "No earlier report exists." in (report_dir.path / FAILED).read_text()
 
 
