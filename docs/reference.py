@@ -9,7 +9,7 @@ from types import ModuleType
 import ledgerframes as lf
 
 # Modules with names of their own beyond `lf`, and the clients of the three APIs.
-MODULES = ("errors", "export", "json_logs", "report", "sandbox", "testing", "api.history", "api.ledger", "api.wallet")
+MODULES = ("errors", "json_logs", "report", "sandbox", "testing", "api.history", "api.ledger", "api.wallet")
 INTRODUCTION = """\
 # Python names
 

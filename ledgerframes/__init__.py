@@ -17,7 +17,7 @@ Reference data and the network's state
     load_price_votes, load_reward_accounting, load_scans, load_synchronizer_status, load_traffic_status,
     load_validator_faucets, load_validator_licenses
 Tables
-    Frames, open_frames, save_frames, sql, query, table, TABLES
+    Frames, open_frames, save_frames, export, sql, query, table, TABLES
 Figures, each a function from frames to a DataFrame
     cost, verdict, activity, economy, reconcile, state, grant, contracts, trees, votes, findings
 Their arguments and amounts
@@ -59,6 +59,7 @@ _IMPORTED_AT_FIRST_USE = {
     "decimals": "ledgerframes.values.decimals:",
     "economy": "ledgerframes.analysis.economy:",
     "eras": "ledgerframes.analysis.eras:",
+    "export": "ledgerframes.export:",
     "findings": "ledgerframes.analysis.findings:findings",
     "grant": "ledgerframes.analysis.grant:",
     "labels": "ledgerframes.analysis.labels:",
@@ -109,6 +110,7 @@ _IMPORTED_AT_FIRST_USE = {
 }
 
 if TYPE_CHECKING:
+    from ledgerframes import export
     from ledgerframes.analysis import (
         activity,
         contracts,
@@ -192,6 +194,7 @@ if TYPE_CHECKING:
         "decimals",
         "economy",
         "eras",
+        "export",
         "findings",
         "grant",
         "labels",

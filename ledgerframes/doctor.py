@@ -33,7 +33,17 @@ from ledgerframes.errors import (
 )
 from ledgerframes.installation import EXTRAS
 from ledgerframes.network import Network, connect
-from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, SandboxShape, Settings, load_settings, setting_layers
+from ledgerframes.settings import (
+    ENVIRONMENT,
+    FILE_NAME,
+    GROUPS,
+    SANDBOX,
+    SandboxShape,
+    Settings,
+    load_settings,
+    setting_layers,
+    unknown_variables,
+)
 from ledgerframes.store import Location
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
@@ -123,6 +133,14 @@ def _format(name: str, value: Any) -> str:
     if name == "vocabulary":
         return f"coin={value.coin}, lang={value.lang}"
     return "" if value is None else str(value)
+
+
+def check_environment() -> list[Check]:
+    """Check that every environment variable that begins like a setting is one."""
+    return [
+        Check("configuration", name, "warning", "No setting has this name.", f"Did you mean {near}?" if near else "Unset it.")
+        for name, near in unknown_variables().items()
+    ]
 
 
 def check_software() -> list[Check]:
@@ -223,6 +241,8 @@ def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
         message = "Offline: the services were not checked."
         return [Check("service", "history", "warning", message, "Run again without --offline.")]
     urls = net.settings.history_url
+    if not urls and (net.settings.ledger_url or net.settings.wallet_url):
+        return []  # of a participant only
     if not urls:
         step = f"Add history_url to [{net.settings.profile}] in ledgerframes.toml, or set LEDGERFRAMES_HISTORY_URL."
         return [Check("configuration", "history_url", "failed", "Not configured.", step)]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["sql"]
 
 NULLS = "if the query returns null"
+FIRST_TIME = "0001-01-01"  # before every row
 ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as several statements
 # Types that Arrow does not have, or that lose precision in the conversion.
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
@@ -73,7 +74,7 @@ def sql(
     during : str, optional
         Only rows of this date word, such as ``last-week``, in all tables with a ``record_time``.
     since, until : str, date or datetime, optional
-        The same as a half-open window of record times, UTC; `until` is now by default.
+        The same as a half-open window of record times, UTC; it starts with the rows, and `until` is now by default.
 
     Returns
     -------
@@ -122,7 +123,8 @@ def run_query(
         raise UsageError(f"net= must be a network from lf.connect, got {type(net).__name__}. Limit the rows with during=.")
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
-    time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
+    start = FIRST_TIME if until is not None and during is None else None
+    time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since or start, until, during)
     settings = net.settings.engine
     with temporary_folder(settings) as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")
@@ -233,14 +235,16 @@ def _query_error(query: str, error: Exception) -> UsageError:
     if unknown:
         reason = reason.partition("\n")[0].rstrip("!.")  # DuckDB may suggest one of its system tables
         name = unknown[1].rpartition(".")[2].lower()
-        close = difflib.get_close_matches(name, STORED_TABLES, 1)
-        step = (f"Did you mean {close[0]}? " if close else "") + f"Choose from {', '.join(sorted(STORED_TABLES))}."
-        if name in STORED_TABLES:
-            step = f"Write FROM {name}, with the name outside of texts and functions."
+        close = difflib.get_close_matches(name, [*STORED_TABLES, *RELATIONS], 1)
+        choices = f"{', '.join(sorted(STORED_TABLES))}, and the relations {', '.join(sorted(RELATIONS))}"
+        step = (f"Did you mean {close[0]}? " if close else "") + f"Choose from {choices}."
+        if name in STORED_TABLES or name in RELATIONS:
+            step = f"Write FROM {name}, without a schema, and with the name outside of texts and functions."
     elif "Parser Error" in reason and BARE_OFFSET.search(_without_texts(query)):
         step = 'Write the column offset in quotes: "offset".'
     else:
-        step = "Change the query, or run `describe TABLE` to see the columns of a table."
+        is_about_columns = reason.startswith("Binder Error")
+        step = "Change the query" + (", or run `describe TABLE` to see the columns of a table." if is_about_columns else ".")
     return UsageError(f"{' '.join(reason.split())} (DuckDB). {step}")
 
 
@@ -284,19 +288,26 @@ def _require_exact(relation: DuckDBPyRelation) -> None:
         if names.count(name) > 1:
             raise UsageError(f"The result has two columns named {name}. Alias one of them with AS.")
         if INEXACT.search(duckdb_type):
-            is_interval = "INTERVAL" in duckdb_type
-            step = "Use epoch_us(later) - epoch_us(earlier) for microseconds." if is_interval else "Cast it to another type."
+            step = f"Cast it, or leave it out with EXCLUDE ({name})."
+            if "INTERVAL" in duckdb_type:
+                step = "Use epoch_us(later) - epoch_us(earlier) for microseconds."
             raise UsageError(f"Column {name} has type {duckdb_type}, which has no exact dtype. {step}")
 
 
 def _to_frame(rows: pa.Table, declared: dict[str, Column]) -> pd.DataFrame:
     """Convert the columns of a result to the types of this library."""
     names = rows.column_names
-    values = [to_library_type(rows.column(name)) for name in names]
+    values = [_to_exact_type(rows.column(name)) for name in names]
     columns = [_declare(name, each, declared.get(name)) for name, each in zip(names, values, strict=True)]
     arrays = [each.cast(column.type) for each, column in zip(values, columns, strict=True)]
     result = Table("result", "row of the result", "sql", tuple(columns), (), ())
     return result.to_pandas(pa.table(arrays, names=names))
+
+
+def _to_exact_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Cast values to the type of this library, times without a zone to no zone."""
+    is_local = pa.types.is_timestamp(values.type) and values.type.tz is None
+    return values.cast(pa.timestamp("us")) if is_local else to_library_type(values)
 
 
 def _declare(name: str, values: pa.ChunkedArray, declared: Column | None) -> Column:

@@ -302,6 +302,33 @@ def test_frames_in_a_folder_are_the_same(frames: lf.Frames, tmp_path: Path) -> N
     pd.testing.assert_frame_equal(opened.coverage, frames.coverage)
 
 
+def test_opened_frames_refuse_files_that_were_replaced(frames: lf.Frames, tmp_path: Path) -> None:
+    lf.save_frames(frames, tmp_path)
+    opened, again = lf.open_frames(tmp_path), lf.open_frames(tmp_path)
+    verdicts = opened.verdicts
+    lf.save_frames(frames.between("2026-11-08T00:00:00Z", "2026-11-08T06:00:00Z"), tmp_path)
+    pd.testing.assert_frame_equal(opened.verdicts, verdicts)  # read before
+    for use in (lambda: opened.traffic, lambda: again.verdicts, lambda: lf.cost.spend(again)):
+        with pytest.raises(IntegrityError, match=r"parquet was replaced after these frames were opened\. Open them again"):
+            use()
+    assert len(lf.open_frames(tmp_path).traffic) < len(frames.traffic)
+
+
+def test_a_folder_has_the_files_of_the_last_frames_only(frames: lf.Frames, tmp_path: Path) -> None:
+    (tmp_path / "traffic.parquet").write_text("of somebody else")
+    lf.save_frames(testing.frames_of(updates=[{"update_id": "x"}]), tmp_path)
+    assert (tmp_path / "traffic.parquet").exists()  # no frames were saved here before
+    lf.save_frames(frames, tmp_path)
+    lf.save_frames(testing.frames_of(updates=[{"update_id": "x"}]), tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", *(f"{name}.parquet" for name in manifest["files"])}
+
+
+def test_only_frames_can_be_saved(frames: lf.Frames, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"frames= must be Frames, .*, got DataFrame"):
+        lf.save_frames(frames.traffic, tmp_path)  # type: ignore[arg-type]
+
+
 def test_opened_frames_have_the_limits_of_the_environment(
     frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,7 +54,7 @@ def assert_nothing_overlaps(ax):
     """Names, ticks and texts of panels lie on the figure, and neither on another panel nor on a text of one."""
     ax.figure.draw_without_rendering()
     renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
-    boxes = []
+    boxes = [(-1, ax.yaxis.label.get_window_extent(renderer))] if ax.get_ylabel() else []
     for number, panel in enumerate(ax.child_axes):
         ticks = [label for axis in (panel.xaxis, panel.yaxis) for label in axis.get_ticklabels() if label.get_visible()]
         ticks = [each for each in ticks if is_inside(panel, each)]
@@ -73,6 +73,26 @@ def is_inside(panel, label):
     (low, high), (bottom, top) = panel.get_xlim(), panel.get_ylim()
     x, y = label.get_position()
     return (low <= x <= high and y == 0) or (bottom <= y <= top and x == 0)
+
+
+@pytest.mark.parametrize("hours", [2, 24, 30, 40, 47, 48, 60, 80, 24 * 50, 24 * 500])
+def test_any_length_of_time_has_few_ticks(hours):
+    starts = START + pd.to_timedelta([0, hours - 1], unit="h")
+    frame = rates(1, days=2).assign(period_start=starts, period_end=starts + pd.Timedelta(1, "h"))
+    panel = plot(frame, picture="verdict.outcomes").child_axes[0]
+    panel.figure.draw_without_rendering()
+    (low, high), ticks = panel.get_xlim(), panel.get_xticks()
+    assert 1 <= sum(low <= tick <= high for tick in ticks) <= 5
+
+
+def test_long_labels_of_ticks_have_room():
+    frame = result("verdict.quorums", over_time=True)(40)
+    ax = plot(frame.assign(quorums=frame["quorums"] * 1_000_000), picture="verdict.quorums")
+    assert_nothing_overlaps(ax)
+    renderer = ax.figure.canvas.get_renderer()
+    for panel in ax.child_axes:
+        assert all(text.get_window_extent(renderer).x0 >= panel.bbox.x0 for text in panel.texts)
+    assert any(len(label.get_text()) > 12 for label in ax.child_axes[0].get_yticklabels())
 
 
 @pytest.mark.parametrize(("groups", "panels"), [(1, 1), (2, 2), (5, 5), (12, 12), (40, MAX_PANELS)])

@@ -493,6 +493,17 @@ def test_the_population_of_a_rate_is_a_note(name, population, note):
     assert bool(note) == ("chosen" in notes or "committed" in notes.lower())
 
 
+def test_votes_that_agree_deviate_by_nothing_that_is_shown():
+    frame = result("votes.stale")(5)
+    ax = plot(frame.assign(deviation=0.0), picture="votes.stale")
+    ax.figure.draw_without_rendering()
+    assert max(len(label.get_text()) for label in ax.get_yticklabels()) < 8
+    assert plot(
+        result("votes.price")(1).assign(**dict.fromkeys(("median", "highest", "lowest", "round_price"), 0.0)),
+        picture="votes.price",
+    ).get_ylim() == (0, 1)
+
+
 def test_missing_rejections_are_not_drawn_as_none():
     missing = pd.Series([pd.NA] * 24, dtype="Int64")
     ax = plot(
@@ -509,7 +520,7 @@ def test_long_tails_are_summed_as_other():
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert len(labels) == 16
     assert labels[-1] == "other (185)"
-    assert labels[0] == "party-0::1220ab…00"
+    assert labels[0] == "party-0::1220ab…3400"
     assert sum(bar.get_width() for bar in ax.patches) == frame["total_traffic_cost"].sum()
 
 

@@ -88,6 +88,14 @@ def test_bad_values_name_the_setting_but_not_the_value(overrides: dict[str, obje
     assert "secret" not in str(caught.value)
 
 
+def test_a_bad_value_of_the_environment_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "many")
+    with pytest.raises(UsageError, match=r"^LEDGERFRAMES_PAGE_SIZE: page_size= must be a valid integer"):
+        load_settings()
+    with pytest.raises(UsageError, match=r"^Profile sandbox: page_size= must be"):
+        load_settings(None, {"page_size": "few"})
+
+
 def test_unknown_profile_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"Unknown profile 'nowhere'. Choose from sandbox"):
         lf.connect("nowhere")

@@ -245,7 +245,7 @@ class Transport:
         self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
     ) -> Iterator[tuple[httpx.Response, BodyLimits]]:
         """Send one request, whose response body the caller reads within the limits."""
-        with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
+        with self._slots, self._connection_errors(f"{method} {path}", url):
             self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
             request = self._build(method, url, path, headers=headers, **content)
@@ -274,15 +274,17 @@ class Transport:
             ) from error
 
     @contextmanager
-    def _connection_errors(self, endpoint: str, host: str) -> Iterator[None]:
+    def _connection_errors(self, endpoint: str, url: str) -> Iterator[None]:
         """Raise failures of the connection as errors of this package."""
         import httpx
 
+        host = host_of(url)
         try:
             yield
         except (httpx.TimeoutException, TimeoutError) as error:
             raise RequestTimeoutError(
-                f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s. Raise timeout= or lower page_size=.",
+                f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s{self._proxy_of(url)}. "
+                "Raise timeout= or lower page_size=.",
                 endpoint=endpoint,
                 host=host,
             ) from error
@@ -290,10 +292,19 @@ class Transport:
             raise UsageError(f"Cannot send {endpoint[:80]} to {host}: {error}. Pass a shorter text.") from error
         except (httpx.HTTPError, OSError) as error:
             raise HostUnreachableError(
-                f"{host} did not complete {endpoint}: {_one_line(error)}. Check the URL and the network, or add a second host.",
+                f"{host} did not complete {endpoint}{self._proxy_of(url)}: {_one_line(error)}. "
+                "Check the URL and the network, or add a second host.",
                 endpoint=endpoint,
                 host=host,
             ) from error
+
+    def _proxy_of(self, url: str) -> str:
+        """Return the proxy on the way to a URL as a part of a message, without its password."""
+        import httpx
+
+        pool = getattr(self._client._transport_for_url(httpx.URL(url)), "_pool", None)
+        proxy = getattr(pool, "_proxy_url", None)
+        return f" through the proxy {proxy.host.decode()}:{proxy.port} of the environment" if proxy else ""
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:

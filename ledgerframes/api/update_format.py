@@ -201,7 +201,7 @@ def _topology_parties(topology: bool | Sequence[str], parties: tuple[str, ...] |
 
 
 def _party_names(parties: Sequence[str] | None, name: str = "parties") -> tuple[str, ...] | None:
-    if parties is None or parties == ANY:
+    if parties is None or (isinstance(parties, str) and parties == ANY):
         return None
     names = _as_list(parties, name)
     if not names:

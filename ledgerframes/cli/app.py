@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -84,6 +85,17 @@ for name, each in COMMANDS.items():
 
 def run(arguments: list[str]) -> int:
     """Run one command, and return its exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _write_warning
+        return _run(arguments)
+
+
+def _write_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Write a warning without the line of code that raised it, which is none of the user's."""
+    output.write_error(f"ledgerframes: {message}", "warning")
+
+
+def _run(arguments: list[str]) -> int:
     output.escape_unencodable()
     as_json = "--json" in arguments  # read here, because a command line that cannot be parsed has no options
     try:

@@ -24,17 +24,17 @@ def doctor(context: CommandContext) -> None:
     Every failed check comes with the next step. The exit code is 4 if a service fails, 2 if none is configured, and 1 if the
     store cannot be used.
     """
-    from ledgerframes.doctor import check_ledger_and_wallet, check_services, check_software, check_store, settings_in_use
+    from ledgerframes import doctor as checking
 
     net = context.connect()
     overrides = context.overrides | ({"profile": context.profile} if context.profile else {})
-    checks = [*check_software(), *check_store(net), *check_services(net, context.overrides)]
-    checks += check_ledger_and_wallet(net, context.overrides)
+    checks = [*checking.check_environment(), *checking.check_software(), *checking.check_store(net)]
+    checks += [*checking.check_services(net, context.overrides), *checking.check_ledger_and_wallet(net, context.overrides)]
     code = _exit_code(checks)
     document = {
         "profile": net.settings.profile,
         "exit_code": code,
-        "settings": [asdict(setting) for setting in settings_in_use(net.settings, overrides)],
+        "settings": [asdict(setting) for setting in checking.settings_in_use(net.settings, overrides)],
         "checks": [asdict(check) for check in checks],
     }
     context.print_result(document, _format_problems if context.quiet else _format_all)

@@ -44,7 +44,7 @@ def export(
         "file": to,
         "rows": rows,
         "bytes": to.stat().st_size,
-        "provisional": "provisional" in set(frames.coverage["status"]),
+        "provisional": bool(((frames.coverage["status"] == "provisional") & (frames.coverage["rows"] > 0)).any()),
     }
     context.print_summary(document, _format)
     note = resolve_in_store(net.store, table).other_datasets_note

@@ -50,4 +50,6 @@ def _format(document: dict[str, Any], numeric: list[str]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return "" if value is None else iso(value) if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return iso(value) if value.tzinfo else value.isoformat()
+    return "" if value is None else value

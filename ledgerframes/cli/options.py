@@ -35,7 +35,7 @@ def option(declaration: str, help: str, **settings: Any) -> Any:  # noqa: A002  
 
 
 Since = Annotated[str | None, option("--since TIME", "Start of the window, such as 2026-11-03 or 2026-11-03T12:00:00Z.")]
-StoredSince = Annotated[str | None, option("--since TIME", "Start of the window (default: everything in the store).")]
+StoredSince = Annotated[str | None, option("--since TIME", "Start of the window (default: that of the store).")]
 Until = Annotated[str | None, option("--until TIME", "End of the window, exclusive (default: now).")]
 During = Annotated[str | None, option("--during WINDOW", "Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10.")]
 Quarantine = Annotated[bool, option("--quarantine", "Save items that cannot be decoded below the store, and continue.")]

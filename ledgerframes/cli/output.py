@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import shutil
 import sys
@@ -106,8 +107,14 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _plain_values(column: pd.Series) -> list[Any]:
-    values = zip(column.tolist(), column.isna(), strict=True)
-    return [None if missing else format(value, "f") if isinstance(value, Decimal) else value for value, missing in values]
+    return [None if missing else _plain_value(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    is_number = not isinstance(value, float) or math.isfinite(value)  # the result of a division by 0 is none, nor one of JSON
+    return value if is_number else None
 
 
 def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:

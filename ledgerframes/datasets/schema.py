@@ -298,6 +298,8 @@ def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
             integers = values.to_numpy()
             return integers if integers.flags.writeable else integers.copy()  # a user may change them, but not Arrow's own memory
         return _from_arrow(pd.Int32Dtype() if kind.bit_width == 32 else pd.Int64Dtype(), values)
+    if pa.types.is_timestamp(kind) and kind.tz is None:  # a local time of SQL, which no table has
+        return values.to_numpy().copy()
     if pa.types.is_timestamp(kind):
         return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
     if pa.types.is_string(kind):

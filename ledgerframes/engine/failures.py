@@ -9,8 +9,13 @@ from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.settings import EngineSettings
 from ledgerframes.store.scan import damaged_file_error
 
-# DuckDB names the source if one scan reads it, and the stream if several do.
-SOURCE_FAILURE = re.compile(r"reading the (?:Arrow source|stream registered as '\w+') failed: (.*)", re.DOTALL)
+# DuckDB names the source if one scan reads it, the stream if several do, and its object if not even the first rows can be read.
+SOURCE_FAILURE = re.compile(
+    r"(?:reading the (?:Arrow source|stream registered as '\w+')|exporting a stream from the object registered as '\w+')"
+    r" failed: (.*)",
+    re.DOTALL,
+)
+DETAIL = " Detail: Python exception:"  # and a traceback
 
 
 def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings) -> StoreError | UsageError | None:
@@ -20,7 +25,7 @@ def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings
     if isinstance(error, duckdb.OutOfMemoryException):
         return _memory_error(error, settings)
     damage = SOURCE_FAILURE.search(str(error))
-    return damaged_file_error(" or ".join(tables), damage[1]) if damage else None
+    return damaged_file_error(" or ".join(tables), damage[1].partition(DETAIL)[0]) if damage else None
 
 
 def _memory_error(error: Exception, settings: EngineSettings) -> UsageError:

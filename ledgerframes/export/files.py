@@ -82,6 +82,8 @@ def from_store(
     >>> export.from_store(net, "traffic", during="2026-11-08").traffic.equals(frames.traffic)
     True
     """
+    if since is None and until is not None and during is None:
+        raise UsageError("until= needs since=, because the store must cover the whole window. Pass both, or neither.")
     time_window = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
     resolved = resolve_in_store(net.store, table)
     if time_window and "record_time" not in resolved.table.column_names:
@@ -344,11 +346,13 @@ def _cells(values: pa.Array) -> pa.Array:
 
 
 def _as_text(values: pa.Array) -> pa.Array:
-    """Return texts, times and amounts as text."""
+    """Return texts, numbers and times as text."""
     if pa.types.is_timestamp(values.type):
         return pc.replace_substring(values.cast(TEXT), " ", "T")
     if pa.types.is_decimal(values.type):  # Arrow writes 0 as 0E-10
         return pa.array([None if each is None else format(each, "f") for each in values.to_pylist()], TEXT)
+    if pa.types.is_floating(values.type):  # a division by 0 has no value
+        return pc.if_else(pc.is_finite(values), values, None).cast(TEXT)
     return values.cast(TEXT)
 
 

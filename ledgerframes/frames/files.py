@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -26,6 +27,34 @@ from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, instant, iso
 
 MANIFEST = "manifest.json"
+Version = tuple[int, int, int]  # device, inode and time of the last write of a file
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedFrameSource(MemoryFrameSource):
+    """Files of saved frames, which must stay those that were opened.
+
+    Attributes
+    ----------
+    versions : mapping
+        What each file was when it was opened, by table.
+    """
+
+    versions: Mapping[str, Version | None] = dataclasses.field(default_factory=dict)
+
+    def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
+        """Return the rows of one table, as they were when the frames were opened.
+
+        Raises
+        ------
+        IntegrityError
+            If its file was replaced or deleted since.
+        """
+        rows = super().scan(table, with_dictionaries=with_dictionaries)
+        for path in self.paths(table, None) or ():
+            if _version(Path(path)) != self.versions.get(table):
+                raise IntegrityError(f"{path} was replaced after these frames were opened. Open them again.", path=path)
+        return rows
 
 
 def save_frames(frames: Frames, directory: str | Path) -> Path:
@@ -35,7 +64,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     ----------
     frames : Frames
     directory : str or path
-        Created if it does not exist; files of the same name are replaced.
+        Created if it does not exist. Frames that were saved there before are replaced, with all of their files.
 
     Returns
     -------
@@ -45,7 +74,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     Raises
     ------
     UsageError
-        If the directory is in an object store.
+        If `frames` is not Frames, or the directory is in an object store.
     StoreError
         If the directory cannot be written, or a file of the frames is damaged.
 
@@ -57,12 +86,15 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     >>> lf.open_frames("shared").traffic.equals(frames.traffic)
     True
     """
+    if not isinstance(frames, Frames):
+        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
     target = _local(directory)
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._dropped_rows()
     rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
     try:
         target.mkdir(parents=True, exist_ok=True)
+        _delete_earlier(target, rows)
         files = {name: _write(target / f"{name}.parquet", each) for name, each in rows.items()}
         window = frames.window
         manifest: dict[str, Any] = {
@@ -92,7 +124,8 @@ def open_frames(directory: str | Path) -> Frames:
     Returns
     -------
     Frames
-        Each table is read from its file when it is first used.
+        Each table is read from its file when it is first used. If the file was replaced until then, the use raises an
+        IntegrityError.
 
     Raises
     ------
@@ -108,13 +141,14 @@ def open_frames(directory: str | Path) -> Frames:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]
         paths = {name: source / f"{name}.parquet" for name in files}
+        versions = {name: _version(path) for name, path in paths.items()}
         for name, record in files.items():
             _check(paths[name], record)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
         offsets = manifest.get("offset_range")
         names = [name for name in TABLES if name in files]
         file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
-        frame_source = MemoryFrameSource(
+        frame_source = SavedFrameSource(
             {name: ds.dataset(paths[name], schema=table_spec(name).schema) for name in file_tables},
             manifest["network"],
             COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
@@ -124,6 +158,7 @@ def open_frames(directory: str | Path) -> Frames:
             missing_before=tuple(MigrationWindow(*each) for each in manifest.get("missing_before", ())),
             unreadable=manifest.get("unreadable", {}),
             digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
+            versions=versions,
         )
         return Frames(
             frame_source,
@@ -150,13 +185,23 @@ def _local(directory: str | Path) -> Path:
     return Path(directory)
 
 
+def _delete_earlier(directory: Path, names: Collection[str]) -> None:
+    """Delete the files of earlier frames that these frames do not replace."""
+    if (directory / MANIFEST).is_file():
+        for name in {*TABLES} - {*names}:
+            (directory / f"{name}.parquet").unlink(missing_ok=True)
+
+
 def _read(frames: Frames, table: Table) -> pa.Table:
     with damage_as_store_error(table.name, frames._source.location):
         return frames._rows(table, table.select(None))
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
-    pq.write_table(rows, path, compression="zstd")
+    """Write a file in one step, so that open frames never read a part of it."""
+    staged = path.with_name(f".{path.name}.tmp")
+    pq.write_table(rows, staged, compression="zstd")
+    staged.replace(path)
     return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
 
 
@@ -166,6 +211,15 @@ def _population(manifest: dict[str, Any]) -> Population:
     if population not in get_args(Population):
         raise ValueError(f"unknown population {population!r}")
     return cast(Population, population)
+
+
+def _version(path: Path) -> Version | None:
+    """Return what a file is, None if it does not exist."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return None
+    return state.st_dev, state.st_ino, state.st_mtime_ns
 
 
 def _check(path: Path, record: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
-from ledgerframes.values.extents import Observation
+from ledgerframes.values.extents import Observation, from_microseconds
+from ledgerframes.values.windows import MICROSECOND
 
 __all__ = ["ObservationLoad", "load_name_rules", "load_price_votes"]
 
@@ -48,22 +49,26 @@ class ObservationLoad:
 
     def load(self, progress: bool | None) -> pd.DataFrame:
         """Store an observation of now, and return all observations."""
-        now = self.net.now()
-        if self._is_refreshed:
-            self._store(now, progress)
-        frames = _observations(self.net, self.dataset, [Observation.at(now)] if self._is_refreshed else [])
+        required = [self._store(progress)] if self._is_refreshed else []
+        frames = _observations(self.net, self.dataset, required)
         log_unreadable(self.net, frames)
         return frames.read(self.dataset.tables[0].name)
 
-    def _store(self, now: datetime, progress: bool | None) -> None:
+    def _store(self, progress: bool | None) -> Observation:
+        """Store the latest state unless it is stored, and return its observation."""
         net, dataset = self.net, self.dataset
         net.store.create()
         with Progress(f"{self.noun} ({net.name})", 1, "observations", progress) as bar:
-            rows = self.observe(net, now)
-            tables, source = {dataset.tables[0].name: rows}, net.history.transport.last_host
-            net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
+            now, free = net.now(), from_microseconds(net.store.max_position(dataset))
+            # The clock of the sandbox stands still, so that another observation of the same moment can have other rows.
+            rows = self.observe(net, max(now, free))
             bar.advance(1)
             bar.count(rows=rows.num_rows)
+            if free > now and _has_rows(net, dataset, latest := Observation.at(free - MICROSECOND), rows):
+                return latest
+            new, source = Observation.at(max(now, free)), net.history.transport.last_host
+            net.store.commit(dataset, new, {dataset.tables[0].name: rows}, final=True, source=source)
+            return new
 
 
 def _price_votes(net: Network, refresh: bool) -> ObservationLoad:
@@ -150,6 +155,13 @@ def _observations(net: Network, dataset: Dataset, required: Sequence[Observation
             missing=tuple(shortfall),
         )
     return Frames(snapshot, [dataset.tables[0].name])
+
+
+def _has_rows(net: Network, dataset: Dataset, observation: Observation, rows: pa.Table) -> bool:
+    """Return whether an observation has these rows, but for their time."""
+    known = _observations(net, dataset).scan(dataset.tables[0].name).to_table(filter=observation.filter())
+    contents = (sorted(map(repr, each.drop_columns(["observed_at"]).to_pylist())) for each in (known, rows))
+    return next(contents) == next(contents)
 
 
 def _observe_price_votes(net: Network, now: datetime) -> pa.Table:

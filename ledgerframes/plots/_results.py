@@ -20,7 +20,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_LABEL = 38
-FINGERPRINT = re.compile(r"::\w{6}…\w{2}")
+FINGERPRINT = re.compile(r"::\w{6}…\w{4}")
 MAX_BARS = 15
 MAX_ROWS = 25
 OTHER = "other"
@@ -69,16 +69,16 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     if not isinstance(text, str):
         return "unknown"
     text = visible_letters(text)
-    party = re.fullmatch(r"(.*)::(\w{6})\w{4,}(\w{2})", text)
+    party = re.fullmatch(r"(.*)::(\w{6})\w{2,}(\w{4})", text)
     if party:
-        text = f"{_cut(party[1], max_length - 12)}::{party[2]}…{party[3]}"
+        text = f"{_cut(party[1], max_length - 13)}::{party[2]}…{party[3]}"
     return _cut(text, max_length).replace("$", r"\$")
 
 
 def shorten(labels: Sequence[str], max_length: int) -> list[str]:
     """Return labels without fingerprints and middles, where they are longer.
 
-    >>> shorten(["alder-validator-1::1220d8…95", "Halcyon::12208c…fb"], 20)
+    >>> shorten(["alder-validator-1::1220d8…bf95", "Halcyon::12208c…9afb"], 20)
     ['alder-validator-1', 'Halcyon']
     """
     texts = [label.replace(r"\$", "$") for label in labels]

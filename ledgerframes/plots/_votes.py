@@ -39,7 +39,7 @@ def votes_price(chart: Chart) -> None:
     if visible["round_price"].notna().any():
         ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
     c.legend_top(ax, 3)
-    ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
+    ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3 or 1)
     margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
     chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
     c.number_axis(ax.yaxis, "Price (USD per coin)", c.plain)
@@ -80,6 +80,8 @@ def votes_stale(chart: Chart) -> None:
     oldest = float(np.max(ages)) or 1.0
     ax.set_xlim(-0.02 * oldest, oldest * 1.25)
     ax.margins(y=0.2)  # for the names
+    if not deviations.any():  # of votes that agree, around which matplotlib would show tiny numbers
+        ax.set_ylim(-0.01, 0.01)
     c.legend_right(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
     c.number_axis(ax.yaxis, f"{chart.axis_title('deviation')} (USD per coin)", c.plain)

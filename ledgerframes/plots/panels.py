@@ -28,6 +28,8 @@ MAX_COLUMNS = 4
 MAX_TICKS = 3  # of each axis
 MAX_MARKED_TEXTS = 14  # positions of a panel, on each of which a text has room
 LEFT, BELOW, NAME, GAP = 36, 16, 20, 30  # printer's points for the labels of ticks, the name of a panel, and between two
+TICK_SIZE = 7
+DIGIT_WIDTH = 0.64 * TICK_SIZE
 MIN_WIDTH = 95  # of a panel, in printer's points
 MIN_HEIGHT, ROW_HEIGHT, AROUND_ROWS = 3.4, 1.15, 1.4  # inches
 MIN_RATIO = 20  # of the ends of a logarithmic axis, which has ticks at powers of 10 and three times that
@@ -52,18 +54,16 @@ def panels(
     visible = drawn.iloc[:, :MAX_PANELS]
     highest = float(np.nanmax(visible.to_numpy(), initial=low))
     set_axis(chart.ax.yaxis, highest)
-    columns = column_count(len(visible.columns), c.width(chart.ax) - LEFT)
-    letters = int((c.width(chart.ax) - LEFT - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
-    names = r.number_repeated(r.shorten([str(name) for name in visible], letters))
+    # Before the labels of ticks are known, which take some of it.
+    panel_width = (c.width(chart.ax) - LEFT) / column_count(len(visible.columns), c.width(chart.ax) - LEFT) - GAP
     of_columns = {}
     for number, name in enumerate(visible):
         panel = chart.ax.inset_axes((0, 0, 1, 1), facecolor="none")
         copy = replace(chart, ax=panel, is_new=False, is_panel=True, notes=[])
         marked = np.zeros(len(visible), dtype=bool) if marks is None else marks[name].to_numpy(dtype=bool)
-        _draw_panel(copy, visible.iloc[:, number], marked, around, to_text)
+        _draw_panel(copy, visible.iloc[:, number], marked, around, to_text, panel_width)
         set_axis(panel.yaxis, highest)
         panel.set_ylim(low, _top(low, highest, panel.get_yscale()))
-        panel.set_title(names[number], loc="left", fontsize=c.NOTE_SIZE, pad=4)
         label = panel.get_xlabel()
         _reduce_labels(panel)
         of_columns[str(name)] = panel
@@ -71,8 +71,13 @@ def panels(
             chart.notes += copy.notes
             chart.ax.set_xlabel(label, loc="left")
     _clear(chart.ax)
+    width = c.width(chart.ax) - _label_width(chart.ax)
+    columns = column_count(len(of_columns), width)
+    letters = int((width - GAP * columns) / columns / c.NOTE_SIZE / c.LETTER_WIDTH)
+    for panel, name in zip(of_columns.values(), r.number_repeated(r.shorten([*of_columns], letters)), strict=True):
+        panel.set_title(name, loc="left", fontsize=c.NOTE_SIZE, pad=4)
     arrange(chart.ax, columns)
-    chart.set_height(height(len(visible.columns), columns))
+    chart.set_height(height(len(of_columns), columns))
     chart.notes.append(r.omitted_note(len(drawn.columns) - MAX_PANELS, MAX_PANELS))
     chart.notes.append(r.without_value_note([str(name) for name, is_empty in table.isna().all().items() if is_empty]))
     return of_columns
@@ -84,8 +89,9 @@ def _draw_panel(
     marked: npt.NDArray[np.bool_],
     around: pd.Series | None,
     to_text: Callable[[float], str],
+    width: float,
 ) -> None:
-    """Draw the values of one group over time."""
+    """Draw the values of one group over time, in a panel of this width in printer's points."""
     ax, x, y = chart.ax, values.index.to_numpy(), r.numbers(values)
     if around is not None:
         line(ax, around.index.to_numpy(), r.numbers(around), color=c.color(2), linewidth=1, label="_around")
@@ -98,9 +104,10 @@ def _draw_panel(
     chart.draw_time_axis()
     first, last = ax.get_xlim()
     for at in texts:
-        part = (x[at] - first) / (last - first)
-        side = "left" if part < 0.1 else "right" if part > 0.9 else "center"
-        c.annotate(ax, to_text(y[at]), (x[at], y[at]), (0, 4), "data", ha=side, fontsize=7)
+        text, part = to_text(y[at]), (x[at] - first) / (last - first)
+        margin = max(0.1, len(text) * DIGIT_WIDTH / 2 / width)
+        side = "left" if part < margin else "right" if part > 1 - margin else "center"
+        c.annotate(ax, text, (x[at], y[at]), (0, 4), "data", ha=side, fontsize=TICK_SIZE)
 
 
 def _top(low: float, highest: float, scale: str) -> float:
@@ -121,6 +128,7 @@ class Locator:
     number: int
     columns: int
     rows: int
+    left: float
 
     def __call__(self, panel: object, renderer: object) -> Bbox:
         """Return the position as a part of the figure, for matplotlib."""
@@ -128,9 +136,9 @@ class Locator:
 
         box, point = self.parent.bbox, self.parent.figure.dpi / 72  # pixels
         row, column = divmod(self.number, self.columns)
-        width = (box.width - (LEFT + GAP * (self.columns - 1)) * point) / self.columns
+        width = (box.width - (self.left + GAP * (self.columns - 1)) * point) / self.columns
         height = max((box.height - BELOW * point) / self.rows - NAME * point, 1)
-        left = box.x0 + LEFT * point + column * (width + GAP * point)
+        left = box.x0 + self.left * point + column * (width + GAP * point)
         position = Bbox.from_bounds(left, box.y1 - (row + 1) * (height + NAME * point), max(width, 1), height)
         return position.transformed(self.parent.figure.transSubfigure.inverted())
 
@@ -141,10 +149,18 @@ def arrange(ax: Axes, columns: int) -> None:
     Labels of ticks stand at the first column and the last row, and their date at the last panel.
     """
     count = len(ax.child_axes)
+    left = _label_width(ax) if count else LEFT
     for number, panel in enumerate(ax.child_axes):
-        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns)))
+        panel.set_axes_locator(Locator(ax, number, columns, -(-count // columns), left))
         panel.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= count)
         panel.xaxis.get_offset_text().set_visible(number == count - 1)
+
+
+def _label_width(ax: Axes) -> float:
+    """Return the room for the labels of ticks at the first column, in printer's points."""
+    axis = ax.child_axes[0].yaxis
+    letters = max(map(len, axis.get_major_formatter().format_ticks([*axis.get_majorticklocs()])), default=0)
+    return max(LEFT, letters * DIGIT_WIDTH + TICK_SIZE)
 
 
 def column_count(count: int, width: float) -> int:
@@ -167,16 +183,19 @@ def _clear(ax: Axes) -> None:
 
 def _reduce_labels(panel: Axes) -> None:
     """Leave few and small ticks."""
-    from matplotlib.dates import AutoDateLocator
+    from matplotlib.dates import HOURLY, MINUTELY, MONTHLY, SECONDLY, AutoDateLocator
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     panel.set(xlabel="", ylabel="")
-    panel.tick_params(labelsize=7)
-    panel.xaxis.get_offset_text().set_fontsize(7)
+    panel.tick_params(labelsize=TICK_SIZE)
+    panel.xaxis.get_offset_text().set_fontsize(TICK_SIZE)
     for axis in (panel.xaxis, panel.yaxis):
         locator = axis.get_major_locator()
         if isinstance(locator, AutoDateLocator):
             locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, MAX_TICKS + 1)
+            # Without a whole day, hour, minute or year, no interval gives so few ticks over a time of almost two of them.
+            for unit, whole in ((SECONDLY, 60), (MINUTELY, 60), (HOURLY, 24), (MONTHLY, 12)):
+                locator.intervald[unit] = [*locator.intervald[unit], whole]
         elif isinstance(locator, MaxNLocator):
             locator.set_params(nbins=MAX_TICKS)
         elif isinstance(locator, LogLocator):

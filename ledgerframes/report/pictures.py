@@ -259,7 +259,7 @@ def _shorten(labels: list[str]) -> list[str]:
 
     >>> _shorten(["Splice.DsoRules.DsoRules_ConfirmAction", "Splice.DsoRules.DsoRules_ExecuteConfirmedAction"])
     ['Splice.…_ConfirmAction', 'Splice.…onfirmedAction']
-    >>> _shorten(["alder-validator-1::1220d8…95 (1,269)"])
+    >>> _shorten(["alder-validator-1::1220d8…bf95 (1,269)"])
     ['alder-valid…95 (1,269)']
     """
     shortened = labels

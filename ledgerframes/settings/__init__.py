@@ -5,6 +5,7 @@ Precedence, in one place (:func:`setting_layers`): keyword, environment variable
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tomllib
@@ -23,6 +24,11 @@ __all__ = ["EngineSettings", "Limits", "SandboxShape", "Settings", "Vocabulary",
 ENVIRONMENT = "LEDGERFRAMES_"
 CONFIG = f"{ENVIRONMENT}CONFIG"
 NO_PROFILES = f"{ENVIRONMENT}NO_PROFILES"  # set for a process that has all settings in its environment
+# Variables that are no settings of a network, those of reports last.
+OTHER_VARIABLES = (
+    *("PROFILE", "CONFIG", "NO_PROFILES", "OFFLINE", "SNAPSHOT", "LOG_JSON", "TRACEBACK"),
+    *("REPORT", "REPORT_PAGE", "REPORT_ERROR", "REPORT_TABLES", "REPORT_HISTORY"),
+)
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
 # Names that Windows reserves for devices, with any extension. A store may be copied there.
@@ -173,7 +179,8 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
     """
     name = profile_name(profile)
     values: dict[str, Any] = {"network": name}
-    for layer in reversed(setting_layers(name, overrides).values()):
+    layers = setting_layers(name, overrides)
+    for layer in reversed(layers.values()):
         if not TOKENS.isdisjoint(layer):  # a token of one kind replaces a token of any other kind
             values = {field: value for field, value in values.items() if field not in TOKENS}
         values.update(layer)
@@ -183,7 +190,15 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
     try:
         return Settings(profile=name, **groups, **values)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise UsageError(f"Profile {name}: {_describe(error)}") from None
+        raise UsageError(f"{_origin(error, name, layers)}: {_describe(error)}") from None
+
+
+def _origin(error: ValidationError, profile: str, layers: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return where an invalid value comes from, the profile or an environment variable."""
+    fields = [field for field in error.errors(include_input=False, include_url=False)[0]["loc"] if field not in GROUPS]
+    field = str(fields[0]) if fields else ""
+    is_variable = field in layers["environment"] and field not in layers["keyword"]
+    return f"{ENVIRONMENT}{field.upper()}" if is_variable else f"Profile {profile}"
 
 
 def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
@@ -307,6 +322,13 @@ def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(f"{group}= must be a table of settings, got {type(members).__name__}.")
         flat = {**members, **flat}
     return flat
+
+
+def unknown_variables() -> dict[str, str]:
+    """Return variables that begin like a setting and are none, with a similar name each."""
+    known = [f"{ENVIRONMENT}{name.upper()}" for name in (*_field_names(), *OTHER_VARIABLES)]
+    unknown = sorted(name for name in os.environ if name.startswith(ENVIRONMENT) and name not in known)
+    return {name: next(iter(difflib.get_close_matches(name, known, 1)), "") for name in unknown}
 
 
 def _field_names() -> list[str]:

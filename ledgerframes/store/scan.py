@@ -23,7 +23,7 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 AHEAD = 2  # row groups that a scan reads before its consumer needs them, each in a thread
 DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
-LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
+LOST_FILE_STEP = "Run `ledgerframes store verify --repair`, or load again if another process pruned it."
 
 
 def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:
@@ -187,6 +187,5 @@ def damage_as_store_error(table: str, location: Location | None) -> Iterator[Non
 
 def damaged_file_error(table: str, reason: object) -> StoreError:
     """Return the error for a file of a table that cannot be read."""
-    return StoreError(
-        f"A file of table {table} is damaged ({reason}). Run `ledgerframes store verify --repair` to fetch it again."
-    )
+    text = " ".join(str(reason).split())
+    return StoreError(f"A file of table {table} is damaged ({text}). Run `ledgerframes store verify --repair` to fetch it again.")

@@ -183,9 +183,9 @@ def require_price(value: Price | None, kind: type[Price], argument: str) -> Pric
     """Return a price of this kind, or None, and refuse one of another kind."""
     if value is None or type(value) is kind:
         return value
-    raise UsageError(
-        f"{argument}= must be a {kind.__name__}, got {type(value).__name__}. Prices of two kinds are never exchanged."
-    )
+    is_list = isinstance(value, list | tuple)
+    step = "Pass one of them." if is_list else "Prices of two kinds are never exchanged."
+    raise UsageError(f"{argument}= must be a {kind.__name__}, got {type(value).__name__}. {step}")
 
 
 def require_traffic_price(price: TrafficPrice | None) -> TrafficPrice:

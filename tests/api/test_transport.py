@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import socket
 import socketserver
 import ssl
 import threading
@@ -231,6 +232,16 @@ def test_what_the_environment_names_and_cannot_be_used_is_said(name: str, value:
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=f"Check .*{name}") as caught:
         Transport((ONE,), Limits())
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.loopback
+def test_a_failure_names_the_proxy_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTPS_PROXY", f"http://user:secret@127.0.0.1:{closed.getsockname()[1]}")
+        with pytest.raises(HostUnreachableError, match=r"far.invalid did .* through the proxy 127.0.0.1:\d+ of the") as caught:
+            Transport(("https://far.invalid",), Limits(retries=0)).request("GET", "/thing")
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -175,6 +176,44 @@ def test_a_profile_without_a_host(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ledgerframes.toml").write_text("[live]\n")
     result = run("doctor", "--profile", "live", "--json")
     assert (result.code, checks(result)["history_url"]["status"]) == (2, "failed")
+
+
+@pytest.mark.loopback
+def test_a_participant_alone_needs_no_history(run: Run, served_apis: tuple[Sandbox, int]) -> None:
+    box, port = served_apis
+    section = f'[local]\nledger_url = "http://127.0.0.1:{port}/api/ledger"\ntoken = "{box.token}"\nrequests_per_second = 0\n'
+    Path("ledgerframes.toml").write_text(section)
+    result = run("--profile", "local", "doctor", "--quiet")
+    assert (result.code, result.out) == (0, "All checks passed.\n")
+
+
+def test_a_variable_that_is_nearly_a_setting_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_PAGESIZE", "3")
+    monkeypatch.setenv("LEDGERFRAMES_REPORT_PAGE", "index.html")
+    result = run("doctor", "--quiet")
+    text = "LEDGERFRAMES_PAGESIZE  No setting has this name. Did you mean LEDGERFRAMES_PAGE_SIZE?"
+    assert (result.code, " ".join(result.out.split()), len(result.out.splitlines())) == (
+        0,
+        f"warning {' '.join(text.split())}",
+        1,
+    )
+
+
+@pytest.mark.loopback
+def test_a_warning_is_one_line_without_code(run: Run, tmp_path: Path, host: Any) -> None:
+    token = tmp_path / "token"
+    token.write_text("geheim")
+    token.chmod(0o644)
+    profile = (
+        (tmp_path / "ledgerframes.toml")
+        .read_text()
+        .replace('token = "geheim"', f'token_file = "{token}"\nledger_url = "{host.url}"')
+    )
+    (tmp_path / "ledgerframes.toml").write_text(profile)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        lines = [line for line in run("--profile", "live", "sync", "updates").err.splitlines() if "chmod" in line]
+    assert len(lines) == 1 and lines[0].startswith("ledgerframes: Other users of this machine can read token_file")
 
 
 def test_certificates_that_cannot_be_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

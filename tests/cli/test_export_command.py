@@ -60,6 +60,18 @@ def test_export_as_a_document(run: Run, traffic: pd.DataFrame, tmp_path: Path) -
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--quiet").out == ""
 
 
+def test_an_export_until_a_time_says_from_when(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", *DAY)
+    refused = run("export", "traffic", "--to", tmp_path / "x.csv", "--until", "2026-11-08T12:00:00Z")
+    assert (refused.code, "--until needs --since" in refused.err) == (2, True)
+
+
+def test_numbers_that_are_none_are_empty_cells(run: Run) -> None:
+    query = "select 0.0 / 0 as a, 1 / 0 as b, 1 / 4 as c"
+    assert run("sql", query, "--csv").out == '"a","b","c"\n,,"0.25"\n'
+    assert run("sql", query, "--json").document["rows"] == [{"a": None, "b": None, "c": 0.25}]
+
+
 def test_export_reports_provisional_rows(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--during", "today")
     shown = run("export", "traffic", "--to", tmp_path / "x.csv", "--during", "today")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+import re
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ledgerframes as lf
 from ledgerframes.analysis.reconcile._ledger import common_times
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.query import BATCH_ROWS, of_other, other_sources, run_batches
 from ledgerframes.engine.relation import tables_of
 from ledgerframes.engine.requests import REQUESTS
+from ledgerframes.errors import StoreError
 from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
 from ledgerframes.values.extents import microseconds
 
 NOTHING = frames_of()
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 def frames_with(*ids: str) -> Frames:
@@ -38,6 +46,30 @@ def test_a_large_result_comes_in_parts_and_an_empty_one_with_its_columns() -> No
     assert sum(each.num_rows for each in others) == 2 * BATCH_ROWS
     assert max(each.num_rows for each in others) < 2 * BATCH_ROWS
     assert [each.num_rows for each in run_batches(NOTHING, Query("SELECT 1 AS one WHERE false", ()))] == [0]
+
+
+@pytest.mark.parametrize(("table", "column"), [("verdicts", "verdict_result"), ("traffic", "total_traffic_cost")])
+def test_a_damaged_page_is_an_error_of_the_store_in_one_line(table: str, column: str, tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    lf.load_events(net, **DAY)
+    path = max((tmp_path / net.name / table).glob("*.parquet"), key=lambda each: each.stat().st_size)
+    path.chmod(0o600)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    (start,) = (each.data_page_offset for each in columns if each.path_in_schema == column)
+    content, query = path.read_bytes(), f"select max({column}) as largest from {table}"
+    messages = set()
+    for place in range(start, start + 60, 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        for compute in (lambda: lf.cost.spend(lf.load_events(net, **DAY)), lambda: lf.sql(net, query)):
+            try:
+                compute()
+            except StoreError as error:
+                messages.add(str(error))
+    assert len(messages) > 2
+    assert [
+        text for text in messages if not re.fullmatch(r"A file of table .* is damaged \(.*\)\. Run `.*--repair` .*", text)
+    ] == []
 
 
 def test_common_times_are_separate() -> None:

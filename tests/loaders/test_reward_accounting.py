@@ -54,6 +54,16 @@ def test_by_default_rounds_that_are_not_open_any_more(tmp_path: Path) -> None:
     assert lf.load_reward_accounting(net)["round_number"].tolist() == sorted(ended) != []
 
 
+def test_other_rows_of_the_same_moment_are_another_observation(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=600, days=1, store=tmp_path)
+    first = lf.load_reward_accounting(net)
+    one = first["round_number"].iloc[:1].tolist()
+    both = lf.load_reward_accounting(net, rounds=one)
+    assert both["round_number"].tolist() == [*first["round_number"], *one]
+    assert both["observed_at"].drop_duplicates().diff().dropna().tolist() == [pd.Timedelta(microseconds=1)]
+    assert len(lf.load_reward_accounting(net, rounds=one)) == len(both)  # nothing is new
+
+
 def test_rounds_can_be_those_of_a_result(tmp_path: Path) -> None:
     for number, rounds in enumerate([np.array([7, 7]), pd.Series([7], dtype="Int64"), iter([7]), {7}]):
         assert load(tmp_path / str(number), {}, rounds)["round_number"].tolist() == [7]

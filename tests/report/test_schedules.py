@@ -54,7 +54,7 @@ def bash_command(monkeypatch: pytest.MonkeyPatch) -> str:
     """The command of the Airflow task, with its template."""
     tasks: list[str] = []
     operators = SimpleNamespace(
-        DAG=lambda *_, **__: nullcontext(), BashOperator=lambda *, task_id, bash_command: tasks.append(bash_command)
+        DAG=lambda *_, **__: nullcontext(), BashOperator=lambda *, task_id, bash_command, cwd: tasks.append(bash_command)
     )
     for name in ("airflow.providers.standard.operators.bash", "airflow.sdk"):
         module = ModuleType(name)

@@ -271,7 +271,7 @@ def test_a_store_that_this_user_may_only_read_is_compared_in_memory(older: Older
     assert digests(older.directory) == before
     assert (len(messages(caplog, "upgrade_not_saved")), len(messages(caplog, "comparison_not_saved"))) == (1, 1)
     with pytest.raises(StoreError, match="cannot be written"):
-        lf.load_price_votes(older.connect())
+        lf.load_mining_rounds(older.connect())
 
 
 @pytest.mark.loopback

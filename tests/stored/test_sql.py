@@ -154,7 +154,7 @@ def test_a_sum_over_nothing_is_missing(net: lf.Network) -> None:
         ("'ü'", "str", "ü"),
         ("'a'::enum('a', 'b')", "str", "a"),
         ("timestamptz '2026-11-08 01:00:00.000001+01'", "datetime64[us, UTC]", pd.Timestamp("2026-11-08T00:00:00.000001Z")),
-        ("timestamp '2026-11-08 01:00:00'", "datetime64[us, UTC]", pd.Timestamp("2026-11-08T01:00:00Z")),
+        ("timestamp '2026-11-08 01:00:00'", "datetime64[us]", pd.Timestamp("2026-11-08T01:00:00")),
         ("date '2026-11-08'", "date32[day][pyarrow]", datetime.date(2026, 11, 8)),
         ("0.5::double", "double[pyarrow]", 0.5),
         ("['a', 'b']", "list<l: string>[pyarrow]", ["a", "b"]),
@@ -227,6 +227,34 @@ def test_a_column_without_an_exact_dtype_is_refused(net: lf.Network, expression:
     with pytest.raises(UsageError, match=r"Column x has type .* no exact dtype") as refused:
         lf.sql(net, f"select {expression} as x from traffic")
     assert ("epoch_us" in str(refused.value)) == ("record_time" in expression), "the hint fits differences of times only"
+
+
+def test_a_time_without_a_zone_is_no_time_in_utc(net: lf.Network) -> None:
+    local = "record_time at time zone 'America/New_York'"
+    rows = lf.sql(net, f"select {local} as here, record_time, date_trunc('hour', record_time) as hour from traffic limit 5")
+    assert [str(dtype) for dtype in rows.dtypes] == ["datetime64[us]", "datetime64[us, UTC]", "datetime64[us, UTC]"]
+    assert (rows["here"] == rows["record_time"].dt.tz_convert("America/New_York").dt.tz_localize(None)).all()
+    assert lf.sql(net, "select null::timestamp as here")["here"].isna().all()
+
+
+def test_an_unknown_name_may_be_near_a_relation(net: lf.Network) -> None:
+    for query, step in {
+        "select * from request": r"Did you mean requests\? Choose from .*, and the relations .*requests",
+        "select * from events.requests": "Write FROM requests, without a schema",
+        "select from where": r"\(DuckDB\)\. Change the query\.$",
+        "select nothing from traffic": "Change the query, or run `describe TABLE`",
+    }.items():
+        with pytest.raises(UsageError, match=step):
+            lf.sql(net, query)
+
+
+def test_an_end_alone_is_a_window(net: lf.Network) -> None:
+    noon = "2026-11-08T12:00:00Z"
+    counts = [
+        lf.sql(net, "select count(*) as n from traffic", **limits)["n"][0]
+        for limits in ({"until": noon}, {"since": "0001-01-01", "until": noon}, {"since": noon, "until": None}, {})
+    ]
+    assert counts[0] == counts[1] == counts[3] - counts[2] > 0
 
 
 def test_two_columns_of_one_name_are_refused(net: lf.Network) -> None:
@@ -435,7 +463,7 @@ def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path, cut: str) -> None:
 
 def test_a_lost_file_is_the_store_s_fault(tmp_path: Path) -> None:
     net = damaged(tmp_path, Path.unlink)
-    with pytest.raises(StoreError, match=r"was pruned or lost. Load again"):
+    with pytest.raises(StoreError, match=r"was pruned or lost. Run `ledgerframes store verify --repair`, or load again"):
         lf.sql(net, "select * from traffic")
     assert len(lf.sql(net, "select * from verdicts")) > 0, "another table is none of its business"
 
