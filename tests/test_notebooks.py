@@ -17,6 +17,7 @@ from ledgerframes.report.notebook import code_cells, read_notebook, tags
 NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
 LONGEST_CELL = 5
+WORDS_PER_MINUTE = 200
 WORLD = {"LEDGERFRAMES_EVENTS": "2000", "LEDGERFRAMES_DAYS": "8"}
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -72,6 +73,11 @@ def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> Non
 def test_code_cells_are_short_enough_to_copy(path: Path) -> None:
     book = read_notebook(path)
     assert [cell["source"] for cell in code_cells(book) if len(cell["source"].splitlines()) > LONGEST_CELL] == []
+
+
+def test_the_text_is_read_in_five_minutes(path: Path) -> None:
+    texts = [cell["source"] for cell in read_notebook(path)["cells"] if cell["cell_type"] == "markdown"]
+    assert len(re.findall(r"\w+", " ".join(texts))) <= 5 * WORDS_PER_MINUTE
 
 
 def test_ends_with_the_lines_for_another_network(path: Path) -> None:

@@ -98,13 +98,22 @@ class CellShell(InteractiveShell):
     displayhook_class = Type(ResultOutputs)
     display_pub_class = Type(DisplayedOutputs)
     outputs: list[Output] = []  # noqa: RUF012 (of the one shell of this process)
+    error: BaseException | None = None
+
+    def showtraceback(self, exc_tuple: Any = None, *_: object, **__: object) -> None:
+        """Keep an error instead of printing it.
+
+        If a picture cannot be drawn, IPython says why and continues without it.
+        """
+        self.error = self.error or (exc_tuple or sys.exc_info())[1]
 
     def run(self, source: str) -> list[Output]:
         """Run one cell, and return its outputs. The last one is the error, if there is one."""
         self.outputs.clear()
+        self.error = None
         with redirect_stdout(OutputStream("stdout", self.outputs)), redirect_stderr(OutputStream("stderr", self.outputs)):
             result = self.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
-        error = result.error_before_exec or result.error_in_exec
+        error = result.error_before_exec or result.error_in_exec or self.error
         if error:
             self.outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
         return self.outputs

@@ -286,6 +286,12 @@ def test_a_run_that_takes_too_long(net: Network, tmp_path: Path, small: Small) -
         run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(microseconds=1))
 
 
+def test_a_value_that_cannot_be_displayed_is_a_failure(net: Network, tmp_path: Path, small: Small) -> None:
+    small("class Picture:\n    def _repr_html_(self):\n        return 1 / 0\n\nPicture()")
+    with pytest.raises(ReportError, match=r"^Code cell 2 of small.ipynb failed: ZeroDivisionError: division by zero"):
+        run_report("small", net=net, out=tmp_path, during="yesterday")
+
+
 def test_a_longer_timeout_raises_the_limit_of_a_cell(
     net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
