@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import log_unreadable, plan_frame
 from ledgerframes.network import Network
-from ledgerframes.values.extents import Observation, from_microseconds
+from ledgerframes.values.extents import Observation
 from ledgerframes.values.windows import MICROSECOND
 
 __all__ = ["ObservationLoad", "load_name_rules", "load_price_votes"]
@@ -59,14 +60,14 @@ class ObservationLoad:
         net, dataset = self.net, self.dataset
         net.store.create()
         with Progress(f"{self.noun} ({net.name})", 1, "observations", progress) as bar:
-            now, free = net.now(), from_microseconds(net.store.max_position(dataset))
-            # The clock of the sandbox stands still, so that another observation of the same moment can have other rows.
-            rows = self.observe(net, max(now, free))
+            now = net.now()
+            time = _next_time(net, dataset, now)
+            rows = self.observe(net, time)
             bar.advance(1)
             bar.count(rows=rows.num_rows)
-            if free > now and _has_rows(net, dataset, latest := Observation.at(free - MICROSECOND), rows):
+            if time > now and _has_rows(net, dataset, latest := Observation.at(time - MICROSECOND), rows):
                 return latest
-            new, source = Observation.at(max(now, free)), net.history.transport.last_host
+            new, source = Observation.at(time), net.history.transport.last_host
             net.store.commit(dataset, new, {dataset.tables[0].name: rows}, final=True, source=source)
             return new
 
@@ -155,6 +156,16 @@ def _observations(net: Network, dataset: Dataset, required: Sequence[Observation
             missing=tuple(shortfall),
         )
     return Frames(snapshot, [dataset.tables[0].name])
+
+
+def _next_time(net: Network, dataset: Dataset, now: datetime) -> datetime:
+    """Return a time without an observation, from now on.
+
+    The clock of the sandbox stands still, so that another observation of the same moment can have other rows.
+    """
+    observations = {segment.extent for segment in net.store.segments(dataset)}
+    times = (now + MICROSECOND * number for number in count())
+    return next(time for time in times if Observation.at(time) not in observations)
 
 
 def _has_rows(net: Network, dataset: Dataset, observation: Observation, rows: pa.Table) -> bool:
