@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.analysis.activity._answers import of_what_if
 from ledgerframes.errors import UsageError
 
 NO_COST = "No request with a known cost in this window."
@@ -64,6 +65,56 @@ def test_purchases_in_groups_of_both_do_not_say_for_whom() -> None:
     sentence = lf.show(single, picture=False).statement
     assert "for somebody else" in sentence
     assert lf.show(grouped, picture=False).statement == sentence.partition(" coin.")[0] + " coin."
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda week: lf.activity.weights(week, every=None),
+        lambda week: lf.cost.requests(week),
+        lambda week: lf.cost.spend(week, by="participant"),
+        lambda week: lf.cost.spend(week, by="template"),
+        lambda week: lf.verdict.latency(week, by="hour"),
+        lambda week: lf.verdict.quorums(week),
+    ],
+)
+def test_the_order_of_rows_does_not_change_a_sentence(week: lf.Frames, call: Any) -> None:
+    result = call(week)
+    statement = lf.show(result, picture=False).statement
+    assert lf.show(result[::-1], picture=False).statement.removeprefix("Of these rows: ") == statement
+    nothing = lf.show(result[:0], picture=False).statement
+    assert not any(letter.isdigit() and letter != "0" for letter in nothing)
+
+
+def test_weights_of_some_providers_are_shares_of_what_is_shown(week: lf.Frames) -> None:
+    weights = lf.activity.weights(week, every=None)
+    some = weights.tail(3).reset_index(drop=True)
+    share = f"{100 * int(some['weight'].max()) / int(some['weight'].sum()):.1f} %"
+    assert lf.show(some, picture=False).statement.endswith(f" has the highest, {share} of it.")
+    whole = lf.activity.weights(week, by=None, every=None)
+    assert lf.show(whole).statement == f"Requests earned a weight of {int(whole['weight'].sum()):,}."
+    assert lf.show(lf.activity.weights(week, by=None, every="1d"), picture=False).statement == ""
+
+
+def test_a_change_that_only_rises_or_falls_has_no_other_side() -> None:
+    parties = pd.Series(["a::1220", "b::1220", "c::1220"])
+    change = pd.DataFrame({"party": parties, "share_before": [0.5, 0.3, 0.2], "share_after": [0.6, 0.25, 0.16]})
+    assert of_what_if(change) == "The share of a::1220 would rise by 10.0 points, and that of b::1220 would fall by 5.0 points."
+    assert of_what_if(change[:1]) == "The share of a::1220 would rise by 10.0 points."
+    assert of_what_if(change[1:]) == "The share of b::1220 would fall by 5.0 points."
+
+
+def test_some_links_do_not_say_that_a_chain_holds() -> None:
+    history = lf.load_events(lf.connect("sandbox", events=2_000, days=1), since="0001-01-01")
+    links = lf.reconcile.rewards(history)
+    assert "follow from the records to the last hash" in lf.show(links, picture=False).statement
+    assert lf.show(links[links["link"] == "coupons"], picture=False).statement == ""
+    assert lf.show(links[links["link"] != "weights"], picture=False).statement == ""
+    first = links.iloc[0]
+    with pytest.raises(UsageError, match="round_number= must be a whole number, got '"):
+        lf.reconcile.reward_proof(history, str(first["round_number"]), "x")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"top= must be whole numbers from 1, got 3"):
+        lf.activity.concentration(history, top=3)  # type: ignore[arg-type]
 
 
 def test_costs_that_are_unknown_are_not_0(week: lf.Frames) -> None:

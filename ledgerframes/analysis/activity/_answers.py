@@ -12,6 +12,7 @@ from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 
 NO_RECORD = "No activity record in this window."
+NO_ROUND = "No round in this window."
 NO_WEIGHT = "No weight follows from the requests of this window."
 LEADING = 3  # app providers of the columns top_3
 MIN_PARTIES = 10  # for a Gini coefficient
@@ -19,16 +20,20 @@ MIN_PARTIES = 10  # for a Gini coefficient
 
 def of_weights(result: pd.DataFrame) -> str:
     """Return who earned the highest weight, or between which shares it was over time."""
-    name = "party" if "party" in result else "label"
-    known = result.dropna(subset="weight")
+    known, is_over_time = result.dropna(subset="weight"), bool({"period_start", "round_number"} & set(result))
     if known.empty:
         return NO_RECORD
-    if {"period_start", "round_number"} & set(result):
+    name = next((each for each in ("party", "label") if each in result), None)
+    total = int(known["weight"].sum())
+    if name is None:
+        return "" if is_over_time else f"Requests earned a weight of {total:,}."
+    if is_over_time:
         return _share_over_time(known, name)
-    (first,) = rows_of(known.head(1))
-    largest, share = getattr(first, name), printing.share(first.share)
+    position = int(known["weight"].argmax())
+    largest, weight = known[name].iloc[position], int(known["weight"].iloc[position])
     has = "Providers without a label have" if pd.isna(largest) else f"{largest} has"
-    return f"{_earners(known, name)} earned a weight of {int(known['weight'].sum()):,}. {has} the highest, {share} of it."
+    highest = f" {has} the highest, {printing.percent(weight, total)} of it." if total else ""
+    return f"{_earners(known, name)} earned a weight of {total:,}.{highest}"
 
 
 def _earners(known: pd.DataFrame, name: str) -> str:
@@ -89,6 +94,10 @@ def of_reconcile_summary(result: pd.DataFrame) -> str:
 def of_rounds(result: pd.DataFrame) -> str:
     """Return what the rounds mint for apps, or how many rewards are too small."""
     known = result.dropna(subset="amount")
+    if result.empty:
+        return NO_ROUND
+    if "party" in result and known.empty:
+        return "No reward of a provider is known in these rounds."
     if "party" in result:
         below = int(is_true(known["below_threshold"]).sum())
         return f"{below:,} of {len(known):,} rewards of a provider in a round were below the threshold, and were not paid."
@@ -109,4 +118,8 @@ def of_what_if(result: pd.DataFrame) -> str:
         return "No share changes."
     gain, loss = parties[changes.argmax()], parties[changes.argmin()]
     rise, fall = printing.points(changes.max()), printing.points(-changes.min())
+    if changes.min() >= 0:
+        return f"The share of {gain} would rise by {rise}."
+    if changes.max() <= 0:
+        return f"The share of {loss} would fall by {fall}."
     return f"The share of {gain} would rise by {rise}, and that of {loss} would fall by {fall}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -282,7 +282,7 @@ def lorenz(
 
 
 def _sizes(top: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(sorted(set(top)))
+    sizes = tuple(sorted(set(top))) if isinstance(top, Iterable) else ()
     if not sizes or any(not is_integer(number) or number < 1 for number in sizes):
         raise UsageError(f"top= must be whole numbers from 1, got {top!r}.")
     return sizes

@@ -260,8 +260,9 @@ def _of_party(by_party: pd.DataFrame, party: str | None) -> pd.DataFrame:
         return by_party
     parties = by_party["party"].unique().tolist()
     if party not in parties:
-        near = near_matches(str(party), parties) or parties[:3]
-        raise UsageError(f"Unknown party {party!r}. Choose from {', '.join(near) or 'the parties with records, here none'}.")
+        near = near_matches(str(party), parties)
+        step = f"Choose from {', '.join(near)}." if near else f"Choose one of the {len(parties):,} with records in these frames."
+        raise UsageError(f"Unknown party {party!r}. {step}")
     return by_party[by_party["party"] == party].reset_index(drop=True)
 
 

@@ -146,7 +146,7 @@ def of_requests(result: pd.DataFrame) -> str:
     """Return the cost of the most expensive request, and why it is so high."""
     if result.empty:
         return NO_COST
-    (row,) = rows_of(result.head(1))
+    (row,) = rows_of(result.iloc[[int(result["total_traffic_cost"].argmax())]])
     cost = f"{printing.size(int(row.total_traffic_cost))}, {printing.share(row.share)} of the known cost"
     return f"The most expensive request cost {cost}: {row.why}."
 

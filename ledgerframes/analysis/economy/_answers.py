@@ -31,6 +31,8 @@ def of_purchases(result: pd.DataFrame) -> str:
 def of_rounds(result: pd.DataFrame) -> str:
     """Return what rounds or periods issued for each role, and the traffic bought."""
     noun = "round" if "round_number" in result else "period"
+    if result.empty:
+        return f"No {noun} in this window."
     issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
     bought = printing.size(int(result["traffic_bought"].sum()))
     return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.reconcile._reward_links import LINKS, SERVICE
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 
@@ -13,6 +14,8 @@ MAX_ROUNDS = 5
 
 def of_rewards(result: pd.DataFrame) -> str:
     """Return for how many rounds the rewards follow from the records, and where they differ."""
+    if "party" not in result and len(result) and not {*LINKS} - {SERVICE} <= {*result["link"]}:
+        return ""  # some links of a chain say nothing of the chain
     links = result[result["link"] != "weights"]  # which lf.activity.reconcile explains
     is_equal = (links["status"] == "equal").groupby(
         [links[name] for name in ("round_number", "kind", "is_dry_run")], observed=True

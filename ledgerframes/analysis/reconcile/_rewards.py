@@ -20,6 +20,7 @@ from ledgerframes.analysis.reconcile._reward_tree import RewardProof
 from ledgerframes.analysis.reconcile._reward_weights import WeightCheck, check_weights
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.values.decimals import is_integer
 
 REWARDS = declare.Figure(
     "reconcile.rewards",
@@ -211,6 +212,8 @@ def reward_proof(
     """
     declare.require_frames(frames, "reconcile.reward_proof")
     require_all_updates(frames, "reconcile.reward_proof")
+    if not is_integer(round_number):
+        raise UsageError(f"round_number= must be a whole number, got {round_number!r}.")
     candidates = [
         each
         for each in read_reward_rounds(read_network(frames))

@@ -12,6 +12,8 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
+FREQUENT = 3  # quorums
+NO_VERDICT = "No verdict in this window."
 MICROSECONDS = 1_000_000
 PERCENTILES = ("p50", "p90", "p95", "p99")
 PLURALS = {
@@ -46,6 +48,8 @@ def _rejected(result: pd.DataFrame) -> str:
 
 def _differing(result: pd.DataFrame, key: str | None) -> str:
     """Return which groups differ from all others together, of those with enough requests."""
+    if result.empty:
+        return NO_VERDICT
     judged, number = int(result["differs"].notna().sum()), len(result)
     subject = f"{judged:,} of {number:,} {PLURALS.get(key or '', 'groups')} have enough requests to be judged"
     different = result[is_true(result["differs"])]
@@ -119,11 +123,15 @@ def of_rejections(result: pd.DataFrame) -> str:
 
 
 def of_quorums(result: pd.DataFrame) -> str:
-    """Return how many quorums there are, and how frequent the first ones."""
+    """Return how many quorums there are, and how frequent the most frequent."""
     if result.columns[0] != "parties":  # several groups or periods have the same quorum
         return ""
-    three = printing.share(result["share"].head(3).sum())
-    return f"{len(result):,} different quorums. The three most frequent account for {three} of all quorums."
+    if result.empty:
+        return "No quorum in this window."
+    number, shares = pluralize(len(result), "different quorum"), result["share"].nlargest(FREQUENT)
+    if len(result) <= FREQUENT:
+        return f"{number}, with {printing.share(shares.sum())} of all quorums."
+    return f"{number}. The three most frequent account for {printing.share(shares.sum())} of all quorums."
 
 
 def of_waited_for(result: pd.DataFrame) -> str:
