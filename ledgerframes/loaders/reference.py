@@ -27,6 +27,7 @@ from ledgerframes.values.windows import MICROSECOND
 
 __all__ = ["ObservationLoad", "load_name_rules", "load_price_votes"]
 
+OF_OBSERVATION = ("observed_at", "cache_hit")  # columns that are no part of the state
 NAME_RULES_ROUTE = "POST /v0/ans-rules"
 
 
@@ -169,9 +170,10 @@ def _next_time(net: Network, dataset: Dataset, now: datetime) -> datetime:
 
 
 def _has_rows(net: Network, dataset: Dataset, observation: Observation, rows: pa.Table) -> bool:
-    """Return whether an observation has these rows, but for their time."""
-    known = _observations(net, dataset).scan(dataset.tables[0].name).to_table(filter=observation.filter())
-    contents = (sorted(map(repr, each.drop_columns(["observed_at"]).to_pylist())) for each in (known, rows))
+    """Return whether an observation has these rows, but for how and when they were observed."""
+    columns = [name for name in rows.column_names if name not in OF_OBSERVATION]
+    known = _observations(net, dataset).scan(dataset.tables[0].name).to_table(columns, filter=observation.filter())
+    contents = (sorted(map(repr, each.select(columns).to_pylist())) for each in (known, rows))
     return next(contents) == next(contents)
 
 
