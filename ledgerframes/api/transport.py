@@ -304,7 +304,10 @@ class Transport:
 
         pool = getattr(self._client._transport_for_url(httpx.URL(url)), "_pool", None)
         proxy = getattr(pool, "_proxy_url", None)
-        return f" through the proxy {proxy.host.decode()}:{proxy.port} of the environment" if proxy else ""
+        if proxy is None:
+            return ""
+        port = f":{proxy.port}" if proxy.port else ""
+        return f" through the proxy {proxy.host.decode()}{port} of the environment"
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
