@@ -34,9 +34,10 @@ WIDE_WIDTH = 1120 / 96  # inches of the column of a page
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
 NARROW_COLUMNS = 2  # of panels
-BAR_LABEL_SHARE = 0.024  # of the axis, for each character of a text at the end of a bar
+LETTER, PADDING = 4.5, 8.0  # printer's points for a character, and around the texts at the ends of bars
 LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
+MAX_SHARE = 0.85  # of the axis, for a text
 MAX_CENTERED_LABEL = 30  # characters of the label of an axis that starts in the middle of a picture
 # Characters that stay at the end of a shortened label, the first that keep all labels distinct. The id of a party begins with
 # its name, and a kind of request ends with its choice.
@@ -293,10 +294,20 @@ def _reduce_ticks(ax: Axes) -> None:
 
 
 def _widen_for_bar_labels(ax: Axes) -> None:
-    notes = _notes(ax)
-    texts = [len(text.get_text()) for text in ax.texts if text not in notes]
-    if texts and any(bars.orientation == "horizontal" for bars in bar_containers(ax)):
-        ax.set_xlim(right=ax.get_xlim()[1] * (1 + max(texts) * BAR_LABEL_SHARE))
+    """Lengthen the axis of bars for their texts, all of which stand on the right."""
+    texts = [text for text in ax.texts if isinstance(text, Annotation) and text not in _notes(ax)]
+    if not texts or not any(bars.orientation == "horizontal" for bars in bar_containers(ax)):
+        return
+    longest = max((len(line) for label in ax.get_yticklabels() for line in label.get_text().split("\n")), default=0)
+    width = NARROW_WIDTH * 72 - longest * LETTER - 2 * PADDING
+    left, right = ax.get_xlim()
+    for text in texts:
+        if text.get_horizontalalignment() == "right":  # of a bar to the left of 0, where the names of rows are
+            text.xy, text.xyann = (0.0, text.xy[1]), (-text.xyann[0], text.xyann[1])
+            text.set_horizontalalignment("left")
+        share = min((len(text.get_text()) * LETTER + PADDING) / width, MAX_SHARE)
+        right = max(right, left + (float(text.xy[0]) - left) / (1 - share))
+    ax.set_xlim(left, right)
 
 
 def _hide_cell_texts(ax: Axes) -> None:

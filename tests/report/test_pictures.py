@@ -84,6 +84,20 @@ def test_the_label_of_an_axis_is_inside_a_narrow_picture() -> None:
     plt.close(figure)
 
 
+@pytest.mark.parametrize("changes", [(5.3, 1.0, 0.1), (-2.0, -3.0, 0.3), (-5.0, -0.1, -4.9)])
+def test_texts_at_bars_are_inside_a_narrow_picture(changes: tuple[float, ...]) -> None:
+    with rc_context(fname=STYLE):
+        figure, ax = plt.subplots(layout="constrained")
+        bars = ax.barh([f"brightwater-exchange-{number}::1220ab…abab" for number in range(3)], changes)
+        ax.bar_label(bars, labels=["4.8 weighted MB (22.2 %)"] * 3, padding=4, fontsize=8)
+    draw_pictures(figure)
+    figure.draw_without_rendering()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert ax.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.width
+    plt.close(figure)
+
+
 def test_inks_follow_the_page_and_data_do_not(pictures: dict[str, str]) -> None:
     for svg in pictures.values():
         style, _, drawing = svg.partition("</style>")
