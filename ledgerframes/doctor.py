@@ -43,6 +43,7 @@ from ledgerframes.settings import (
     load_settings,
     setting_layers,
     unknown_variables,
+    variable_of,
 )
 from ledgerframes.store import Location
 from ledgerframes.texts.representation import pluralize
@@ -118,7 +119,7 @@ def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Se
 def _origin(layers: Mapping[str, Mapping[str, Any]], name: str, profile: str) -> str:
     names = {
         "keyword": "command line",
-        "environment": f"{ENVIRONMENT}{name.upper()}",
+        "environment": variable_of(name),
         FILE_NAME: f"{FILE_NAME}, [{profile}]",
     }
     return next((names[layer] for layer in layers if name in layers[layer]), "default")

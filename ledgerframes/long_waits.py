@@ -56,7 +56,7 @@ _has_bars = True
 
 @contextmanager
 def shown_by(show: Callable[[str], None], *, has_bars: bool = True) -> Iterator[None]:
-    """Show long waits by a function, and bars of queries or none.
+    """Show long waits by a function, and bars or none.
 
     The function may also write where nobody looks.
     """
@@ -70,7 +70,7 @@ def shown_by(show: Callable[[str], None], *, has_bars: bool = True) -> Iterator[
 
 
 def is_bar_seen() -> bool:
-    """Return whether somebody sees the bar of a query, and wants it."""
+    """Return whether somebody sees a bar, and wants it."""
     return _has_bars and (is_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
 
 

@@ -30,6 +30,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import LittleAhead
+from ledgerframes.store.sources import START_OF_TIME
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Time, Window, iso, window
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["sql"]
 
 NULLS = "if the query returns null"
-FIRST_TIME = "0001-01-01"  # before every row
 ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as several statements
 # Types that Arrow does not have, or that lose precision in the conversion.
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
@@ -123,8 +123,9 @@ def run_query(
         raise UsageError(f"net= must be a network from lf.connect, got {type(net).__name__}. Limit the rows with during=.")
     if not isinstance(query, str) or UNREADABLE.search(query):
         raise UsageError(f"query= must be text that DuckDB can read, got {query!r}.")
-    start = FIRST_TIME if until is not None and during is None else None
-    time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since or start, until, during)
+    if since is None and during is None and until is not None:
+        since = START_OF_TIME
+    time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     settings = net.settings.engine
     with temporary_folder(settings) as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")

@@ -10,7 +10,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.api.tokens import token_source
 from ledgerframes.errors import UsageError
-from ledgerframes.settings import load_settings, setting_layers
+from ledgerframes.settings import GROUPS, PATHS, Settings, load_settings, setting_layers
 
 PROFILE = """
 [local]
@@ -155,6 +155,12 @@ def test_paths_start_at_the_directory_of_their_file(
     settings = load_settings("there")
     assert str(settings.store) == read.format(file=own_settings / "etc", home=Path.home())
     assert (settings.ca_file, settings.engine.spill_folder) == (own_settings / "etc" / "ca.pem", own_settings / "etc" / "spill")
+
+
+def test_the_paths_of_a_file_are_all_settings_that_are_paths() -> None:
+    models = (Settings, *GROUPS.values())
+    paths = {name for model in models for name, field in model.model_fields.items() if "Path" in repr(field.annotation)}
+    assert {*PATHS} == paths
 
 
 def test_stray_setting_is_named(own_settings: Path) -> None:

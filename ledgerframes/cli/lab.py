@@ -114,15 +114,12 @@ def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]
 
 def _environment(context: CommandContext) -> dict[str, str]:
     """Return options and files of settings as variables for another directory."""
-    from ledgerframes.settings import PATHS, config_path
+    from ledgerframes.settings import PATHS, config_path, variable_of
     from ledgerframes.store import Location
 
     profiles = config_path()
-    values = {
-        **{name.upper(): os.environ.get(f"LEDGERFRAMES_{name.upper()}") for name in PATHS},
-        "CONFIG": str(profiles) if profiles.is_file() else None,
-        "STORE": context.store or os.environ.get("LEDGERFRAMES_STORE"),
-    }
-    locations = {name: Location.parse(value).uri for name, value in values.items() if value}
-    options = {"PROFILE": context.profile, "OFFLINE": "1" if context.offline else None}
-    return {f"LEDGERFRAMES_{name}": value for name, value in {**locations, **options}.items() if value}
+    paths = {name: os.environ.get(variable_of(name)) for name in PATHS}
+    paths |= {"config": str(profiles) if profiles.is_file() else None, "store": context.store or paths["store"]}
+    locations = {name: Location.parse(path).uri for name, path in paths.items() if path}
+    options = {"profile": context.profile, "offline": "1" if context.offline else None}
+    return {variable_of(name): value for name, value in {**locations, **options}.items() if value}

@@ -200,8 +200,11 @@ def _read(frames: Frames, table: Table) -> pa.Table:
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
     """Write a file in one step, so that open frames never read a part of it."""
     staged = path.with_name(f".{path.name}.tmp")
-    pq.write_table(rows, staged, compression="zstd")
-    staged.replace(path)
+    try:
+        pq.write_table(rows, staged, compression="zstd")
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
     return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
 
 

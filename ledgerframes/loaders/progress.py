@@ -8,7 +8,7 @@ import threading
 from time import monotonic
 from typing import TextIO
 
-from ledgerframes.long_waits import NotebookLine, is_notebook, say
+from ledgerframes.long_waits import NotebookLine, is_bar_seen, is_notebook, say
 from ledgerframes.texts.representation import pluralize
 
 DELAY = 1  # seconds before the line appears
@@ -46,7 +46,7 @@ class Progress:
         self._has_lines = visible is None
         self._last_line = monotonic()
         self._start = monotonic()
-        self._visible = (is_notebook() or sys.stderr.isatty()) if visible is None else visible
+        self._visible = is_bar_seen() if visible is None else visible
         self._output: NotebookLine | TextIO = NotebookLine() if is_notebook() else sys.stderr
         self._rows = self._chunks = 0
         self._total, self._unit, self._amount = total, unit, 0.0

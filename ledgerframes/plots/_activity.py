@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.activity.empty_results import NO_RECORD
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -18,7 +19,6 @@ MAX_AREAS = 10
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray
 TINTS = (1.0, 0.6, 0.3)
 REST_COLOR = "#d5d8dc"
-NO_RECORD = "No activity record in this window."
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis.activity.empty_results import NO_RECORD
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
-from ledgerframes.plots._activity import NO_RECORD
 from ledgerframes.plots._chart import Chart, draws
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import TIME
 from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
 from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.plots import _canvas as c
@@ -17,7 +18,6 @@ from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
 from ledgerframes.plots import panels as p
 from ledgerframes.plots._chart import PICTURES, Chart, draws
-from ledgerframes.plots._verdict import NO_VERDICT
 from ledgerframes.statistics.percentiles import ecdf
 from ledgerframes.texts.representation import pluralize
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -16,7 +17,6 @@ from ledgerframes.plots._chart import Chart, draws
 
 MIN_REQUESTS = 20  # of a group in a period, whose rate would be mostly chance
 HOURS = range(24)
-NO_VERDICT = "No verdict in this window."
 TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 
 
@@ -141,7 +141,7 @@ def verdict_quorums(chart: Chart) -> None:
     """
     ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
     if counts.sum() == 0:
-        return chart.show_message("No quorum in this window.")
+        return chart.show_message(NO_QUORUM)
     labels = [
         f"{threshold} of {count}:  {r.join_parties(parties)}"
         for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)

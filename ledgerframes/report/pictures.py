@@ -295,7 +295,8 @@ def _reduce_ticks(ax: Axes) -> None:
 
 def _widen_for_bar_labels(ax: Axes) -> None:
     """Lengthen the axis of bars for their texts, all of which stand on the right."""
-    texts = [text for text in ax.texts if isinstance(text, Annotation) and text not in _notes(ax)]
+    notes = _notes(ax)
+    texts = [text for text in ax.texts if isinstance(text, Annotation) and text not in notes]
     if not texts or not any(bars.orientation == "horizontal" for bars in bar_containers(ax)):
         return
     longest = max((len(line) for label in ax.get_yticklabels() for line in label.get_text().split("\n")), default=0)

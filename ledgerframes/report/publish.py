@@ -179,7 +179,8 @@ class ReportDir:
     def _delete_failure_note(self, of_window: str = "") -> None:
         """Delete the note of an earlier failure, if it is on that window."""
         note = self.path / FAILED
-        if note.is_file() and of_window in note.read_text(encoding="utf-8", errors="replace"):
+        # Its first line. The last one names the window that ``latest`` shows.
+        if note.is_file() and of_window in note.read_text(encoding="utf-8", errors="replace").partition("\n")[0]:
             note.unlink(missing_ok=True)
 
     def write_failure_note(self, error: BaseException, window: Mapping[str, str]) -> None:

@@ -195,10 +195,9 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
 
 def _origin(error: ValidationError, profile: str, layers: Mapping[str, Mapping[str, Any]]) -> str:
     """Return where an invalid value comes from, the profile or an environment variable."""
-    fields = [field for field in error.errors(include_input=False, include_url=False)[0]["loc"] if field not in GROUPS]
-    field = str(fields[0]) if fields else ""
+    field = next(iter(_invalid_parts(error)), "")
     is_variable = field in layers["environment"] and field not in layers["keyword"]
-    return f"{ENVIRONMENT}{field.upper()}" if is_variable else f"Profile {profile}"
+    return variable_of(field) if is_variable else f"Profile {profile}"
 
 
 def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
@@ -215,7 +214,7 @@ def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> 
             f"Unknown profile {profile!r}. Choose from {', '.join(sorted({SANDBOX, *known}))}, or add a section [{profile}] to "
             f"{config_path() if os.environ.get(CONFIG) else f'{FILE_NAME} in this directory'} or in {user_config_dir()}."
         )
-    variables = {field: f"{ENVIRONMENT}{field.upper()}" for field in _field_names()}
+    variables = {field: variable_of(field) for field in _field_names()}
     return {
         "keyword": _flatten(overrides or {}),
         "environment": {field: os.environ[name] for field, name in variables.items() if os.environ.get(name)},
@@ -243,7 +242,7 @@ def engine_settings() -> EngineSettings:
     UsageError
         If a value is invalid.
     """
-    variables = {field: os.environ.get(f"{ENVIRONMENT}{field.upper()}") for field in EngineSettings.model_fields}
+    variables = {field: os.environ.get(variable_of(field)) for field in EngineSettings.model_fields}
     try:
         return EngineSettings.model_validate({field: value for field, value in variables.items() if value})
     except ValidationError as error:
@@ -324,9 +323,14 @@ def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def variable_of(setting: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"{ENVIRONMENT}{setting.upper()}"
+
+
 def unknown_variables() -> dict[str, str]:
     """Return variables that begin like a setting and are none, with a similar name each."""
-    known = [f"{ENVIRONMENT}{name.upper()}" for name in (*_field_names(), *OTHER_VARIABLES)]
+    known = [variable_of(name) for name in (*_field_names(), *OTHER_VARIABLES)]
     unknown = sorted(name for name in os.environ if name.startswith(ENVIRONMENT) and name not in known)
     return {name: next(iter(difflib.get_close_matches(name, known, 1)), "") for name in unknown}
 
@@ -340,12 +344,17 @@ def _describe(error: ValidationError) -> str:
     """Return what is wrong, without the values, because one of them may be a token."""
     first = error.errors(include_input=False, include_url=False)[0]
     # Further parts are what pydantic calls the types of a union, or positions.
-    parts = [str(part) for part in first["loc"] if part not in GROUPS]
+    parts = _invalid_parts(error)
     name = ".".join(part for part in parts if part == parts[0] or part in Vocabulary.model_fields)
     if first["type"] == "extra_forbidden":
         return f"Unknown setting {'.'.join(parts)!r}. Choose from {', '.join(_field_names())}."
     reason = describe_constraint(first["msg"])
     return f"{name}= {reason}." if name else f"{reason}."
+
+
+def _invalid_parts(error: ValidationError) -> list[str]:
+    """Return the name of the first invalid setting, and parts of it."""
+    return [str(part) for part in error.errors(include_input=False, include_url=False)[0]["loc"] if part not in GROUPS]
 
 
 def describe_constraint(message: str) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.analysis.activity.empty_results import NO_RECORD
 from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
 
-NO_RECORD = "No activity record in this window."
 NO_ROUND = "No round in this window."
 NO_WEIGHT = "No weight follows from the requests of this window."
 LEADING = 3  # app providers of the columns top_3

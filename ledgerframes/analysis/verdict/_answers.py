@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
 FREQUENT = 3  # quorums
-NO_VERDICT = "No verdict in this window."
 MICROSECONDS = 1_000_000
 PERCENTILES = ("p50", "p90", "p95", "p99")
 PLURALS = {
@@ -127,7 +127,7 @@ def of_quorums(result: pd.DataFrame) -> str:
     if result.columns[0] != "parties":  # several groups or periods have the same quorum
         return ""
     if result.empty:
-        return "No quorum in this window."
+        return NO_QUORUM
     number, shares = pluralize(len(result), "different quorum"), result["share"].nlargest(FREQUENT)
     if len(result) <= FREQUENT:
         return f"{number}, with {printing.share(shares.sum())} of all quorums."

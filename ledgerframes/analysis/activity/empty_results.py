@@ -1,0 +1,5 @@
+"""Sentences in place of activity that is not there."""
+
+from __future__ import annotations
+
+NO_RECORD = "No activity record in this window."

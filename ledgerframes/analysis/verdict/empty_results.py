@@ -1,0 +1,6 @@
+"""Sentences in place of verdicts that are not there."""
+
+from __future__ import annotations
+
+NO_VERDICT = "No verdict in this window."
+NO_QUORUM = "No quorum in this window."
