@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -50,6 +50,12 @@ def drawn(spend: pd.DataFrame) -> Drawn:
 @pytest.fixture
 def pictures(drawn: Drawn) -> dict[str, str]:
     return drawn[0]
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 def texts(svg: str) -> list[str]:
