@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -45,6 +45,7 @@ LOGGERS = ("ledgerframes", "ledgerframes.retries", "httpx", "httpcore.connection
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
+AVOIDANCES = (60.0, 120.0, 240.0, 480.0, 600.0)  # seconds for which a host comes last after failures in a row
 
 ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad status
 
@@ -89,6 +90,7 @@ class Transport:
         self._client = _client(limits, transport, certificates or CertificateFiles())
         for name in LOGGERS:
             logging.getLogger(name).addFilter(hide_in_record)
+        self._failures: dict[str, _Failures] = {}  # of hosts that did not respond since
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()  # that sent a response
@@ -158,17 +160,23 @@ class Transport:
         return self._send_once(url, "GET", path, {})
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
-        """Call a function with each URL in turn, and whether it is the last, until one returns."""
-        soon = host_rates.clock.now() + MAX_DETOUR  # hosts that are waited for longer come last
-        urls = sorted(self.urls, key=lambda url: self._rate(url).open_at > soon)
+        """Call a function with each URL in turn, and whether it is the last, until one returns.
+
+        Hosts that are waited for longer come last, as do those that failed a moment ago.
+        """
+        urls = sorted(self.urls, key=self._is_avoided)
         for number, url in enumerate(urls, start=1):
             is_last = number == len(urls)
             try:
-                return call(url, is_last)
+                result = call(url, is_last)
+                self._failures.pop(url, None)
+                return result
             except (TransportError, ServiceError, DecodeError) as error:
                 # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise
+                if not (isinstance(error, PermissionDeniedError) or is_pushback(error)):
+                    self._failures[url] = _Failures.after(self._failures.get(url))
                 next_host = "none" if is_last else host_of(urls[number])
                 facts = (host_of(url), error.endpoint, type(error).__name__, next_host)
                 logger.warning("host_failed host=%s operation=%s error=%s next_host=%s", *facts)
@@ -176,14 +184,20 @@ class Transport:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")
 
+    def _is_avoided(self, url: str) -> bool:
+        now, failures = host_rates.clock.now(), self._failures.get(url)
+        return self._rate(url).open_at > now + MAX_DETOUR or (failures is not None and failures.until > now)
+
     def retry_on_host(
         self, url: str, call: Callable[[], T], *, is_last: bool, also: Callable[[Exception], bool] = lambda error: False
     ) -> T:
         """Call a function that sends requests to one host, until it returns.
 
         A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures, and errors of
-        which `also` is true, are retried a number of times. If no other host is left, the call waits longer.
+        which `also` is true, are retried a number of times, unless the host failed before and another one is left. If none is
+        left, the call waits longer.
         """
+        retries = self.limits.retries if is_last or url not in self._failures else 0
         failures = refusals = 0
         failed_since = math.inf
         while True:
@@ -197,9 +211,9 @@ class Transport:
                     pause(seconds, error, self.waits, failed_since, failed_since + self._max_wait)
                     continue
                 failures += 1
-                if is_pushback(error) or failures > self.limits.retries or not (is_retryable(error) or also(error)):
+                if is_pushback(error) or failures > retries or not (is_retryable(error) or also(error)):
                     raise
-                last_until = end_of_retries(self.limits.retries - failures)
+                last_until = end_of_retries(retries - failures)
                 pause(retry_delay(error, failures), error, self.waits, failed_since, last_until)
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
@@ -308,6 +322,20 @@ class Transport:
             return ""
         port = f":{proxy.port}" if proxy.port else ""
         return f" through the proxy {proxy.host.decode()}{port} of the environment"
+
+
+@dataclass(frozen=True)
+class _Failures:
+    """The failures of a host in a row, after which it is avoided until a time of the clock."""
+
+    count: int
+    until: float
+
+    @classmethod
+    def after(cls, earlier: _Failures | None) -> _Failures:
+        """Return the failures with one more."""
+        count = earlier.count + 1 if earlier else 1
+        return cls(count, host_rates.clock.now() + AVOIDANCES[min(count, len(AVOIDANCES)) - 1])
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:

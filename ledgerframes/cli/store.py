@@ -156,7 +156,8 @@ def _pairs(document: dict[str, Any]) -> list[tuple[str, str]]:
         counts = f"{document['bulk_objects']:,} of updates, {document['bulk_acs_objects']:,} of active contracts"
         pairs.append(("bulk objects", counts))
     if document["highest_offset"]:
-        pairs.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))
+        owner = f" of {document['participant_id']}" if document["participant_id"] else ""  # unknown after a rebuild
+        pairs.append(("ledger", f"through offset {document['highest_offset']:,}{owner}"))
     if document["other_networks"]:
         pairs.append(("other networks", ", ".join(document["other_networks"])))
     return pairs

@@ -141,7 +141,8 @@ class Settings(BaseModel):
             raise ValueError("must be a path without null characters")
         address, _, options = str(store).partition("?")
         if "://" in address and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+(/[^@\s:]*)?", address):
-            raise ValueError("must be s3://bucket/prefix for an object store, with keys in AWS_ACCESS_KEY_ID")
+            bucket = "a bucket of at least two lowercase letters, digits, dots and dashes"
+            raise ValueError(f"must be s3://bucket/prefix for an object store, with {bucket}, and keys in AWS_ACCESS_KEY_ID")
         if re.match(r"s3:/[^/]", address):
             raise ValueError("must be s3://bucket/prefix for an object store, with two slashes")
         if "://" in address and re.search(r"(^|&)(access_key|secret_key|session_token)=", options):

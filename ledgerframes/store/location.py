@@ -168,10 +168,18 @@ class Location:
     def _list(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
         """List files, again if another process creates or removes a directory at the same time."""
         with self.translate_errors():
+            self._require_no_file()
             for _ in range(MAX_LISTINGS - 1):
                 with suppress(FileNotFoundError):
                     return list(self.filesystem.get_file_info(selector))
             return list(self.filesystem.get_file_info(selector))
+
+    def _require_no_file(self) -> None:
+        """Refuse a path of a file, in which everything would seem to be missing."""
+        if path := self.local_path:
+            for each in (path, path.parent):  # the directory of a network, and that of all networks
+                if each.is_file():
+                    raise not_writable_error(self, NotADirectoryError(f"{each} is a file"))
 
     def remove(self, path: str) -> None:
         """Delete a file, if it exists."""

@@ -105,7 +105,7 @@ class TransferOffer:
     attempt_count : int
         Number of requests, with or without a response.
     open_attempts : int
-        Number of requests that may have made the offer without a response.
+        Number of requests that have made the offer, or may have: all but those whose response excludes it.
     last_failure : str or None
         Class and status of the last failure.
     wallet, wallet_user : str, str or None

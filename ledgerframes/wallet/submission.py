@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from ledgerframes.api.host_rates import is_retryable, retry
+from ledgerframes.api.status_errors import PERMANENT
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -32,7 +33,7 @@ EXPIRY_GRACE = timedelta(hours=1)
 INVALID_TERMS = (400, 413, 415, 422)
 MAY_HIDE_AN_EFFECT = (400, 403, 404)  # a proxy may return them after the wallet has made the offer
 WITHOUT_EFFECT = (*INVALID_TERMS, 401, 403, 404, 405, 429)
-CONFLICT = "ConflictError 409"  # as in the journal
+CONFLICT, BUSY = "ConflictError 409", "BusyError 429"  # as in the journal
 FAILURES = (ServiceError, TransportError, DecodeError)  # of a request
 
 
@@ -61,8 +62,9 @@ class Submission:
         except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
+            cause = _without_step(error) if is_retryable(error) or _is_resendable(error) else error
             message = (
-                f"The outcome of offer {self._tracking_id} is unknown: {_without_step(error)} "
+                f"The outcome of offer {self._tracking_id} is unknown: {cause} "
                 f"Call {self._next_call} to resume, which cannot make the offer twice."
             )
             raise self._unresolved(message, "unknown", error.status if isinstance(error, ServiceError) else 0) from error
@@ -124,7 +126,7 @@ class Submission:
         if offer.open_attempts or offer.exists or isinstance(error, BusyError):
             return
         step = f"{'Use a new tracking_id= for other terms, or call' if is_final else 'Call'} {self._next_call} to retry."
-        message = f"Offer {self._tracking_id} was not made: {_without_step(error)} {step}"
+        message = f"Offer {self._tracking_id} was not made: {_without_step(error) if is_final else error} {step}"
         raise self._unresolved(message, "refused", error.status) from error
 
     def _find_despite(self, refusal: ServiceError) -> TransferOffer | None:
@@ -185,10 +187,12 @@ class Submission:
         now = self._clock()
         if now < offer.expires_at:
             return None
-        if offer.open_attempts:
+        if offer.attempt_count:
             with suppress(NotFoundError):  # the wallet does not have the offer
                 return self._fetch_offer()
-        has_lapsed = not offer.open_attempts or now >= offer.expires_at + EXPIRY_GRACE
+        # A busy wallet may be making the offer, for a request of another store.
+        may_appear = offer.open_attempts or offer.last_failure == BUSY
+        has_lapsed = not may_appear or now >= offer.expires_at + EXPIRY_GRACE
         self._journal.record_absence(self._tracking_id, now, has_lapsed=has_lapsed)
         message = (
             f"Offer {self._tracking_id} expired at {iso(offer.expires_at)} before the wallet confirmed it, and will not be "
@@ -211,9 +215,13 @@ def _label(error: LedgerframesError) -> str:
 
 
 def _is_resendable(error: Exception) -> bool:
-    """Return whether the same tracking id is sent again, on 429 or if the outcome is open."""
+    """Return whether the same tracking id is sent again, on 429 or if the outcome is open.
+
+    A redirect, or a service without the operation, gives the same response again.
+    """
     if isinstance(error, ServiceError) and not error.retryable:
-        return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
+        is_permanent = error.status // 100 == 3 or error.status in {*PERMANENT, *WITHOUT_EFFECT}
+        return isinstance(error, ConflictError) or not is_permanent
     return isinstance(error, DecodeError) or is_retryable(error)
 
 

@@ -9,12 +9,15 @@ import ssl
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
+from virtual_clock import VirtualClock
 
 import ledgerframes as lf
+from ledgerframes.api import host_rates
 from ledgerframes.api.certificates import _cached_context
 from ledgerframes.api.history import Cursor
 from ledgerframes.api.transport import Transport, host_of
@@ -159,6 +162,48 @@ def test_the_next_host_is_asked_when_the_first_gives_up() -> None:
         return httpx.Response(200, json={}) if request.url.host == "two.invalid" else httpx.Response(503)
 
     assert transport(handler, ONE, TWO, retries=1).request("GET", "/thing").host == "two.invalid"
+
+
+def test_a_host_that_failed_comes_last_and_is_tried_once_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, asked = VirtualClock(), Counter[str]()
+    monkeypatch.setattr(host_rates, "clock", clock)
+    is_down = True
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked[request.url.host] += 1
+        return httpx.Response(500 if is_down and request.url.host == "one.invalid" else 200, json={})
+
+    sender = transport(handler, ONE, TWO, retries=2)
+
+    def attempts_at_the_first(requests: int) -> int:
+        before = asked["one.invalid"]
+        for _ in range(requests):
+            sender.request("GET", "/thing")
+        return asked["one.invalid"] - before
+
+    assert attempts_at_the_first(50) == 3
+    for seconds in (60, 120, 240, 480, 600, 600):
+        clock.time += seconds - 1
+        assert attempts_at_the_first(1) == 0
+        clock.time += 1
+        assert attempts_at_the_first(50) == 1
+    clock.time += 600
+    is_down = False
+    assert attempts_at_the_first(50) == 50
+
+
+def test_hosts_that_all_failed_are_tried_in_order() -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(500)
+
+    sender = transport(handler, ONE, TWO, retries=1)
+    for _ in range(2):
+        with pytest.raises(InternalServerError):
+            sender.request("GET", "/thing")
+    assert asked == ["one.invalid"] * 2 + ["two.invalid"] * 2 + ["one.invalid"] + ["two.invalid"] * 2
 
 
 def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:

@@ -144,6 +144,13 @@ def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
     assert_fails(run("store", "info"), 1, "Cannot read the catalog", "store rebuild")
 
 
+@pytest.mark.parametrize("command", [("store", "verify"), ("store", "info"), ("store", "prune"), ("sql", "FROM verdicts")])
+def test_a_store_that_is_a_file(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    file = tmp_path / "ledgerframes.toml"
+    file.write_text("", encoding="utf-8")
+    assert_fails(run("--store", str(file), *command), 1, "is a file", "writable directory")
+
+
 # -- the data -----------------------------------------------------------------------------------------------------
 
 

@@ -239,6 +239,14 @@ def test_rebuild_restores_a_lost_catalog(run: Run, net: Network) -> None:
     assert run("store", "verify").code == 0
 
 
+def test_info_after_a_rebuild_names_no_participant(run: Run, net: Network) -> None:
+    run("sync", "updates", "--through", "300")
+    assert "through offset 300 of " in run("store", "info").out
+    net.store.catalog.path.unlink()
+    run("store", "rebuild")
+    assert run("store", "info").out.count("through offset 300") == 1 and "None" not in run("store", "info").out
+
+
 def test_rebuild_names_files_that_it_cannot_use(run: Run, net: Network) -> None:
     path = damage(net)
     net.store.catalog.path.unlink()

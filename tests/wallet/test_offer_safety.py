@@ -43,6 +43,8 @@ def unresolved(service: WalletService, folder: Path, fault: str) -> None:
         ("drop before", timedelta(days=1, hours=1), "lapsed", "lapsed"),
         ("401 before", timedelta(days=1), "lapsed", "lapsed"),
         ("400 before", timedelta(days=1), "lapsed", "lapsed"),
+        ("429 before", timedelta(days=1), "unknown", "pending"),  # for a request of another store
+        ("429 before", timedelta(days=1, hours=1), "lapsed", "lapsed"),
     ],
 )
 def test_what_has_expired_is_never_sent(
@@ -64,6 +66,16 @@ def test_what_has_expired_may_still_turn_out_to_exist(service: WalletService, tm
     service.statuses["t-1"] = {"status": "failed", "failure_kind": "expired"}
     offer = wallet.resume("t-1")
     assert (offer.status, offer.failure_kind) == ("failed", "expired")
+
+
+@pytest.mark.parametrize("fault", ["429 before", "400 before", "401 before"])
+def test_what_another_store_made_is_found_after_its_expiry(service: WalletService, tmp_path: Path, fault: str) -> None:
+    unresolved(service, tmp_path / "one", fault)
+    terms = {**OFFER, "expires_at": NOW + timedelta(days=1), "tracking_id": "t-1"}
+    assert offers_wallet(service, tmp_path / "other").offer_transfer(**terms).status == "created"
+    service.statuses["t-1"]["status"] = "completed"
+    assert offers_wallet(service, tmp_path / "one", NOW + timedelta(days=2)).resume("t-1").status == "completed"
+    assert service.count("t-1") == 1
 
 
 # -- a hundred, and any sequence --------------------------------------------------------------------------------------

@@ -229,6 +229,22 @@ def test_a_refusal_is_not_sent_again_by_itself(
     assert service.count("t-1") == 1
 
 
+@pytest.mark.parametrize(
+    ("fault", "step"),
+    [("501 before", "does not have the operation"), ("302 before", "Set the URL of this API"), ("401 before", "Check token=")],
+)
+def test_what_would_fail_again_is_sent_once_and_says_what_to_change(
+    net: lf.Network, service: WalletService, fault: str, step: str
+) -> None:
+    service.post_plan = [fault] * 9
+    with pytest.raises(OfferUnresolvedError, match=step) as caught:
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert (len(service.posts), caught.value.outcome) == (1, "refused" if fault == "401 before" else "unknown")
+    service.post_plan.clear()
+    assert net.wallet.resume("t-1").status == "created"
+    assert service.count("t-1") == 1
+
+
 @pytest.mark.parametrize("fault", ["400 after", "403 after", "404 after"])
 def test_a_refusal_after_the_effect_is_seen_through(net: lf.Network, service: WalletService, fault: str) -> None:
     service.post_plan, service.ingest = [fault], 2
