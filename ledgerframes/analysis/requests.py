@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import Flags
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
@@ -37,6 +37,12 @@ def require_rejections(frames: Frames, accept_survivorship: bool, quantity: str)
         "Load a window with since= if the network lists events, or pass accept_survivorship=True.",
         missing=("rejected requests",),
     )
+
+
+def require_same_requests(name: str, frames: Frames, history: Frames) -> None:
+    """Raise a UsageError if only one of two Frames is filtered, whose requests do not compare."""
+    if frames.is_filtered != history.is_filtered:
+        raise UsageError(f"lf.{name} compares frames with history=, of which one is filtered. Filter both alike, or neither.")
 
 
 def population_of(frames: Frames, accept_survivorship: bool = False) -> str:

@@ -13,12 +13,15 @@ PARTY_SETS = Relation(
         update_id,
         record_time,
         -- In alphabetical order, because that of a verdict does not matter.
-        array_to_string(list_sort(parties), ', ') AS parties,
+        array_to_string(list_sort(members), ', ') AS parties,
         threshold,
-        coalesce(len(parties), 0) AS party_count,
+        coalesce(len(members), 0) AS party_count,
         count(*) AS quorums,
         len(list_distinct(list(view_id))) AS views
-    FROM quorums
+    FROM (
+        -- A party that a quorum lists twice counts once.
+        SELECT update_id, record_time, view_id, threshold, list_distinct(parties) AS members FROM quorums
+    )
     GROUP BY ALL
     """,
     tables=("quorums",),

@@ -200,7 +200,10 @@ def _draw_control_chart(chart: Chart) -> None:
 
 
 @draws(
-    "cost.concentration", "Concentration of the traffic cost", empty="No request in this window has a known cost.", column="top_1"
+    "cost.concentration",
+    "Concentration of the traffic cost",
+    empty="The shares of the known cost cannot be computed in this window.",
+    column="top_1",
 )
 def cost_concentration(chart: Chart) -> None:
     """Draw the share of the cost of the members with the highest cost.

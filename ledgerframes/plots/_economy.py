@@ -85,7 +85,7 @@ def _unexplained_note(frame: pd.DataFrame) -> str:
     return ", ".join(part for part in parts if part)
 
 
-@draws("economy.burn_mint", "Coin burned per coin minted", empty="No coin was minted in this window.", column="ratio")
+@draws("economy.burn_mint", "Coin burned per coin minted", empty="The ratio of this window is not known.", column="ratio")
 def economy_burn_mint(chart: Chart) -> None:
     """Draw how much coin was burned for each coin minted.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis.groups import is_true
-from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
+from ledgerframes.analysis.verdict.empty_results import NO_QUORUM
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -20,7 +20,7 @@ HOURS = range(24)
 TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 
 
-@draws("verdict.outcomes", "Rejection rate", empty=NO_VERDICT, column="rejection_rate")
+@draws("verdict.outcomes", "Rejection rate", empty="No decided request in this window.", column="rejection_rate")
 def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 

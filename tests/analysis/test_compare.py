@@ -261,3 +261,11 @@ def test_what_cannot_be_compared_is_refused(side):
         cost.compare(frames, frames, by="party")
     with pytest.raises(UsageError, match=r"by=None\. Choose from 'template', 'version'"):
         cost.compare(frames, frames, by=None)
+
+
+def test_a_kind_without_a_known_cost_covers_no_bytes(build, event):
+    unknown = event("a", 1, None, nodes=[(0, "Main:Iou", "Split")])
+    frames = build([unknown, event("b", 1, 100)])
+    rows = cost.compare(frames, frames).set_index("template_name")["coverage_bytes"]
+    assert rows.to_dict() == {"Main:Iou": 0.0, "Main:Asset": 1.0}
+    assert cost.compare(build([unknown]), build([unknown]))["coverage_bytes"].isna().all()

@@ -106,3 +106,15 @@ def test_budgets_that_are_none_are_refused(sample):
     for name in ("Asset", "Main:Asset/", "/Transfer", ":Asset"):
         with pytest.raises(UsageError, match="names like 'Module:Entity/Choice'"):
             cost.budget(sample, {name: 1}, network="memory")
+
+
+@pytest.mark.parametrize("budgets", [["M:A"], {1: 2}, None])
+def test_budgets_that_are_no_mapping_of_kinds_are_refused(sample, budgets):
+    with pytest.raises(UsageError, match="budgets= must be bytes by kind"):
+        cost.budget(sample, budgets, network="memory")
+
+
+def test_a_choice_without_a_name_is_none_of_a_budget(build, event):
+    frames = build([event("a", 0, 9000, nodes=[(0, "Main:Iou", "")]), event("b", 1, 100, nodes=[(0, "Main:Iou", None)])])
+    (row,) = cost.budget(frames, {"Main:Iou": 5000}, network="memory", statistic="max").to_dict("records")
+    assert (row["value"], row["requests"], row["is_within"]) == (100, 1, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import cost
 from ledgerframes.errors import UsageError
@@ -121,3 +122,16 @@ def test_no_requests_and_no_estimates(build):
 def test_estimates_that_are_none_are_refused(three, table, message):
     with pytest.raises(UsageError, match=message):
         cost.estimate(three, table)
+
+
+def test_ledger_updates_have_no_kinds():
+    frames = lf.load_updates(lf.connect("sandbox", events=400, days=1))
+    with pytest.raises(UsageError, match="needs history events"):
+        cost.estimate(frames, estimates(a=90))
+    assert set(cost.estimate(frames, estimates(a=90), by=None)["outcome"]) == {"no actual", "no estimate"}
+
+
+def test_an_estimate_beyond_64_bits_is_refused(three):
+    large = pd.DataFrame({"update_id": ["a"], "request_bytes": pd.array([2**63], dtype="UInt64")})
+    with pytest.raises(UsageError, match="below 2\\^63"):
+        cost.estimate(three, large)

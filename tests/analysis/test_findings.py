@@ -362,3 +362,13 @@ def test_the_queries_run_without_this_package(quiet: Frames, tmp_path: Path) -> 
         results = [connection.sql(each.query) for each in statements]
         assert [len(result) for result in results if result is not None][-1] > 0
     assert len(statements) == 6  # the time zone, and a query of each group of subjects
+
+
+def test_a_history_that_is_not_filtered_alike_is_refused(quiet: Frames) -> None:
+    filtered = quiet.where("verdicts", participant=quiet.verdicts["submitting_participant_uid"].iloc[0])
+    assert filtered.is_filtered
+    for frames, past in ((filtered, quiet), (quiet, filtered)):
+        for analysis in (lf.findings, lf.cost.wasted):
+            with pytest.raises(lf.errors.UsageError, match="of which one is filtered"):
+                analysis(frames, history=past)
+    lf.cost.wasted(filtered, history=filtered)

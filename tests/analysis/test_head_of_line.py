@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import statistics
+from datetime import timedelta
 
 import pandas as pd
 import pytest
+from events_by_hand import DAY, WINDOW
 
+from ledgerframes import testing
 from ledgerframes.analysis import verdict
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.values.windows import Window, instant
@@ -204,3 +207,16 @@ def test_no_timeout_is_named_where_the_limit_is_doubtful(build, event):
     assert verdict.head_of_line_victims(frames).empty
     named = verdict.head_of_line(build([rejected[0], rejected[2], *quiet, event("slow", TEN + 2 + SECOND, 100, seconds=20.0)]))
     assert (named["victims"].tolist(), named["reason"].isna().all()) == ([1], True)
+
+
+def test_time_that_is_not_covered_has_no_expected_victims(build, event):
+    def row_of(since):
+        coverage = [{"source": "events", "since": since, "until": WINDOW.until, "status": "final", "migration_id": 4}]
+        requests = [event("culprit", 14, 100, "REJECTED", seconds=30.0)]
+        requests += [event(f"steady-{n}", 12 + n / 4 + 2 * SECOND, 100, seconds=5.0 if n % 4 == 0 else 1.0) for n in range(48)]
+        frames = build(requests)
+        tables = {name: frames.read(name).to_dict("records") for name in ("verdicts", "traffic", "updates")}
+        whole = testing.frames_of(window=WINDOW, network="memory", coverage=coverage, **tables)
+        return verdict.head_of_line(whole)["expected_victims"].iloc[0]
+
+    assert row_of(DAY + timedelta(hours=12)) == 1.0 > row_of(DAY)

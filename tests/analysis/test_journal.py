@@ -173,3 +173,11 @@ def test_a_bill_without_lines_has_no_entries(build):
     assert empty.empty
     dated = {**POSTING, "date": datetime(2026, 11, 8, tzinfo=UTC)}
     assert len(journal(cost.statement(build([]), price=PRICE), postings=pd.DataFrame([dated]))) == 2
+
+
+@pytest.mark.parametrize(("name", "other"), [("network", "elsewhere"), ("currency_code", "EUR")])
+def test_lines_of_two_networks_or_currencies_are_refused(bill, name, other):
+    lines = bill()
+    both = pd.concat([lines, lines.assign(**{name: other})], ignore_index=True)
+    with pytest.raises(UsageError, match=f"A journal has one {name}, got"):
+        journal(both)

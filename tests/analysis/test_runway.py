@@ -217,3 +217,10 @@ def test_the_balance_of_the_sandbox_needs_no_typing(tmp_path):
     payer = status["member_id"].iloc[-1].removeprefix("PAR::")
     (row,) = cost.runway_summary(frames, participant=payer, balance=status).itertuples()
     assert (row.balance, row.balance_at) == (status["balance"].iloc[-1], status["observed_at"].iloc[-1])
+
+
+def test_filtered_frames_are_refused(constant):
+    filtered = constant.where("verdicts", participant="val-a")
+    assert filtered.population == "all"
+    with pytest.raises(CoverageError, match="do not filter it"):
+        summary(filtered)

@@ -248,3 +248,9 @@ def test_quorums_ignore_the_order_of_parties_and_count_views_once(build, event):
     views = [(["x"], [(2, ["bank", "alice"]), (2, ["alice", "bank"])]), (["x"], [(2, ["alice", "bank"])])]
     (row,) = verdict.quorums(build([event("a", views=views)])).itertuples()
     assert (row.parties, row.threshold, row.quorums, row.views, row.requests) == ("alice, bank", 2, 3, 2, 1)
+
+
+def test_a_party_that_a_quorum_lists_twice_counts_once(build, event):
+    views = [(["x"], [(2, ["bank", "alice", "bank"]), (2, ["alice", "bank"])])]
+    (row,) = verdict.quorums(build([event("a", views=views)])).itertuples()
+    assert (row.parties, row.party_count, row.quorums) == ("alice, bank", 2, 2)

@@ -135,6 +135,8 @@ def number_of_participants(stored: Stored) -> int:
 
 def sentence_on_groups(rates: GroupRates, number: int, noun: str) -> str:
     """Each group against all others together, by Holm."""
+    if number == 1:
+        return "There is nothing to compare with."
     texts = [f"{shortened(name)} ({'higher' if rates.is_higher(name) else 'lower'})" for name in sorted(rates.differing)]
     differ = "differs" if len(texts) == 1 else "differ"
     named = f"{len(texts):,} of them {differ} from the others: {', '.join(texts)}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis.cost._compare import COMPARE
+from ledgerframes.analysis.economy._answers import of_burn_mint, of_rounds
+from ledgerframes.analysis.verdict._answers import of_waited_for
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
 from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, usual_budgets
@@ -88,8 +92,8 @@ def test_the_cost_of_no_rejection_is_known() -> None:
 
 
 def test_no_participant_is_judged() -> None:
-    text = "0 of 1 participants have enough requests to be judged."
-    assert lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement == text
+    statement = lf.show(lf.verdict.outcomes(doubtful(), by="participant")).statement
+    assert statement == "There is nothing to compare with."
 
 
 def test_a_burn_that_is_not_known(net: Network) -> None:
@@ -227,3 +231,40 @@ def test_a_window_without_requests_has_an_answer_to_each_question() -> None:
     for answer in answers:
         assert answer.statement.endswith(".") and "nan" not in answer.statement.lower()
         assert answer._repr_html_() and repr(answer)
+
+
+def test_unknown_amounts_of_coin_are_not_zero() -> None:
+    known = {"burned": Decimal(4), "minted": Decimal(8), "unexplained": Decimal(0)}
+    unknown = {"burned": None, "minted": Decimal(8), "unexplained": None}
+    text = "4.00 coin were burned and 8.00 minted: 0.500 burned for each coin minted. Unexplained: 0.00 coin."
+    assert of_burn_mint(pd.DataFrame([known])) == text
+    assert of_burn_mint(pd.DataFrame([known, unknown])) == f"In the 1 of 2 periods whose amounts are known, {text}"
+    nothing = "How much coin was burned for each coin minted is unknown, because some amounts are."
+    assert of_burn_mint(pd.DataFrame([unknown])) == nothing
+    assert of_burn_mint(pd.DataFrame([{**known, "minted": Decimal(0)}])) == "4.00 coin were burned, and none were minted."
+    row = {"issued_app": Decimal(1), "issued_validator": None, "issued_sv": Decimal(2), "traffic_bought": 7}
+    rows = pd.DataFrame([row, {**row, "issued_sv": None}]).astype({"traffic_bought": "Int64"})
+    issued = "2.00 coin for apps, an unknown amount of coin for validators, at least 2.00 coin for super validators"
+    assert of_rounds(rows) == f"2 periods issued {issued}. Traffic bought in them: 14 bytes."
+
+
+def test_no_rows_of_a_total_have_a_sentence() -> None:
+    spent = lf.cost.spend(doubtful())
+    assert lf.show(spent.head(0)).statement == "No request with a known cost in this window."
+
+
+def test_a_picture_that_cannot_be_drawn_says_nothing_that_is_not_so() -> None:
+    undecided = made_of([("UNSPECIFIED", 1, HOUR, 100)])
+    zeros = made_of([("ACCEPTED", 1, HOUR, 0)])
+    for result, text in (
+        (lf.verdict.outcomes(undecided), "No decided request in this window."),
+        (lf.cost.concentration(zeros), "The shares of the known cost cannot be computed in this window."),
+    ):
+        axes = lf.plot(result)
+        assert [each.get_text() for each in axes.texts] == [text]
+        plt.close(axes.figure)
+
+
+def test_more_slow_parties_than_three_are_counted() -> None:
+    rows = [{"party": f"p{n}", "slow": 9, "required": 10, "differs": True, "difference": 0.5, "reason": None} for n in range(5)]
+    assert of_waited_for(pd.DataFrame(rows)).endswith("p2 (9 of 10 requests were slow), and 2 more.")

@@ -30,6 +30,8 @@ def of_spend(result: pd.DataFrame) -> str:
         return _kinds(result)
     if "submitting_participant_uid" in result:
         return _participants(result)
+    if result.empty:
+        return NO_COST
     if len(result) == 1:
         return _total(result)
     return _largest_of(result, *next((name, noun) for name, noun in NOUNS.items() if name in result))

@@ -222,6 +222,8 @@ def compare(
     sides = [run(frames, _costs_query(frames)) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
     values = _columns(pairs, min_requests)
+    if any((side[COST] > 0).any() for side in sides):  # so that an unknown cost is estimated, and known bytes are none of it
+        values["coverage_bytes"] = values["coverage_bytes"].mask(values["coverage"] == 0, 0.0)
     values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
     spans = [Call(COMPARE, frames).bounds for frames in (before, after)]
     known_shares = [_known_share(side) for side in sides]

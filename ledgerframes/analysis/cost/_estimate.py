@@ -16,6 +16,7 @@ from ledgerframes.analysis._grouped import Call, few_requests, measure, options_
 from ledgerframes.analysis._percentiles import FEW_REQUESTS, needs
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.cost import _answers as answers
+from ledgerframes.analysis.groups import MAX_INTEGER
 from ledgerframes.analysis.measures import Count, Percentile, Total
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.estimates import LEDGER_COSTS, REQUEST_COSTS, outcomes
@@ -173,6 +174,9 @@ def _call(actual: Frames, estimates: pd.DataFrame, by: str | None, min_requests:
     costs = LEDGER_COSTS if is_ledger else REQUEST_COSTS
     tables = {"estimates": _table(estimates, key)}
     if is_ledger:
+        if by == "template" and "updates" not in actual.tables:
+            advice = "Pass by=None or by='request'"
+            raise UsageError(f"by='template' needs history events, and these frames have ledger updates. {advice}.")
         _require_one_update(actual, key, tables)
     rows = outcomes(costs, key, has_kinds=by == "template")
     figure = replace(ESTIMATE, by={"outcome": declare.Grouping((*ESTIMATE.grouping(by).keys, OUTCOME_NUMBER), rows=rows)})
@@ -187,8 +191,8 @@ def _check(estimates: object, names: Sequence[str]) -> str:
     if key is None:
         raise UsageError(f"{advice}. Frames of history events have update_id only.")
     numbers = estimates["request_bytes"]
-    if not pd.api.types.is_integer_dtype(numbers.dtype) or (numbers < 0).any():
-        raise UsageError("estimates= must have request_bytes as integers of at least 0, got others.")
+    if not pd.api.types.is_integer_dtype(numbers.dtype) or not numbers.dropna().between(0, MAX_INTEGER).all():
+        raise UsageError("estimates= must have request_bytes as integers of at least 0 and below 2^63, got others.")
     repeated = estimates[key][estimates[key].duplicated() & estimates[key].notna()]
     if len(repeated):
         raise UsageError(f"estimates= must name each request once, got {key} {repeated.iloc[0]!r} twice.")

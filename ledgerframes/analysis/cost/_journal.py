@@ -103,7 +103,7 @@ def journal(
     Raises
     ------
     UsageError
-        If a kind has no accounts, or a posting cannot be read.
+        If a kind has no accounts, a posting cannot be read, or lines are of two networks or currencies.
     CoverageError
         If a period is partial.
     IntegrityError
@@ -144,6 +144,9 @@ def _check(statement: object) -> str | None:
     statement = require_columns(statement, names, advice)
     if "period_start" not in statement:
         raise UsageError(f"{advice} with every=, because an entry needs a date.")
+    for name in ("network", "currency_code"):
+        if len(values := sorted(statement[name].dropna().astype("str").unique())) > 1:
+            raise UsageError(f"A journal has one {name}, got {' and '.join(values)}. Call lf.cost.journal once for each.")
     return next((name for name in ("party", "submitting_participant_uid", "label") if name in statement), None)
 
 

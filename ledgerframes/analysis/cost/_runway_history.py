@@ -49,10 +49,10 @@ def history_of(
     for name, value, kind in (("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
         if not isinstance(value, kind) and value is not None:
             raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
-    if frames.population != "all":
+    if frames.population != "all" or frames.is_filtered:
         raise CoverageError(
             "Cannot compute a runway because rejected requests cost too, and these frames do not hold all requests. "
-            "Load a window with since=.",
+            "Load a window with since=, and do not filter it.",
             missing=("rejected requests",),
         )
     _require_submitter(frames, participant)

@@ -21,7 +21,7 @@ from ledgerframes.analysis.measures import (
     PartTotal,
     Ratio,
 )
-from ledgerframes.analysis.requests import require_rejections
+from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.analysis.usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
 from ledgerframes.analysis.verdict.latency_classes import REJECT_KINDS
 from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, is_limit_doubtful
@@ -150,7 +150,7 @@ def wasted(
     CoverageError
         If the frames or the history hold committed updates, so that the waste would be 0 by construction.
     UsageError
-        If the history is of another network.
+        If the history is of another network, or only one of both is filtered.
 
     Notes
     -----
@@ -173,6 +173,7 @@ def wasted(
     require_rejections(frames, accept_survivorship, "the waste")
     if isinstance(history, Frames):
         declare.require_one_network("cost.wasted", frames, history)
+        require_same_requests("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
     call = Call(WASTED, frames, by, every, options_of(frames))
     grouped = measure(call)

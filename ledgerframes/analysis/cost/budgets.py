@@ -125,6 +125,7 @@ def budget(
     _check(frames, budgets, network, statistic)
     limits = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
     costs = run(frames, _kinds_query(frames, statistic))
+    costs = costs[costs["choice"].ne("").fillna(value=True)]  # a choice without a name is none of a budget
     names = pd.MultiIndex.from_arrays([costs["template_name"], costs["choice"].fillna("")])
     kinds = pd.MultiIndex.from_tuples([(template, choice) for template, choice, _ in limits], names=names.names)
     measured = costs.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)
@@ -188,6 +189,8 @@ def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: 
         raise UsageError(f"Unknown statistic {statistic!r}. Choose from {', '.join(map(repr, STATISTICS))}.")
     if network != frames.network:
         raise UsageError(f"network= must be the network of the frames, {frames.network!r}, got {network!r}.")
+    if not isinstance(budgets, Mapping) or not all(isinstance(name, str) for name in budgets):
+        raise UsageError(f"budgets= must be bytes by kind, such as {{'Main:Asset/Transfer': 5_000}}, got {budgets!r}.")
     for name, limit in budgets.items():
         if not is_integer(limit) or limit < 0:
             raise UsageError(f"budgets= must be bytes of at least 0, got {limit!r} for {name!r}.")

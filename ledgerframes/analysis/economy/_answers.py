@@ -34,18 +34,22 @@ def of_rounds(result: pd.DataFrame) -> str:
     if result.empty:
         return f"No {noun} in this window."
     issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
-    bought = printing.size(int(result["traffic_bought"].sum()))
+    sizes = result["traffic_bought"]
+    bought = f"{'at least ' * bool(sizes.isna().any())}{printing.size(int(sizes.sum()))}" if sizes.notna().any() else "unknown"
     return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."
 
 
 def of_burn_mint(result: pd.DataFrame) -> str:
     """Return how much coin was burned for each coin minted, and how much is unexplained."""
-    burned, minted = (decimals.total(result[name].dropna()) or Decimal(0) for name in ("burned", "minted"))
+    known = result.dropna(subset=["burned", "minted", "unexplained"])
+    if len(result) and known.empty:
+        return "How much coin was burned for each coin minted is unknown, because some amounts are."
+    burned, minted, unexplained = (decimals.total(known[name]) or Decimal(0) for name in ("burned", "minted", "unexplained"))
     if not minted:
-        return NO_FLOW
-    unexplained = _coin(result["unexplained"])
+        return NO_FLOW if not burned else f"{burned:,.2f} coin were burned, and none were minted."
+    whose = "" if len(known) == len(result) else f"In the {len(known):,} of {len(result):,} periods whose amounts are known, "
     ratio = f"{burned / minted:.3f} burned for each coin minted"
-    return f"{burned:,.2f} coin were burned and {minted:,.2f} minted: {ratio}. Unexplained: {unexplained}."
+    return f"{whose}{burned:,.2f} coin were burned and {minted:,.2f} minted: {ratio}. Unexplained: {unexplained:,.2f} coin."
 
 
 def of_balance(result: pd.DataFrame) -> str:
@@ -58,4 +62,8 @@ def of_balance(result: pd.DataFrame) -> str:
 
 
 def _coin(amounts: pd.Series) -> str:
-    return f"{decimals.total(amounts.dropna()) or 0:,.2f} coin"
+    """Return the sum of amounts, of which known ones are a lower bound."""
+    known = amounts.dropna()
+    if len(amounts) and known.empty:
+        return "an unknown amount of coin"
+    return f"{'at least ' * (len(known) < len(amounts))}{decimals.total(known) or 0:,.2f} coin"

@@ -16,7 +16,7 @@ from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_re
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
 from ledgerframes.analysis.groups import times_of
-from ledgerframes.analysis.requests import require_rejections
+from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.engine import Query
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -139,7 +139,8 @@ def findings(
     CoverageError
         If the frames or the history hold committed updates, which have no rejected requests.
     UsageError
-        If the history is of another network, or the price of another currency, or a balance has no participant.
+        If the history is of another network, only one of both is filtered, the price has another currency, or a balance has no
+        participant.
 
     Notes
     -----
@@ -162,6 +163,7 @@ def findings(
     if history is not None:
         declare.require_frames(history, "findings")
         declare.require_one_network("findings", frames, history)
+        require_same_requests("findings", frames, history)
         require_tables(history)
         require_rejections(history, accept_survivorship, "what is usual")
     if (balance is None) != (not participant):

@@ -14,6 +14,7 @@ from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
 FREQUENT = 3  # quorums
+SLOWEST = 3  # parties
 MICROSECONDS = 1_000_000
 PERCENTILES = ("p50", "p90", "p95", "p99")
 PLURALS = {
@@ -51,6 +52,8 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     if result.empty:
         return NO_VERDICT
     judged, number = int(result["differs"].notna().sum()), len(result)
+    if number == 1:
+        return "There is nothing to compare with."
     subject = f"{judged:,} of {number:,} {PLURALS.get(key or '', 'groups')} have enough requests to be judged"
     different = result[is_true(result["differs"])]
     if not judged or different.empty:
@@ -141,9 +144,10 @@ def of_waited_for(result: pd.DataFrame) -> str:
         is_doubtful = len(result) and result["reason"].eq(DOUBTFUL_LIMIT).all()
         nobody = "No party has enough requests to be judged."
         return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
-    slower = result[is_true(result["differs"]) & (result["difference"] > 0)].head(3)
-    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower)]
-    return f"Parties that stand out among {judged:,} with enough requests: {', '.join(names) or 'none'}."
+    slower = result[is_true(result["differs"]) & (result["difference"] > 0)]
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower.head(SLOWEST))]
+    more = [f"and {len(slower) - SLOWEST:,} more"] if len(slower) > SLOWEST else []
+    return f"Parties that stand out among {judged:,} with enough requests: {', '.join([*names, *more]) or 'none'}."
 
 
 def of_head_of_line(result: pd.DataFrame) -> str:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._grouped import Call
-from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, durations, period_length, ratio, sort_largest_first
+from ledgerframes.analysis.coverage import covered_time, has_times
+from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, Flags, durations, period_length, ratio, sort_largest_first
 from ledgerframes.analysis.measures import IS_REJECTED
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
@@ -293,8 +294,7 @@ def _culprits(frames: Frames, tables: Tables) -> dict[str, Any]:
     """Return the columns of the requests that timed out."""
     rows = run(frames, culprits_query(tables))
     at_its_time = rows[rows["shift"] == 0].reset_index(drop=True)
-    since, until = Call(CULPRITS, frames).bounds
-    inside = rows[(rows["shift"] != 0) & (rows["opens"] >= since) & (rows["closes"] <= until)]
+    inside = rows[(rows["shift"] != 0) & _is_inside(frames, rows)]
     others = inside.groupby("update_id")["victims"].agg(["sum", "size"]).reindex(at_its_time["update_id"], fill_value=0)
     expected = ratio(others["sum"], others["size"])
     return {
@@ -305,6 +305,16 @@ def _culprits(frames: Frames, tables: Tables) -> dict[str, Any]:
         "excess": at_its_time["victims"].to_numpy("int64") - expected,
         "reason": None,
     }
+
+
+def _is_inside(frames: Frames, rows: pd.DataFrame) -> Flags:
+    """Return which intervals are in the window, and covered."""
+    opens, closes = (rows[name].to_numpy("int64") for name in ("opens", "closes"))
+    since, until = Call(CULPRITS, frames).bounds
+    is_inside: Flags = (opens >= since) & (closes <= until)
+    if not has_times(frames):
+        return is_inside
+    return is_inside & ~covered_time(frames, accept_provisional=True).is_partial(opens, closes)
 
 
 def _possible_culprits(frames: Frames) -> dict[str, Any]:
