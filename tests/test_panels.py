@@ -105,11 +105,11 @@ def test_the_largest_groups_have_a_panel_each_on_one_scale(groups, panels):
     assert (omitted in " ".join(texts_of(ax))) == (groups > MAX_PANELS)
 
 
-def test_without_a_verdict_the_plot_says_so():
+def test_without_a_decided_request_the_plot_says_so():
     for frame in (rates(3).head(0), rates(3).assign(rejection_rate=np.nan, accepted=0, rejected=0)):
         ax = plot(frame, picture="verdict.outcomes")
         title = "<strong>Rejection rate by submitting participant.</strong>"
-        assert draw_pictures(ax.figure)[0] == {"text/html": f'<p class="note">{title} No verdict in this window.</p>'}
+        assert draw_pictures(ax.figure)[0] == {"text/html": f'<p class="note">{title} No decided request in this window.</p>'}
 
 
 def test_a_day_without_requests_is_a_gap_and_not_zero():
