@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis.activity.empty_results import NO_RECORD, ONLY_ZERO_WEIGHTS
+from ledgerframes.analysis.activity.empty_results import NO_PROVIDER, NO_RECORD
 from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -139,7 +139,7 @@ def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
     return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
 
 
-@draws("activity.concentration", "Concentration of activity", empty=ONLY_ZERO_WEIGHTS, column="gini")
+@draws("activity.concentration", "Concentration of activity", empty=NO_PROVIDER, column="gini")
 def activity_concentration(chart: Chart) -> None:
     """Draw how much of the activity the largest parties have.
 

@@ -62,7 +62,7 @@ class Submission:
         except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
-            cause = _without_step(error) if is_retryable(error) or _is_resendable(error) else error
+            cause = _without_step(error) if _is_resendable(error) else error
             message = (
                 f"The outcome of offer {self._tracking_id} is unknown: {cause} "
                 f"Call {self._next_call} to resume, which cannot make the offer twice."

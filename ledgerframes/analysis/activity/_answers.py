@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.activity.empty_results import NO_RECORD, ONLY_ZERO_WEIGHTS
+from ledgerframes.analysis.activity.empty_results import NO_PROVIDER, NO_RECORD
 from ledgerframes.analysis.groups import is_true, rows_of
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
@@ -70,7 +70,7 @@ def of_concentration(result: pd.DataFrame) -> str:
         return ""
     (row,) = rows_of(result)
     if not row.parties or not hasattr(row, "top_3"):
-        return ONLY_ZERO_WEIGHTS if not row.parties else ""
+        return NO_PROVIDER if not row.parties else ""
     if row.parties == 1:
         return "One app provider has the whole weight."
     number, leading = min(LEADING, row.parties), row.top_3_parties

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 NO_RECORD = "No activity record in this window."
-ONLY_ZERO_WEIGHTS = "No app provider has a weight in this window."
+NO_PROVIDER = "No app provider has a weight in this window."

@@ -221,9 +221,7 @@ def compare(
     kinds = grouping.TEMPLATE.key_names
     sides = [run(frames, _costs_query(frames)) for frames in (before, after)]
     pairs = _pairs(sides, kinds, by_version=by == "version")
-    values = _columns(pairs, min_requests)
-    if any((side[COST] > 0).any() for side in sides):  # so that an unknown cost is estimated, and known bytes are none of it
-        values["coverage_bytes"] = values["coverage_bytes"].mask(values["coverage"] == 0, 0.0)
+    values = _columns(pairs, percentile(_costs(pd.concat(sides)), 50, min_count=1).value, min_requests)
     values["coin_difference"] = _coin_difference(values["difference"], after, price, rate)
     spans = [Call(COMPARE, frames).bounds for frames in (before, after)]
     known_shares = [_known_share(side) for side in sides]
@@ -278,16 +276,16 @@ def _known_share(rows: pd.DataFrame) -> float:
     return float(ratio([_known_count(rows)], [rows["requests"].sum()])[0])
 
 
-def _known_share_of_bytes(rows: pd.DataFrame) -> float:
+def _known_share_of_bytes(rows: pd.DataFrame, median_of_all: int | None) -> float:
     """Return known bytes over known and estimated ones.
 
-    A request with an unknown cost counts as the median.
+    A request with an unknown cost counts as the median of its kind, or of all if its kind has no known cost.
     """
     costs = _costs(rows)
     known_bytes, unknown = float(sum(costs.tolist())), int(rows["requests"].sum()) - len(costs)
     if not unknown:
         return 1.0 if len(costs) else np.nan
-    median = percentile(costs, 50, min_count=1).value
+    median = percentile(costs, 50, min_count=1).value if len(costs) else median_of_all
     return float(ratio([known_bytes], [np.nan if median is None else known_bytes + unknown * float(median)])[0])
 
 
@@ -318,13 +316,13 @@ def _known_count(rows: pd.DataFrame) -> int:
     return int(rows["requests"][rows[COST].notna()].sum())
 
 
-def _columns(pairs: Sequence[Pair], min_requests: int | None) -> dict[str, Any]:
+def _columns(pairs: Sequence[Pair], median_of_all: int | None, min_requests: int | None) -> dict[str, Any]:
     """Return the columns that need no price and no window, and the totals of both sides."""
     least = max(LEAST_COUNT, min_requests or 0)
     judged = [min(_known_count(before), _known_count(after)) >= least for _, before, after in pairs]
     rows = [_row(*pair, is_judged, max(1, sum(judged)), min_requests) for pair, is_judged in zip(pairs, judged, strict=True)]
     names = [column.name for column in (*grouping.TEMPLATE.keys, *VERSION_KEYS, *COMPARE.columns)]
-    table = pd.DataFrame(rows, columns=[*names, "coverage", "coverage_bytes", "totals"], dtype="object")
+    table = pd.DataFrame(rows, columns=[*names, "coverage", "totals"], dtype="object")
     integers = [column.name for column in COMPARE.columns if column.dtype == declare.INTEGER]
     counts = [(f"{name}_{side}", table[f"requests_{side}"].to_numpy("int64"), percent) for name, percent, side in PERCENTILES]
     return {
@@ -332,6 +330,7 @@ def _columns(pairs: Sequence[Pair], min_requests: int | None) -> dict[str, Any]:
         **{name: as_integers(table[name].tolist(), name) for name in integers},
         "few_requests_for": few_requests(counts, min_requests),
         "totals": table["totals"].tolist(),
+        "coverage_bytes": [_known_share_of_bytes(pd.concat([before, after]), median_of_all) for _, before, after in pairs],
     }
 
 
@@ -368,7 +367,6 @@ def _row(
         "judgment": _judgment(before, after, strict),
         "totals": tuple(sum(each.tolist()) for each in costs.values()),
         "coverage": _known_share(both),
-        "coverage_bytes": _known_share_of_bytes(both),
     }
 
 

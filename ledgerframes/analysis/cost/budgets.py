@@ -125,7 +125,7 @@ def budget(
     _check(frames, budgets, network, statistic)
     limits = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
     costs = run(frames, _kinds_query(frames, statistic))
-    costs = costs[costs["choice"].ne("").fillna(value=True)]  # a choice without a name is none of a budget
+    costs = costs[costs["choice"] != ""]  # a choice without a name is none of a budget
     names = pd.MultiIndex.from_arrays([costs["template_name"], costs["choice"].fillna("")])
     kinds = pd.MultiIndex.from_tuples([(template, choice) for template, choice, _ in limits], names=names.names)
     measured = costs.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)

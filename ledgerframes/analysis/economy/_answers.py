@@ -35,7 +35,7 @@ def of_rounds(result: pd.DataFrame) -> str:
         return f"No {noun} in this window."
     issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
     sizes = result["traffic_bought"]
-    bought = f"{'at least ' * bool(sizes.isna().any())}{printing.size(int(sizes.sum()))}" if sizes.notna().any() else "unknown"
+    bought = _lower_bound(sizes, printing.size(int(sizes.sum()))) if sizes.notna().any() else "unknown"
     return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."
 
 
@@ -62,8 +62,11 @@ def of_balance(result: pd.DataFrame) -> str:
 
 
 def _coin(amounts: pd.Series) -> str:
-    """Return the sum of amounts, of which known ones are a lower bound."""
-    known = amounts.dropna()
-    if len(amounts) and known.empty:
+    if len(amounts) and amounts.isna().all():
         return "an unknown amount of coin"
-    return f"{'at least ' * (len(known) < len(amounts))}{decimals.total(known) or 0:,.2f} coin"
+    return _lower_bound(amounts, f"{decimals.total(amounts.dropna()) or 0:,.2f} coin")
+
+
+def _lower_bound(values: pd.Series, text: str) -> str:
+    """Return the text of a sum, which is a lower bound if values are unknown."""
+    return f"at least {text}" if values.isna().any() else text

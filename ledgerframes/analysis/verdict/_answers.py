@@ -60,9 +60,14 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
         return f"{subject}{', and none can be told from the others' if judged else ''}."
     signs = ["higher" if row.difference > 0 else "lower" for row in rows_of(different)]
     names = [f"{name} ({sign})" for name, sign in zip(_names(different, key), signs, strict=True)]
-    more = [f"and {len(names) - MAX_NAMES:,} more"] if len(names) > MAX_NAMES else []
     verb = "differs" if len(names) == 1 else "differ"
-    return f"{subject}, and {len(names):,} of them {verb} from the others: {', '.join([*names[:MAX_NAMES], *more])}."
+    return f"{subject}, and {len(names):,} of them {verb} from the others: {_first(names, MAX_NAMES)}."
+
+
+def _first(names: list[str], number: int) -> str:
+    """Return the first names, and how many more there are."""
+    more = [f"and {len(names) - number:,} more"] if len(names) > number else []
+    return ", ".join([*names[:number], *more])
 
 
 def _names(rows: pd.DataFrame, key: str | None) -> list[str]:
@@ -145,9 +150,8 @@ def of_waited_for(result: pd.DataFrame) -> str:
         nobody = "No party has enough requests to be judged."
         return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
     slower = result[is_true(result["differs"]) & (result["difference"] > 0)]
-    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower.head(SLOWEST))]
-    more = [f"and {len(slower) - SLOWEST:,} more"] if len(slower) > SLOWEST else []
-    return f"Parties that stand out among {judged:,} with enough requests: {', '.join([*names, *more]) or 'none'}."
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower)]
+    return f"Parties that stand out among {judged:,} with enough requests: {_first(names, SLOWEST) or 'none'}."
 
 
 def of_head_of_line(result: pd.DataFrame) -> str:
