@@ -15,6 +15,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.interrupts import signals_handled_afterwards
 
 ALLOW_ROOT = "--allow-root"  # without which Jupyter refuses root, who is the user of many containers
 
@@ -104,10 +105,13 @@ def _run_jupyterlab(context: CommandContext, directory: Path, options: list[str]
     arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={directory.absolute()}", *options]
     sys.stdout.flush()
     environment = {**os.environ, **_environment(context)}
-    with subprocess.Popen(arguments, env=environment, start_new_session=True) as server:  # noqa: S603  (without a shell)
-        try:
-            return server.wait()
-        finally:
+    server = None
+    try:
+        with signals_handled_afterwards():
+            server = subprocess.Popen(arguments, env=environment, start_new_session=True)  # noqa: S603  (without a shell)
+        return server.wait()
+    finally:
+        if server is not None:
             server.terminate()
             server.wait()
 

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ledgerframes.errors import LedgerframesError, UsageError, WorkerError
+from ledgerframes.interrupts import signals_handled_afterwards
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ R = TypeVar("R")
 
 MAX_DEATHS = 3  # of workers, without a completed task between them
 MAX_QUEUE = 64  # tasks submitted ahead of time to the caller's executor
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has fewer
+FEEDER_SECONDS = 5.0  # the thread that sends tasks to the workers needs milliseconds to end
 OWN_WORKERS_DIED = "Worker processes keep dying, perhaps because memory is too small."
 
 
@@ -142,6 +143,13 @@ def processes(count: int) -> Any:
                 future: Future[Any] = super().submit(*arguments, **options)
             return future
 
+        def shutdown(self, wait: bool = True, kill_workers: bool = False) -> None:
+            # loky does not wait for this thread. At the end of Python it would stop halfway, and a warning about it be written.
+            feeder = getattr(self._call_queue, "_thread", None)
+            super().shutdown(wait=wait, kill_workers=kill_workers)
+            if wait and feeder is not None:
+                feeder.join(FEEDER_SECONDS)
+
     return Processes(max_workers=count, initializer=_end_with, initargs=(os.getpid(),))
 
 
@@ -155,35 +163,12 @@ def _ignoring_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
-    with _signals_afterwards():
+    with signals_handled_afterwards():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes and threads inherit it
         try:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _signals_afterwards() -> Iterator[None]:
-    """Handle the signals of the block after it.
-
-    To block them is not enough, because another thread of this process can receive them for it.
-    """
-    if threading.current_thread() is not threading.main_thread():  # which handles all signals
-        yield
-        return
-    received: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in ours:
-        signal.signal(number, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in ours.items():
-            signal.signal(number, handler)
-        for number in received:
-            signal.raise_signal(number)
 
 
 def _end_with(parent: int) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ledgerframes.errors import ReportError
 from ledgerframes.installation import extra_for
+from ledgerframes.interrupts import signals_handled_afterwards
 from ledgerframes.network import Network
 from ledgerframes.report.loads import HISTORY_VARIABLE
 from ledgerframes.report.notebook import Cell, Notebook, code_cells, read_notebook, tags
@@ -90,7 +91,21 @@ def run_cells(book: Notebook, name: str, variables: dict[str, str], working_dir:
 @contextmanager
 def _cell_process(variables: dict[str, str], working_dir: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs cells, which ends with the block."""
-    process = subprocess.Popen(
+    process = None
+    try:
+        with signals_handled_afterwards():
+            process = _start_cell_process(variables, working_dir)
+        yield process
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+            with suppress(BrokenPipeError):  # of a process that ended before it read all
+                process.communicate()
+
+
+def _start_cell_process(variables: dict[str, str], working_dir: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [sys.executable, "-m", "ledgerframes.report.cell_process"],
         env=variables,
         cwd=working_dir,
@@ -99,13 +114,6 @@ def _cell_process(variables: dict[str, str], working_dir: Path) -> Iterator[subp
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        with suppress(BrokenPipeError):  # of a process that ended before it read all
-            process.communicate()
 
 
 def _send(process: subprocess.Popen[str], sources: list[str]) -> None:

@@ -234,6 +234,60 @@ def test_a_signal_while_the_time_of_a_cell_starts() -> None:
     assert done.stderr.endswith("KeyboardInterrupt\n")
 
 
+INTERRUPTED_PROCESS = """
+import os, signal, subprocess
+from pathlib import Path
+from ledgerframes.report.execute import run_cells
+start = subprocess.Popen.__init__
+def start_and_interrupt(process, *arguments, **options):
+    start(process, *arguments, **options)
+    print(process.pid, flush=True)
+    signal.raise_signal(signal.SIGINT)
+subprocess.Popen.__init__ = start_and_interrupt
+try:
+    run_cells({"cells": []}, "x.ipynb", dict(os.environ), Path.cwd(), 900)
+except KeyboardInterrupt:
+    print("interrupted")
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("without a process")
+"""
+
+
+def test_a_signal_while_the_process_of_a_notebook_starts() -> None:
+    """The process that has just started ends, too."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_PROCESS], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.splitlines()[1:], done.stderr) == (["interrupted", "without a process"], "")
+
+
+KILLED_POOL = """
+import threading, time
+from multiprocessing.connection import Connection
+import loky.backend.synchronize as synchronize
+from ledgerframes.loaders.executors import processes
+def slow_in_the_feeder(function):
+    def call(*arguments):
+        function(*arguments)
+        if threading.current_thread().name == "QueueFeederThread":
+            time.sleep(0.2)
+    return call
+Connection.close = slow_in_the_feeder(Connection.close)
+synchronize.sem_unlink = slow_in_the_feeder(synchronize.sem_unlink)
+if __name__ == "__main__":
+    pool = processes(1)
+    pool.submit(abs, -1).result()
+    pool.shutdown(kill_workers=True)
+    time.sleep(0.3)
+"""
+
+
+def test_a_pool_that_is_killed_leaves_nothing_that_the_end_of_python_would_warn_of(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(KILLED_POOL)
+    done = subprocess.run([sys.executable, "module.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.loopback
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_fetching(host: Host, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
