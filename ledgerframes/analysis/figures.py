@@ -34,7 +34,7 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
-NAME = "figure"  # in ``attrs`` of a result, with the name of its figure
+NAME, ROWS = "figure", "rows"  # in ``attrs`` of a result, with the name of its figure, and the number of its rows
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 
 
@@ -237,7 +237,7 @@ class Figure:
         declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
         frame = pd.DataFrame(declared, index=range(row_count))
         frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
-        frame.attrs[NAME] = self.name
+        frame.attrs |= {NAME: self.name, ROWS: row_count}
         return frame
 
     def register(self, analysis: Analysis) -> Analysis:

@@ -64,13 +64,12 @@ def run(
     """
     values = _parse_parameters(parameters or [])
     after_success, after_failure = _parse_command("--on-success", on_success), _parse_command("--on-failure", on_failure)
-    net = context.connect()
     from ledgerframes.report import run_report
 
     try:
         result = run_report(
             name,
-            net=net,
+            net=context.connect(),
             out=out,
             since=since,
             until=until,

@@ -196,7 +196,8 @@ def _fetch(
     """
     if plan:
         rows = lf.plan(load, net, **options)
-        context.print_result({"network": net.name, "plan": output.plain_rows(rows)}, format_plan)
+        of_objects = load is lf.load_bulk
+        context.print_result({"network": net.name, "plan": output.plain_rows(rows)}, partial(format_plan, of_objects=of_objects))
         raise typer.Exit
     start = time.monotonic()
     with _open_executor(workers, dask) as executor:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from ledgerframes.network import Network
 
 
-def format_plan(document: dict[str, Any]) -> str:
-    """Return a plan as lines."""
+def format_plan(document: dict[str, Any], *, of_objects: bool = False) -> str:
+    """Return a plan as lines. Time without bulk objects makes none."""
     network, rows = document["network"], document["plan"]
+    if not rows and of_objects:
+        return f"Nothing to fetch: the store has all bulk objects that {network} has published of what you selected."
     if not rows:
         return f"Nothing to fetch: the store has everything of {network} that you selected."
     for column, noun in (("object_key", "bulk object"), ("update_id", "update id")):
@@ -134,10 +136,12 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
         pairs.append(("new around rows", f"the service now sends {members}"))
     if document["new_kinds"]:
         pairs.append(("new kinds", f"the service now sends {', '.join(document['new_kinds'])}"))
-    if document["since"] and not any(document["rows"].values()):
-        pairs.append(("no events", "the network has none in this window"))
+    has_all = not document["failed_objects"]
     if objects_until and objects_until < document["until"]:
+        has_all = False
         pairs.append(("not available", f"{output.format_window(objects_until, document['until'])}: no bulk objects"))
+    if document["since"] and has_all and not any(document["rows"].values()):
+        pairs.append(("no events", "the network has none in this window"))
     if document["failed_objects"]:
         pairs.append(("failed", f"{pluralize(len(document['failed_objects']), 'bulk object')}, listed on stderr"))
     return output.format_pairs(pairs)

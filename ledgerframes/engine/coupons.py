@@ -120,11 +120,14 @@ COUPONS_MOVED = Relation(
     WHERE update_key IS NOT NULL AND is_signed AND kind IN {COUPONS}
         AND (kind <> 'reward' OR parent_choice = 'ProcessRewardsV2_ProcessBatch' AND NOT parents.is_dry_run)
     UNION ALL
-    SELECT coin_contracts.* REPLACE (ends.record_time AS record_time, ends.update_key AS update_key), true AS is_expired
+    -- A coupon from before the frames has no known amount, and who signed it is not known either.
+    SELECT
+        coin_contracts.* REPLACE (ends.record_time AS record_time, ends.update_key AS update_key, ends.kind AS kind),
+        true AS is_expired
     FROM ends
     JOIN parents USING (update_key, node_index)
-    JOIN coin_contracts USING (contract_key)
-    WHERE is_consuming AND is_claimed AND ends.kind IN {COUPONS} AND is_signed
+    LEFT JOIN coin_contracts USING (contract_key)
+    WHERE is_consuming AND is_claimed AND ends.kind IN {COUPONS} AND coalesce(is_signed, true)
     """,
     relations=(COIN_CONTRACTS, ENDS, PARENTS),
     is_read_anew=True,

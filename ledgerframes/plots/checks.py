@@ -16,6 +16,7 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
     """Return the grouping of a result, and whether it has periods or rounds."""
     figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot"
     frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
+    frame = with_times_in_utc(frame, figure, advice)
     _require_types(frame, figure, advice)
     if names := [str(name) for name in frame.index.names if name is not None]:
         raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
@@ -32,6 +33,22 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
             return by, has_periods, has_rounds
     step = " Call reset_index(drop=True) instead of reset_index()." if "index" in keys else ""
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.{step}")
+
+
+def with_times_in_utc(frame: pd.DataFrame, figure: Figure, advice: str) -> pd.DataFrame:
+    """Return a result with the times of its figure in UTC.
+
+    Raises
+    ------
+    UsageError
+        If times have no zone.
+    """
+    names = [each.name for each in (*PERIOD, *figure.columns) if each.dtype == TIME and each.name in frame]
+    times = {name: frame[name] for name in names if frame[name].dtype.kind == "M"}
+    if without := [name for name, values in times.items() if values.dt.tz is None]:
+        step = 'Call dt.tz_localize("UTC") where they are in UTC.'
+        raise UsageError(f"{advice}, got times without a time zone in column {without[0]!r}. {step}")
+    return frame.assign(**{name: values.dt.tz_convert("UTC") for name, values in times.items()})
 
 
 def _require_types(frame: pd.DataFrame, figure: Figure, advice: str) -> None:

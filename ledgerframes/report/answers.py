@@ -14,11 +14,11 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import NAME
+from ledgerframes.analysis.figures import NAME, ROWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
-from ledgerframes.plots.checks import check_result
+from ledgerframes.plots.checks import check_result, with_times_in_utc
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.texts.control_characters import escape_control
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
-COVERAGE, PACKAGE = "coverage", "package_name"
+COVERAGE, NETWORK, PACKAGE = "coverage", "network", "package_name"
 CHOSEN = "Of the requests chosen: "
 SOME_ROWS = "Of these rows: "
 PERIOD_KEYS = {"period_start", "round_number"}
@@ -88,6 +88,7 @@ def show(
         drawing = _drawing_of(result)
         return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
+    result = with_times_in_utc(result, figure, ADVICE)
     require_list(columns)
     if not is_integer(max_rows) or max_rows < 1:
         raise UsageError(f"max_rows= must be a whole number of at least 1, got {max_rows!r}.")
@@ -204,9 +205,14 @@ def _columns(result: pd.DataFrame, figure: Figure, keys: list[str]) -> list[str]
 
 
 def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
-    """Return the columns that name a row, without a package that none needs."""
+    """Return the columns that name a row.
+
+    Networks are among them if there are several, and no package that none needs.
+    """
     keys = [str(name) for name in result.columns if name in figure.key_names]
     others = [name for name in keys if name != PACKAGE]
+    if NETWORK in result and result[NETWORK].nunique() > 1:
+        return [NETWORK, *keys]
     return others if others and not result.duplicated(others).any() else keys
 
 
@@ -223,12 +229,12 @@ def _group(keys: list[str]) -> str:
 
 
 def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_time: bool) -> str:
-    """Return what a result says, and of which requests or rows."""
-    if figure.answer is None:
+    """Return what a result says, and of which requests or rows. None of its rows say nothing."""
+    if figure.answer is None or (result.empty and not _has_all_rows(result)):
         return ""
     text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
     notes = [CHOSEN] if result["population"].eq("chosen").any() else []
-    notes += [] if {*result.index} == {*range(len(result))} else [SOME_ROWS]
+    notes += [] if _has_all_rows(result) else [SOME_ROWS]
     return text and "".join([*notes, text])
 
 
@@ -242,6 +248,10 @@ def _grouping_of(result: pd.DataFrame, figure: Figure) -> tuple[str | None, bool
     except UsageError:
         return None
     return by, has_periods or has_rounds
+
+
+def _has_all_rows(result: pd.DataFrame) -> bool:
+    return len(result) == result.attrs.get(ROWS, len(result)) and {*result.index} == {*range(len(result))}
 
 
 def _has_all_columns(result: pd.DataFrame, figure: Figure) -> bool:

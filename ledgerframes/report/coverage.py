@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.loaders.event_bounds import require_overlap
 from ledgerframes.network import Network
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
@@ -76,7 +77,9 @@ class Requirements:
         """Raise a CoverageError unless the data meet the requirements."""
         least, known_share = self.min_coverage, coverage.known_cost_share
         if least is not None:
-            _require_share("of the window is final", coverage.final, least, "Run the report again later")
+            _require_share(
+                "of the window is final", coverage.final, least, "Run the report again later if the window has just ended"
+            )
         if least is not None and needs_cost and known_share is not None:
             _require_share("of the requests have a known cost", known_share, least, "Choose a later window")
         if self.max_age is not None:
@@ -93,7 +96,10 @@ def require_past(net: Network, window: Window) -> None:
 
 
 def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
-    """Raise a CoverageError if a window has no confirmation requests."""
+    """Raise a CoverageError if a window has no confirmation requests.
+
+    It says where the events of the network are.
+    """
     if coverage.requests:
         return
     starts = [migration.first for migration in net.store.migrations()]
@@ -101,6 +107,8 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     if begin and window.until <= begin:
         reason = f"The window ends at {iso(window.until)}, before the history of {net.name} begins at {iso(begin)}"
         raise CoverageError(f"{reason}. Choose a later window.", missing=(str(window),))
+    if not net.offline:
+        require_overlap(net, window)
     advice = "Choose another window, or check the network with `ledgerframes doctor`."
     raise CoverageError(f"{net.name} has no confirmation requests in {window}. {advice}", missing=(str(window),))
 

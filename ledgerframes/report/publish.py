@@ -29,7 +29,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ledgerframes.errors import ReportError, UsageError
-from ledgerframes.report.coverage import format_duration
 from ledgerframes.values.windows import iso
 
 logger = logging.getLogger("ledgerframes")
@@ -184,26 +183,25 @@ class ReportDir:
             note.unlink(missing_ok=True)
 
     def write_failure_note(self, error: BaseException, window: Mapping[str, str]) -> None:
-        """Write a note on the failure of a window, with the age of the latest report."""
+        """Write a note on the failure of a window, with the report that is still the latest."""
         now = datetime.now(UTC).replace(microsecond=0)
         reason = "It was interrupted." if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
         reason = reason or type(error).__name__
         failure = f"The report {self.report} of the window {_describe_window(window)} failed at {iso(now)}."
-        text = f"{failure}\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"
+        text = f"{failure}\n\nReason: {reason}\n\n{self._describe_latest()}\n"
         try:
             replace_text(self.path / FAILED, text)
         except OSError as problem:
             # The failure itself matters more, and is raised next.
             logger.warning("failure_note_not_written path=%s error=%s", self.path, problem.strerror)
 
-    def _describe_latest(self, now: datetime) -> str:
+    def _describe_latest(self) -> str:
         key = self.latest_key()
         if key is None:
             return "No earlier report exists."
         run = self.read_run(key)
         created_at = datetime.fromisoformat(run["created_at"])
-        age = format_duration(now - created_at)
-        return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {_describe_window(run['window'])}."
+        return f"latest still shows the report created at {iso(created_at)}, for {_describe_window(run['window'])}."
 
 
 @contextmanager

@@ -34,6 +34,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
 }
 # What a damaged disk reports, and Arrow of a damaged file. Any other code says nothing about the content.
 DAMAGE_CODES = (errno.EIO, None)
+FULL_CODES = (errno.ENOSPC, errno.EDQUOT)
 MAX_LISTINGS = 5  # of a directory that other processes change
 MAX_TAIL = 1 << 20  # bytes: more than the footer of any segment
 TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow tries each request three times
@@ -331,8 +332,10 @@ def not_writable_error(location: Location | Path, error: Exception) -> StoreErro
     """Return the error for a store that cannot be written."""
     if isinstance(location, Location) and not location.local_path:
         return object_store_error(location, error)
+    is_full = isinstance(error, OSError) and error.errno in FULL_CODES
+    step = "Free space there, or set" if is_full else "Set"
     return StoreError(
         f"The store cannot be written at {location} ({error}). "
-        "Set LEDGERFRAMES_STORE, or store= in the profile, to a writable directory.",
+        f"{step} LEDGERFRAMES_STORE, or store= in the profile, to {'another' if is_full else 'a writable'} directory.",
         path=str(location),
     )

@@ -23,7 +23,7 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 AHEAD = 2  # row groups that a scan reads before its consumer needs them, each in a thread
 DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
-LOST_FILE_STEP = "Run `ledgerframes store verify --repair`, or load again if another process pruned it."
+LOST_FILE_STEP = "Load again: another process may have pruned it. If the error stays, run `ledgerframes store verify --repair`."
 
 
 def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:

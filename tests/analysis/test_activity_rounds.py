@@ -176,3 +176,11 @@ def test_a_given_round_without_an_opening_time_is_no_row() -> None:
     given = pd.concat([table, table.tail(1).assign(round_number=99)], ignore_index=True)
     given.loc[len(table), "opens_at"] = pd.NaT
     pd.testing.assert_frame_equal(lf.activity.rounds(frames, rounds=given), lf.activity.rounds(frames, rounds=table))
+
+
+def test_the_coverage_of_a_party_is_that_of_its_rounds() -> None:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    every = lf.activity.rounds(frames, by="party")
+    rounds = lf.activity.rounds(frames)
+    known = rounds.loc[rounds["round_number"].isin(every["round_number"]), "amount"].notna()
+    assert set(every["coverage"]) == {known.mean()}

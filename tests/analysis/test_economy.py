@@ -694,3 +694,12 @@ def test_the_sandbox_sells_at_the_price_of_its_rounds(history: Frames) -> None:
     assert rows["price_differs"].sum() == 0
     assert rows["bytes"].sum() == one(history)["traffic_bought"]
     assert rows["coin_spent"].sum() == one(history)["burned_traffic"]
+
+
+def test_a_coupon_from_before_the_frames_expires_for_an_unknown_amount() -> None:
+    net = lf.connect("sandbox", events=6500, days=29)
+    cut = lf.load_events(net, since="2026-11-05T12:00Z", until="2026-11-05T18:00Z")
+    expired = lf.economy.rounds(cut, every="6h").iloc[-1]
+    assert pd.isna(expired["expired"]) and expired["coverage"] < 1
+    history = lf.economy.rounds(lf.load_events(net, since="0001-01-01", until="2026-11-05T18:00Z"), every="6h").iloc[-1]
+    assert history["period_start"] == expired["period_start"] and history["expired"] > 0

@@ -56,6 +56,12 @@ def test_the_command_of_a_success_gets_the_page(run: Run, reported: Callable[...
     assert facts(tmp_path) == [["a b", "$HOME"], page], "no shell interprets it"
 
 
+def test_the_command_of_a_failure_runs_for_a_profile_that_does_not_exist(run: Run, tmp_path: Path) -> None:
+    failed = run("--profile", "mainet", "report", "run", "verdicts", "--on-failure", hook())
+    assert failed.code == 2 and "mainet" in failed.err
+    assert "mainet" in facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"]
+
+
 def test_the_output_of_a_command_is_not_in_the_document(capfd: pytest.CaptureFixture[str]) -> None:
     _run_hook([sys.executable, "-c", "print('sent')"], "verdicts")
     assert tuple(capfd.readouterr()) == ("", "sent\n")

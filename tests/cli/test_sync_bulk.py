@@ -54,6 +54,14 @@ def test_active_contracts(run: Run) -> None:
     assert document["rows"]["active_contracts"] > 0
 
 
+def test_time_without_objects_is_no_time_without_events(run: Run) -> None:
+    unpublished = ("--since", "2026-11-09", "--until", "2026-11-10")
+    plan = run("sync", "bulk", *unpublished, "--dry-run").out
+    assert plan.startswith("Nothing to fetch: the store has all bulk objects that ") and "has published" in plan
+    shown = run("sync", "bulk", *unpublished).out
+    assert "no bulk objects" in shown and "no events" not in shown
+
+
 def test_failures_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = lf.connect
 

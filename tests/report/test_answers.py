@@ -29,7 +29,8 @@ def spent(day: lf.Frames) -> pd.DataFrame:
 def test_an_answer_has_its_sentence_its_picture_and_its_table(spent: pd.DataFrame) -> None:
     answer = lf.show(spent)
     html = answer._repr_html_()
-    assert answer.statement.startswith(f"{spent['submitting_participant_uid'].nunique()} participants submitted requests.")
+    participants = spent["submitting_participant_uid"].nunique()
+    assert answer.statement.startswith(f"Of these rows: {participants} participants submitted requests.")
     assert [html.count(mark) for mark in ('class="statement"', "<svg ", "<table ", "<details ")] == [1, 1, 1, len(spent) > 15]
     assert answer.alt.startswith(answer.statement) and "Traffic cost by submitting participant" in answer.alt
     assert "<script" not in html and "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", html.replace("http://www.w3.org", ""))
@@ -83,12 +84,37 @@ def test_chosen_rows_and_columns_are_shown_as_they_are(spent: pd.DataFrame) -> N
     assert "<svg" not in answer._repr_html_(), "a picture needs all columns"
 
 
-def test_an_empty_result_says_so(day: lf.Frames) -> None:
+def test_no_rows_of_a_result_say_nothing(day: lf.Frames) -> None:
     nothing = lf.verdict.rejections(day).head(0)
     answer = lf.show(nothing)
-    assert answer.statement == "By the heuristic, 0 rejections are contention and 0 are timeouts."
+    assert answer.statement == ""
     assert "No rows." in answer._repr_html_() and "No rows." in repr(answer)
     assert "<svg" not in answer._repr_html_()
+
+
+def test_some_rows_do_not_speak_for_all(day: lf.Frames) -> None:
+    by_hour = lf.cost.spend(day, every="1h")
+    assert lf.show(by_hour, picture=False).statement.startswith("Of 24 periods, ")
+    twice = pd.concat([by_hour.head(3), by_hour.tail(3)], ignore_index=True)
+    for some in (by_hour.head(3), by_hour.tail(3).reset_index(drop=True), twice):
+        assert lf.show(some, picture=False).statement.startswith("Of these rows: Of ")
+
+
+def test_times_are_shown_in_utc(day: lf.Frames) -> None:
+    by_hour = lf.cost.spend(day, every="1h")
+    columns = ["period_start", "period_end"]
+    there = by_hour.assign(**{name: by_hour[name].dt.tz_convert("Europe/Zurich") for name in columns})
+    assert repr(lf.show(there, picture=False)) == repr(lf.show(by_hour, picture=False))
+    without = by_hour.assign(period_start=by_hour["period_start"].dt.tz_localize(None))
+    for use in (lf.show, lf.plot):
+        with pytest.raises(lf.errors.UsageError, match="times without a time zone in column 'period_start'"):
+            use(without)
+
+
+def test_rows_of_several_networks_name_them(day: lf.Frames) -> None:
+    other = lf.load_events(lf.connect("sandbox", events=400, days=1, seed=2), since="2026-11-08", until="2026-11-09")
+    both = lf.show(pd.concat([lf.cost.spend(day), lf.cost.spend(other)]))
+    assert both.statement == "" and day.network in repr(both) and other.network in repr(both)
 
 
 def test_text_of_the_network_stays_text(spent: pd.DataFrame) -> None:

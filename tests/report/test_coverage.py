@@ -14,7 +14,7 @@ from ledgerframes.errors import CoverageError
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
-from ledgerframes.report.coverage import Coverage, Requirements, measure_coverage
+from ledgerframes.report.coverage import Coverage, Requirements, measure_coverage, require_requests
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.settings import Settings
 from ledgerframes.values.extents import Migration, MigrationWindow, microseconds
@@ -69,6 +69,13 @@ def test_the_pause_between_two_migrations_is_covered(tmp_path: Path) -> None:
         stored(tmp_path, *parts, migrations=[Migration(3, microseconds(DAY), end), Migration(4, start)]), hours(0, 24)
     )
     assert (coverage.final, coverage.provisional, coverage.missing) == (0.75, 0.25, 0.0)
+
+
+def test_a_window_after_all_events_names_them(net: Network) -> None:
+    load_events(net, since=DAY, until=NOW)
+    nothing = Coverage(0.0, 0.0, 1.0, 0, 0, 0, 0, None, ())
+    with pytest.raises(CoverageError, match=r"has no events in .*: its events begin at 2026-.* and end at 2026-11-0"):
+        require_requests(net, nothing, Window(NOW + timedelta(days=1), NOW + timedelta(days=2)))
 
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:

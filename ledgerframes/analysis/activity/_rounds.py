@@ -280,4 +280,6 @@ def _per_party(
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")
+    known = [results[index] is not None for index in sorted({*indexes})]
+    values["coverage"] = pd.Series(float(np.mean(known)) if known else None, by_party.index, "float64")
     return ROUNDS.build(frames, values, "party")
