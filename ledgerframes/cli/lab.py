@@ -15,7 +15,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.interrupts import signals_handled_afterwards
+from ledgerframes.loaders.interrupts import signals_handled_afterwards
 
 ALLOW_ROOT = "--allow-root"  # without which Jupyter refuses root, who is the user of many containers
 

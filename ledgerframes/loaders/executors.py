@@ -20,8 +20,8 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ledgerframes.errors import LedgerframesError, UsageError, WorkerError
-from ledgerframes.interrupts import signals_handled_afterwards
 from ledgerframes.loaders.buffering import NO_TIMEOUT
+from ledgerframes.loaders.interrupts import signals_handled_afterwards
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ledgerframes.errors import ReportError
 from ledgerframes.installation import extra_for
-from ledgerframes.interrupts import signals_handled_afterwards
+from ledgerframes.loaders.interrupts import signals_handled_afterwards
 from ledgerframes.network import Network
 from ledgerframes.report.loads import HISTORY_VARIABLE
 from ledgerframes.report.notebook import Cell, Notebook, code_cells, read_notebook, tags
