@@ -250,9 +250,12 @@ def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.D
         None if result is None or total is None else result.to_issue - result.unclaimed - total
         for result, total in zip(results, sums, strict=True)
     )
-    known = float(np.mean([result is not None for result in results])) if results else None
-    values["coverage"] = pd.Series(known, table.index, "float64")
+    values["coverage"] = pd.Series(_known_share(results), table.index, "float64")
     return values
+
+
+def _known_share(results: list[RoundTotals | None]) -> float | None:
+    return float(np.mean([result is not None for result in results])) if results else None
 
 
 def _of_party(by_party: pd.DataFrame, party: str | None) -> pd.DataFrame:
@@ -280,6 +283,6 @@ def _per_party(
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")
-    known = [results[index] is not None for index in sorted({*indexes})]
-    values["coverage"] = pd.Series(float(np.mean(known)) if known else None, by_party.index, "float64")
+    known = _known_share([results[index] for index in {*indexes}])
+    values["coverage"] = pd.Series(known, by_party.index, "float64")
     return ROUNDS.build(frames, values, "party")
