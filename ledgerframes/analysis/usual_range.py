@@ -25,7 +25,9 @@ from ledgerframes.statistics.usual_ranges import (
     PERIODS_PER_WEEK,
     SHORT_HISTORY,
     TOO_FEW_REQUESTS,
+    UNKNOWN_HISTORY,
     UsualRange,
+    range_without_limits,
     usual_range,
     within_window,
     without_limits,
@@ -92,18 +94,25 @@ def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, 
         return within_window(pairs)
     starts = tested["period_start"]
     weeks = history_weeks(history, starts.iloc[0], every) if history is not None and len(starts) else []
+    if len(weeks) < MIN_WEEKS and history is not None and len(starts):
+        whole_weeks = history_weeks(history, starts.iloc[0], every, min_coverage=0)
+        if len(whole_weeks) >= MIN_WEEKS:
+            return range_without_limits(len(pairs), PERIODS_PER_WEEK[every], UNKNOWN_HISTORY, len(weeks))
     return usual_range([_pairs(week) for week in weeks], pairs, every, start=_position(starts, every), series=group_count)
 
 
-def has_coverage(periods: pd.DataFrame) -> Flags:
-    """Return which periods are whole, with 90 % of their costs known."""
-    is_known = periods["requests_with_cost"] >= MIN_COVERAGE * periods["requests"]
+def has_coverage(periods: pd.DataFrame, min_coverage: float = MIN_COVERAGE) -> Flags:
+    """Return which periods are whole, with enough of their costs known."""
+    is_known = periods["requests_with_cost"] >= min_coverage * periods["requests"]
     return is_true(periods["is_whole"] & is_known)
 
 
-def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str) -> list[pd.DataFrame]:
-    """Return the whole ones of the 6 weeks before a report, each from its Monday on."""
-    rows = history[has_coverage(history)]
+def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str, min_coverage: float = MIN_COVERAGE) -> list[pd.DataFrame]:
+    """Return the whole ones of the 6 weeks before a report, each from its Monday on.
+
+    Days or hours with fewer known costs are not whole.
+    """
+    rows = history[has_coverage(history, min_coverage)]
     rows = rows.drop_duplicates("period_start", keep="last").sort_values("period_start", ignore_index=True)
     weeks = []
     for number in range(MAX_WEEKS, 0, -1):

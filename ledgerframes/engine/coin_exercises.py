@@ -74,9 +74,10 @@ COIN_EXERCISES = Relation(
                         {KIND} AS kind,
                         template IN {RULES} AS is_of_rules,
                         choice IN {EXPIRIES} AS is_expiry,
-                        choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS}
-                            OR choice IN ('ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts')
-                            AS changes_meaning,
+                        choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS} OR choice IN (
+                            'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts',
+                            'CoinRules_UnhideRewardCouponsV2'
+                        ) AS changes_meaning,
                         CASE
                             WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
                             WHEN choice IN (

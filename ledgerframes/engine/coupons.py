@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import product_of
+from ledgerframes.engine.amounts import member, product_of, whole
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COUPONS
 from ledgerframes.engine.coin_exercises import CLAIMS, COIN_EXERCISES, ENDS, LOWER_SUMMARIES
 from ledgerframes.engine.keys import key_of
+from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, nodes_of
 from ledgerframes.engine.relation import Relation
 
 DEPENDENT = Relation(
@@ -168,4 +169,53 @@ COUPON_FLOWS = Relation(
     """,
     relations=(COUPONS_MOVED,),
     is_read_anew=True,
+)
+CLOSED_ROUND = "'Splice.Round:ClosedMiningRound'"
+OF_SETTLEMENTS = f"""(
+        'Splice.Round:SummarizingMiningRound', 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2',
+        'Splice.Coin.RewardAccountingV2:ProcessRewardsV2', {CLOSED_ROUND}
+    )"""
+NODES_OF_SETTLEMENTS = nodes_of(
+    "nodes_of_settlements", "One row per node of a contract that settles a round after its end.", templates=OF_SETTLEMENTS
+)
+SETTLEMENTS = Relation(
+    "settlements",
+    "One row per contract that settles a round after its end, and whether it is archived.",
+    f"""
+    SELECT
+        template,
+        {whole(member("create_arguments", "'$.round.number'"))} AS round_number,
+        coalesce({member("create_arguments", "'$.dryRun'")} = 'true', false) AS is_dry_run,
+        contract_id IN (SELECT contract_id FROM nodes_of_settlements WHERE is_consuming) AS is_archived
+    FROM (
+        FROM nodes_of_settlements WHERE choice = ''
+        UNION ALL BY NAME
+        FROM older_contracts ANTI JOIN created_and_older USING (contract_id) WHERE template IN {OF_SETTLEMENTS}
+    )
+    WHERE is_signed
+    """,
+    relations=(NODES_OF_SETTLEMENTS, CREATED_AND_OLDER, OLDER_CONTRACTS),
+)
+UNSETTLED_ROUNDS = Relation(
+    "unsettled_rounds",
+    "One row per round whose coupons are not final: whether more can be issued, otherwise more can expire.",
+    f"""
+    SELECT round_number, bool_or(can_issue) AS can_issue
+    FROM (
+        SELECT round_number, true AS can_issue
+        FROM settlements
+        WHERE NOT is_archived AND NOT is_dry_run AND template <> {CLOSED_ROUND}
+        UNION ALL
+        SELECT round_number, false AS can_issue
+        FROM coin_contracts
+        ANTI JOIN (SELECT contract_key FROM ends WHERE is_consuming) USING (contract_key)
+        -- Without its closed round, a coupon of the old scheme can neither be collected nor expire.
+        ANTI JOIN (SELECT round_number AS gone FROM settlements WHERE is_archived AND template = {CLOSED_ROUND})
+            ON gone = round_number AND kind <> 'reward'
+        WHERE is_signed AND kind IN {COUPONS}
+    )
+    WHERE round_number IS NOT NULL
+    GROUP BY round_number
+    """,
+    relations=(COIN_CONTRACTS, ENDS, SETTLEMENTS),
 )

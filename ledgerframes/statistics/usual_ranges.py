@@ -25,6 +25,7 @@ MAX_OMITTED_SHARE = 0.1
 # The mean square of normal scores that are winsorized at their 10 % and 90 % quantile.
 WINSORIZED_SQUARE = 0.6787
 SHORT_HISTORY = "history is too short"
+UNKNOWN_HISTORY = "too few costs of the history are known"
 UNSTEADY_HISTORY = "history is not steady"
 TOO_FEW_REQUESTS = "too few requests"
 NO_REQUESTS = "no requests"
@@ -137,10 +138,10 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     past, report = _array(history, (length, 2))[-MAX_WEEKS:], _array(periods, (2,))
     positions = (start + np.arange(len(report))) % length
     if len(past) < MIN_WEEKS:
-        return _without_limits(len(report), length, SHORT_HISTORY, len(past))
+        return range_without_limits(len(report), length, SHORT_HISTORY, len(past))
     fit = _fit(past, slot_of_positions(every))
     if fit is None:
-        return _without_limits(len(report), length, UNSTEADY_HISTORY, len(past))
+        return range_without_limits(len(report), length, UNSTEADY_HISTORY, len(past))
     x, n = report.T
     slots = slot_of_positions(every)[positions]
     degrees = fit.degrees if every == "1d" else 7 * (len(past) - 1)
@@ -312,7 +313,8 @@ def without_limits(count: int, reason: str) -> Limits:
     return Limits(nothing, nothing, np.zeros(count, dtype=bool), (reason,) * count)
 
 
-def _without_limits(count: int, length: int, reason: str, history_weeks: int) -> UsualRange:
+def range_without_limits(count: int, length: int, reason: str, history_weeks: int) -> UsualRange:
+    """Return periods and weeks without limits, all for the same reason."""
     weeks = without_limits(len(whole_weeks(count, length)), reason)
     return UsualRange(without_limits(count, reason), weeks, reason, history_weeks)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -340,6 +341,19 @@ def test_without_a_state_weights_refuse_nothing_and_recompute_does() -> None:
     assert lf.activity.weights(frames)["burn_bytes"].isna().all()
     with pytest.raises(CoverageError, match=r'lf\.load_contracts\(.*or load since="0001-01-01"'):
         lf.activity.recompute(frames)
+
+
+def test_the_state_of_a_window_that_starts_between_snapshots_has_advice_that_works() -> None:
+    net = lf.connect("sandbox", events=400, days=1)
+    cut = lf.load_events(net, since="2026-11-08T13:07Z", until="2026-11-09")
+    time = "2026-11-08T12:00:00Z"
+    advice = f'Load since="{time}", the time of a snapshot, and pass base=lf.load_contracts(net, at="{time}")'
+    with pytest.raises(CoverageError, match=re.escape(advice)):
+        lf.activity.rounds(cut)
+    base = lf.load_contracts(net, at="2026-11-08T13:07Z")
+    with pytest.raises(CoverageError, match=r'Load since="2026-11-08T12:00:00Z", or pass base='):
+        lf.activity.rounds(cut, base=base)
+    assert len(lf.activity.rounds(lf.load_events(net, since="2026-11-08T12:00Z", until="2026-11-09"), base=base))
 
 
 def test_periods_start_with_the_history_of_frames_from_the_beginning(sandbox: Frames) -> None:

@@ -166,6 +166,18 @@ def test_beyond_a_gap_balances_are_missing(day: Frames) -> None:
         lf.economy.balance(frames, BOB, summary=sums(("2026-11-08T12:00", BOB, "6", "0")))
 
 
+def test_balances_of_time_without_final_data_are_missing(day: Frames) -> None:
+    segments = [
+        {"migration_id": 4, "since": FIRST, "until": LAST, "status": "final"},
+        {"migration_id": 4, "since": LAST, "until": LAST + timedelta(hours=2), "status": "provisional", "rows": 0},
+    ]
+    window = Window(FIRST, LAST + timedelta(hours=2))
+    frames = testing.frames_of(window=window, coverage=segments, tree_events=day.tree_events.to_dict("records"))
+    rows = lf.economy.balance(frames, BOB, every="1h").dropna(subset="party")
+    assert rows["balance"].isna().tolist() == (rows["period_start"] >= LAST).tolist()
+    assert lf.economy.balance(frames, BOB).iloc[0]["balance"] == 6
+
+
 def test_frames_without_rows_have_no_coin() -> None:
     frames = whole_history()
     rows = lf.economy.balance(frames)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -238,6 +239,41 @@ def test_issue_counts_neither_parts_of_coupons_nor_dry_runs() -> None:
     assert (row["issued_app"], row["issued_validator"], row["expired"]) == (10, 2, 0)
 
 
+def settlement(template: str, contract: str, **payload: Any) -> dict[str, Any]:
+    """The create of a contract that settles round 7."""
+    return create(template, contract, dso=DSO, round={"number": "7"}, **payload)
+
+
+def test_a_round_is_whole_once_its_coupons_are_issued() -> None:
+    """After its end, a round is summed up, its rewards are calculated and processed, and its coupons live for a day."""
+    calculated = settlement("Splice.Coin.RewardAccountingV2:CalculateRewardsV2", "calculated", dryRun=False)
+    processed = settlement("Splice.Coin.RewardAccountingV2:ProcessRewardsV2", "processed", dryRun=False)
+    stuck = settlement("Splice.Coin.RewardAccountingV2:CalculateRewardsV2", "stuck", dryRun=True)
+    summed = settlement("Splice.Round:SummarizingMiningRound", "summed")
+    issued, claim = coupon("k", APP, "3.0"), rules_choice("CoinRules_ClaimExpiredRewardsV2", archive(coupon("k", APP, "3.0")))
+    steps = [
+        [network_rules(), open_round(7)],
+        [archive(open_round(7)), summed, calculated, stuck],
+        [archive(calculated), processed],
+        [archive(summed)],
+        process(issued, contract="processed"),
+        [claim],
+    ]
+    states = []
+    for count in range(1, 7):
+        row = lf.economy.rounds(frames_of(*steps[:count])).iloc[0]
+        states.append((row["is_partial"], row["issued_app"], None if pd.isna(row["expired"]) else row["expired"]))
+    assert states == [*[(True, 0, None)] * 4, (False, 3, None), (False, 3, 3)]
+
+
+def test_old_coupons_can_expire_until_their_round_is_closed() -> None:
+    closed = settlement("Splice.Round:ClosedMiningRound", "closed")
+    old = settlement("Splice.Coin:AppRewardCoupon", "k", provider=APP, amount="1.0")
+    steps = [[network_rules(), open_round(7), old], [archive(open_round(7)), closed], [archive(closed)]]
+    assert pd.isna(lf.economy.rounds(frames_of(*steps[:2])).loc[0, "expired"])
+    assert lf.economy.rounds(frames_of(*steps)).loc[0, "expired"] == 0
+
+
 def test_a_node_of_another_package_in_between_changes_no_parent() -> None:
     def app(node: dict[str, Any]) -> dict[str, Any]:
         return exercise("App:App", "app", "App_Run", node, package="app")
@@ -373,6 +409,16 @@ def test_purchases_and_their_price() -> None:
     assert pd.isna(hours["bytes"].iloc[0])
 
 
+def test_a_group_names_what_all_its_purchases_have() -> None:
+    """One of them has an unknown buyer, so the known one is not that of the group."""
+    unpaid = {**purchase("t2", "1000000", "375.0", "60.0"), "argument": {}}
+    frames = frames_of([network_rules(), open_round(7)], [purchase()], [unpaid])
+    day = lf.economy.purchases(frames, every="1d").iloc[0]
+    assert day["purchases"] == 2 and pd.isna(day["buyer"]) and pd.isna(day["for_whom"])
+    known = lf.economy.purchases(frames_of([network_rules(), open_round(7)], [purchase()], [purchase("t2")]), every="1d")
+    assert known.loc[0, "buyer"] == APP
+
+
 def test_merges_are_no_purchases() -> None:
     merged = create(
         "Splice.DecentralizedSynchronizer:MemberTraffic",
@@ -420,11 +466,13 @@ def entry(contract: str, name: str) -> dict[str, Any]:
     )
 
 
-def test_names() -> None:
-    def ans(choice: str, contract: str, *children: dict[str, Any], consuming: bool = False) -> dict[str, Any]:
-        template = "Splice.Ans:AnsEntry" if contract != "ans" else "Splice.Ans:AnsRules"
-        return exercise(template, contract, choice, *children, package="splice-coin-name-service", consuming=consuming)
+def ans(choice: str, contract: str, *children: dict[str, Any], consuming: bool = False) -> dict[str, Any]:
+    """An exercise on the rules of names, or on a name."""
+    template = "Splice.Ans:AnsEntry" if contract != "ans" else "Splice.Ans:AnsRules"
+    return exercise(template, contract, choice, *children, package="splice-coin-name-service", consuming=consuming)
 
+
+def test_names() -> None:
     fees = [coin(f"f{n}", DSO, "1.0") for n in range(4)]
     bought = [
         [fees[n], ans("AnsRules_CollectInitialEntryPayment", "ans", archive(fees[n]), entry(f"e{n}", f"n{n}"))] for n in range(3)
@@ -448,6 +496,23 @@ def test_names() -> None:
     day = lf.economy.names(frames, every="1d").iloc[0]
     assert day[["bought", "renewed", "expired", "active_at_end"]].tolist() == [3, 1, 1, 2]
     assert day["paid"] == 4
+
+
+def test_names_in_use_are_unknown_beyond_a_gap_and_in_uncovered_time() -> None:
+    bought = ans("AnsRules_CollectInitialEntryPayment", "ans", entry("e0", "n0"), archive(coin("f0", DSO, "1.0")))
+    events = frames_of([network_rules(), coin("f0", DSO, "1.0")], [bought]).tree_events.to_dict("records")
+
+    def hours(*covered: tuple[int, int, str]) -> list[Any]:
+        segments = [
+            {"migration_id": 4, "since": DAY + timedelta(hours=since), "until": DAY + timedelta(hours=until), "status": status}
+            for since, until, status in covered
+        ]
+        frames = testing.frames_of(window=Window(DAY, DAY + timedelta(hours=5)), coverage=segments, tree_events=events)
+        return lf.economy.names(frames, every="1h")["active_at_end"].fillna(-1).tolist()
+
+    assert hours((0, 5, "final")) == [0, 1, 1, 1, 1]
+    assert hours((0, 3, "final"), (4, 5, "final")) == [0, 1, 1, -1, -1]
+    assert hours((0, 3, "final"), (3, 5, "provisional")) == [0, 1, 1, -1, -1]
 
 
 THIRDS = {"x": "0.3333333333", "y": "0.3333333333", "z": "0.3333333334"}
@@ -499,6 +564,42 @@ def test_coupons_that_were_not_split() -> None:
     )
     assert sorted(rows["outcome"]) == ["expired", "not assigned (provider keeps it)"]
     assert lf.economy.reward_split(frames_of([network_rules()], process(kept), [transfer])).empty
+
+
+def test_coupons_from_before_the_frames_that_were_not_split() -> None:
+    """A snapshot has them, or nothing of them is known."""
+    kept, late = coupon("k1", APP, "10.0"), coupon("k2", APP, "4.0")
+    transfer = rules_choice("CoinRules_Transfer", archive(kept), coin("c", APP, "10.0"), result=summary(App="10.0"))
+    claim = rules_choice("CoinRules_ClaimExpiredRewardsV2", archive(late))
+    older = pd.concat([snapshot_of(each, DAY) for each in (network_rules(), kept, late)], ignore_index=True)
+    frames = frames_of([network_rules()], [transfer], [claim])
+    rows = lf.economy.reward_split(frames, configured=plan(x="1.0"), base=older).set_index("outcome")
+    assert rows["actual"].isna().to_dict() == {"expired": True, "not assigned (provider keeps it)": False}
+    assert rows.loc["not assigned (provider keeps it)", "actual"] == 10
+    assert set(rows["coverage"]) == {1}
+    unknown = lf.economy.reward_split(frames, configured=plan(x="1.0"))
+    assert len(unknown) == 2 and set(unknown["coverage"]) == {0}
+    assert unknown[["provider", "beneficiary", "coupon_amount", "actual", "difference", "outcome"]].isna().all(axis=None)
+
+
+def test_a_coupon_that_is_created_again_has_not_ended() -> None:
+    hidden, again = coupon("k1", APP, "10.0"), coupon("k2", APP, "10.0")
+    shown = rules_choice("CoinRules_UnhideRewardCouponsV2", archive(hidden), again)
+    claim = rules_choice("CoinRules_ClaimExpiredRewardsV2", archive(again))
+    frames = frames_of([network_rules()], process(hidden), [shown], [claim])
+    assert lf.economy.reward_split(frames, configured=plan(x="1.0"))["outcome"].tolist() == ["expired"]
+    assert one(frames)["issued_app"] == one(frames)["expired"] == 10
+
+
+def test_a_beneficiary_that_is_named_twice_gets_both_parts() -> None:
+    whole = coupon("k1", APP, "10.0")
+    parts = [coupon(f"k1-{number}", APP, value, beneficiary="x") for number, value in enumerate(("2.5", "7.5"))]
+    assignment = split(whole, shares={}, parts=parts)
+    assignment["argument"]["newBeneficiaries"] = [{"beneficiary": "x", "percentage": share} for share in ("0.25", "0.75")]
+    frames = frames_of([network_rules()], process(whole), [assignment])
+    for configured, outcome in ((None, "no configuration"), (plan(x="1.0"), "as configured")):
+        row = lf.economy.reward_split(frames, configured=configured).iloc[0]
+        assert (row["expected"], row["actual"], row["difference"], row["outcome"]) == (10, 10, 0, outcome)
 
 
 def test_a_split_of_an_unknown_coupon_is_shown_without_its_amount() -> None:

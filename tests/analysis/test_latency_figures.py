@@ -95,6 +95,7 @@ def test_each_request_counts_once(figures: Figures) -> None:
     assert row["timeout_low"] < 0.2 < row["timeout_high"]
     assert row["max"] == pd.Timedelta(31, "s")
     assert row["rejected_max"] == pd.Timedelta(200, "ms")
+    assert row["coverage"] == 6 / 8  # one has no verdict, and one an impossible latency
 
 
 def test_a_verdict_before_its_request_is_in_no_percentile(figures: Figures) -> None:

@@ -151,7 +151,7 @@ def test_a_hole_after_the_start_is_refused() -> None:
     with pytest.raises(CoverageError) as caught:
         lf.state.rounds(usual_world().frames(coverage=coverage))
     assert caught.value.missing == (str(Window(at(60), at(90))),)
-    assert "Load it, or pass base=" in str(caught.value)
+    assert 'Load since="2026-11-08T00:00:00Z", or pass base=' in str(caught.value)
 
 
 def test_the_pause_between_two_migrations_of_a_listing_is_no_hole() -> None:

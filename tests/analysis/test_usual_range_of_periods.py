@@ -150,6 +150,17 @@ def test_weeks_that_are_not_whole_are_no_history() -> None:
     assert usual.waste_range(tested, rows, "1d").reason == "history is too short"
 
 
+def test_weeks_whose_costs_are_unknown_are_no_history_and_say_so() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    rows.loc[[3, 10, 17], "requests_with_cost"] = 5
+    found = usual.waste_range(rows.iloc[42:], rows, "1d")
+    assert (found.reason, found.history_weeks) == ("too few costs of the history are known", 3)
+    assert found.periods.reasons == (found.reason,) * 7
+    assert usual.describe_waste_range(found, rows.iloc[42:]) == "No usual range: too few costs of the history are known."
+    rows.loc[24, "is_whole"] = rows.loc[31, "is_whole"] = rows.loc[38, "is_whole"] = False
+    assert usual.waste_range(rows.iloc[42:], rows, "1d").reason == "history is too short"
+
+
 def test_only_whole_periods_are_tested() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
     complete = usual.waste_range(rows.iloc[42:], rows.iloc[:42], "1d")

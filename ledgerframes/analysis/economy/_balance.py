@@ -25,7 +25,7 @@ from ledgerframes.frames.conditions import near_matches
 from ledgerframes.values.windows import iso
 
 SUM_COLUMNS = ("party", "snapshot_time", *TOTALS)
-UNKNOWN = "Missing if unknown, or beyond a gap of the frames."
+UNKNOWN = "Missing if unknown, beyond a gap, or in uncovered time."
 NO_SUM = "Missing without a sum."
 
 
@@ -42,7 +42,9 @@ BALANCE = declare.Figure(
     rows="One row per party, and per period; sorted by time, then by party.",
     columns=(
         declare.text("party", "Party that owns coin. Missing for coins whose owner cannot be read."),
-        declare.integer("coins", "Coins of the party at the end, locked ones included. Missing beyond a gap.", "coins"),
+        declare.integer(
+            "coins", "Coins of the party at the end, locked ones included. Missing beyond a gap, or in uncovered time.", "coins"
+        ),
         _coin("unlocked", "Its coin that is not locked at the end, by initial amounts."),
         _coin("locked", "Its coin that is locked then, by initial amounts."),
         _coin("balance", "All its coin then."),
@@ -99,16 +101,18 @@ def balance(
           window.
         - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
         - ``party`` (str): Party that owns coin. Missing for coins whose owner cannot be read.
-        - ``coins`` (Int64, coins): Coins of the party at the end, locked ones included. Missing beyond a gap.
+        - ``coins`` (Int64, coins): Coins of the party at the end, locked ones included. Missing beyond a gap, or in uncovered
+          time.
         - ``unlocked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is not locked at the end, by initial amounts. Missing
-          if unknown, or beyond a gap of the frames.
+          if unknown, beyond a gap, or in uncovered time.
         - ``locked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is locked then, by initial amounts. Missing if unknown,
-          or beyond a gap of the frames.
-        - ``balance`` (decimal128(38, 10)[pyarrow], coin): All its coin then. Missing if unknown, or beyond a gap of the frames.
+          beyond a gap, or in uncovered time.
+        - ``balance`` (decimal128(38, 10)[pyarrow], coin): All its coin then. Missing if unknown, beyond a gap, or in uncovered
+          time.
         - ``change`` (decimal128(38, 10)[pyarrow], coin): Balance less that at the start, or at the time of base=. Missing if
-          unknown, or beyond a gap of the frames.
+          unknown, beyond a gap, or in uncovered time.
         - ``fee_per_round`` (decimal128(38, 10)[pyarrow], coin per round): Holding fee that its coins owe for each round.
-          Missing if unknown, or beyond a gap of the frames.
+          Missing if unknown, beyond a gap, or in uncovered time.
         - ``node_sums`` (int64, sums): Sums of the network that are compared, after the start and until the end.
         - ``differing_sums`` (int64, sums): Sums that differ from the history in unlocked, locked or all coin.
         - ``node_time`` (datetime64[us, UTC]): Time of the sum that differs most, or else of the last. Missing without a sum.
@@ -160,7 +164,9 @@ def balance(
             f"every={every!r} makes {len(periods):,} periods of {len(owners):,} parties each. "
             "Choose a longer period, or a party=."
         )
-    known = [coins.since <= end <= coins.until for end in _ends(frames, periods)]
+    covered = periods["coverage_time"].tolist() if "coverage_time" in periods else [1.0]
+    ends = zip(_ends(frames, periods), covered, strict=True)
+    known = [coins.since <= end <= coins.until and share > 0 for end, share in ends]
     rows = list(_rows(parts.assign(line=lines), owners, known))
     compared = _compared(coins, sums, periods)
     keys = periods.loc[[row.line for row in rows]].reset_index(drop=True)

@@ -12,9 +12,10 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known, units
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
+from ledgerframes.analysis.coverage import incomplete_windows
 from ledgerframes.analysis.economy._purchases import total_of
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
-from ledgerframes.analysis.groups import from_microseconds
+from ledgerframes.analysis.groups import Flags, from_microseconds, is_true
 from ledgerframes.engine import Query
 from ledgerframes.engine.names import CHOICES_ABOVE_NAMES, FEES, NAMES_CREATED, NAMES_EXPIRED, RULES_CREATED
 from ledgerframes.engine.nodes import CONTRACTS, payloads_above
@@ -36,7 +37,10 @@ NAMES = declare.Figure(
         declare.count("bought", "Names bought.", "names"),
         declare.count("renewed", "Names renewed.", "names"),
         declare.count("expired", "Names expired.", "names"),
-        declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames start with the history or base=."),
+        declare.integer(
+            "active_at_end",
+            "Names in use afterwards. Missing without the history before, beyond a gap, or in uncovered time.",
+        ),
     ),
     has_periods=True,
     condition="with a known contract",
@@ -80,7 +84,8 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
         - ``bought`` (int64, names): Names bought.
         - ``renewed`` (int64, names): Names renewed.
         - ``expired`` (int64, names): Names expired.
-        - ``active_at_end`` (Int64): Names in use afterwards. Missing unless the frames start with the history or base=.
+        - ``active_at_end`` (Int64): Names in use afterwards. Missing without the history before, beyond a gap, or in uncovered
+          time.
         - ``coverage`` (float64, share of 1): Share of the events of this row with a known contract. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -112,9 +117,25 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     rows = pd.DataFrame(_name_events(network), columns=COLUMNS, dtype="object")
     values = _of_events(rows) if every is None else _of_periods(frames, rows, every)
     before = network.rows(_older_names_query(network))[0]["names"]
-    active = before + np.cumsum(values[BOUGHT] - values[EXPIRED])
-    values["active_at_end"] = pd.array(active if _has_earlier_names(network, base) else [None] * len(active), "Int64")
+    active = pd.array(before + np.cumsum(values[BOUGHT] - values[EXPIRED]), "Int64")
+    active[~(_has_all_changes(frames, values) & _has_earlier_names(network, base))] = pd.NA
+    values["active_at_end"] = active
     return NAMES.build(frames, values, every=every)
+
+
+def _has_all_changes(frames: Frames, values: dict[str, Any]) -> Flags:
+    """Return whether the frames have all time until each event, or until each end of a period.
+
+    A period without final data is not known.
+    """
+    window = frames.window
+    assert window is not None
+    missing, _ = incomplete_windows(frames, window)
+    until = min((part.since for part in missing), default=window.until)
+    if "period_end" not in values:
+        return is_true(values["record_time"] <= until)
+    is_before = values["period_end"].clip(upper=window.until) <= until
+    return is_true(is_before & (values["coverage_time"] > 0))
 
 
 def _of_events(rows: pd.DataFrame) -> dict[str, Any]:

@@ -251,5 +251,5 @@ def total_of(values: Iterable[int | None]) -> int | None:
 
 
 def _only(values: Iterable[Any]) -> Any:
-    different = {value for value in values if value is not None}
+    different = set(values)
     return different.pop() if len(different) == 1 else None

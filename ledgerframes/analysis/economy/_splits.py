@@ -67,7 +67,7 @@ SPLIT = declare.Figure(
     columns=(
         declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
         declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),
-        declare.text("beneficiary", "Party that gets a part of it."),
+        declare.text("beneficiary", "Party that gets a part of it. Missing if it is unknown."),
         declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
         declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
         declare.amount("actual", "Amount of the part. Missing if there is no such part, or the coupon is unknown.", "coin"),
@@ -104,7 +104,7 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
 
         - ``round_number`` (Int64): Round of the coupon. Missing if it is unknown.
         - ``provider`` (str): App provider that earned the coupon. Missing if it is unknown.
-        - ``beneficiary`` (str): Party that gets a part of it.
+        - ``beneficiary`` (str): Party that gets a part of it. Missing if it is unknown.
         - ``coupon_amount`` (decimal128(38, 10)[pyarrow], coin): Amount of the whole coupon. Missing if unknown.
         - ``expected`` (decimal128(38, 10)[pyarrow], coin): Part by configuration, or as assigned without one. Missing if there
           is none.
@@ -129,7 +129,8 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
-    half-even with 10 places.
+    half-even with 10 places. With `configured`, a coupon that ends without an assignment has a row, too, with nothing known
+    if it is from before the frames and not in `base`.
 
     Picture, by :func:`ledgerframes.plot`: Two bars per provider [coin], divided into the parts of its beneficiaries:
     expected above, actual below.
@@ -168,6 +169,7 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 Payload = dict[str, Any]
+Shares = dict[str, list[Decimal | None]]  # percentages of each party in an assignment
 Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # of each provider: since when, and the percentages
 
 
@@ -244,28 +246,34 @@ def _rows_of_assignment(network: Network, assignment: dict[str, Any], plans: Pla
     for text in assignment["parts"] or []:
         part = network.members(text)
         parts[part.get("beneficiary"), round_of(part)].append(to_decimal(part.get("amount")))
-    shares = {
-        str(share.get("beneficiary")): to_decimal(share.get("percentage"))
-        for share in network.members(assignment["choice_argument"]).get("newBeneficiaries") or []
-    }
+    shares: defaultdict[str, list[Decimal | None]] = defaultdict(list)  # a party can be named several times
+    for share in network.members(assignment["choice_argument"]).get("newBeneficiaries") or []:
+        shares[str(share.get("beneficiary"))].append(to_decimal(share.get("percentage")))
     coupons = map(network.members, assignment["coupons"])
     return [row for coupon in coupons for row in _coupon_rows(coupon, assignment["time"], parts, shares, plans)]
 
 
-def _coupon_rows(coupon: Payload, time: int, parts: Any, shares: dict[str, Decimal | None], plans: Plans) -> list[dict[str, Any]]:
+def _coupon_rows(coupon: Payload, time: int, parts: Any, shares: Shares, plans: Plans) -> list[dict[str, Any]]:
     number, amount, plan = round_of(coupon), to_decimal(coupon.get("amount")), _plan_at(plans, str(coupon.get("provider")), time)
     rows = []
     for party in sorted({*shares, *(plan or {})}):
-        created = parts[party, number]
-        actual = created.pop(0) if party in shares and created else None
-        percentage = (shares if plan is None else plan).get(party)
-        expected = None if amount is None or percentage is None else multiply(amount, percentage)
+        assigned = shares.get(party, [])
+        created = [parts[party, number].pop(0) for _ in assigned if parts[party, number]]
+        actual = _sum(created)
+        percentages = assigned if plan is None else [plan.get(party)]
+        expected = _sum([None if amount is None or each is None else multiply(amount, each) for each in percentages])
         outcome = None if amount is None else _outcome(party, shares, plan, is_equal=actual == expected)
         rows.append(_row(coupon, party, expected, actual, outcome))
     return rows
 
 
-def _outcome(party: str, shares: dict[str, Decimal | None], plan: dict[str, Decimal] | None, *, is_equal: bool) -> str:
+def _sum(amounts: list[Decimal | None]) -> Decimal | None:
+    """Return the sum of the amounts of a party, None without any or with an unknown one."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known, Decimal(0)) if known and len(known) == len(amounts) else None
+
+
+def _outcome(party: str, shares: Shares, plan: dict[str, Decimal] | None, *, is_equal: bool) -> str:
     if plan is None:
         return NO_CONFIGURATION
     if party not in shares:
@@ -275,7 +283,9 @@ def _outcome(party: str, shares: dict[str, Decimal | None], plan: dict[str, Deci
     return AS_CONFIGURED if is_equal else OTHER
 
 
-def _row(coupon: Payload, party: str, expected: Decimal | None, actual: Decimal | None, outcome: str | None) -> dict[str, Any]:
+def _row(
+    coupon: Payload, party: str | None, expected: Decimal | None, actual: Decimal | None, outcome: str | None
+) -> dict[str, Any]:
     return {
         "round_number": round_of(coupon),
         "provider": coupon.get("provider"),
@@ -288,9 +298,12 @@ def _row(coupon: Payload, party: str, expected: Decimal | None, actual: Decimal 
 
 
 def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
-    """Return the coupons of configured providers that were redeemed or expired as a whole."""
+    """Return the coupons of configured or unknown providers that ended as a whole."""
     rows: list[dict[str, Any]] = []
     for archived in network.rows(_unassigned_query(network)) if plans else ():
+        if archived["create_arguments"] is None:
+            rows.append(_row({}, None, None, None, None))
+            continue
         coupon = network.members(archived["create_arguments"])
         provider = str(coupon.get("provider"))
         if not member(coupon, "beneficiary") and _plan_at(plans, provider, archived["time"]) is not None:
@@ -301,18 +314,16 @@ def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
 
 
 def _unassigned_query(network: Network) -> Query:
-    """Return the query of issued coupons that were archived, but never assigned."""
+    """Return the query of coupons that were archived, but never assigned."""
     select = """
 SELECT
     epoch_us(archived.record_time) AS time,
-    contracts.create_arguments,
-    coalesce(parents_of_archived.is_claimed, false) AS is_expired
+    archived.create_arguments,
+    coalesce(is_claimed, false) AS is_expired
 FROM archivals_of_coupons AS archived
-JOIN contracts USING (contract_id)
-JOIN parents ON parents.update_id = contracts.update_id AND parents.node_index = contracts.node_index
-LEFT JOIN parents AS parents_of_archived
-    ON parents_of_archived.update_id = archived.update_id AND parents_of_archived.node_index = archived.node_index
+LEFT JOIN parents USING (update_id, node_index)
 ANTI JOIN assigned_coupons ON assigned_coupons.coupon_id = archived.contract_id
-WHERE parents.parent_choice = 'ProcessRewardsV2_ProcessBatch'
+-- A coupon that is created again has not ended.
+WHERE parent_choice IS DISTINCT FROM 'CoinRules_UnhideRewardCouponsV2'
 ORDER BY archived.migration_id, archived.record_time, archived.update_id, archived.node_index"""
-    return network.query(select, ARCHIVALS, CONTRACTS, PARENTS, ASSIGNED_COUPONS)
+    return network.query(select, ARCHIVALS, PARENTS, ASSIGNED_COUPONS)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import figures as declare
-from ledgerframes.analysis._amounts import SCALE, amounts, from_scaled, scaled, sum_if_known
-from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis.arguments import Snapshot
-from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.economy import _answers as answers
-from ledgerframes.analysis.economy.network import Network, Rounds, read_network, require_all_updates
-from ledgerframes.analysis.economy.periods import period_of
-from ledgerframes.analysis.groups import Rates, as_integers, from_microseconds, ratio
-from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
+from ledgerframes.analysis.economy.flow_sums import queries_of_rounds, sums_by_period, sums_by_round, sums_query
+from ledgerframes.analysis.economy.network import read_network, require_all_updates
+from ledgerframes.analysis.groups import from_microseconds
+from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS
 from ledgerframes.frames import Frames
 from ledgerframes.values import decimals
-from ledgerframes.values.extents import microseconds
 
-ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
-MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")
-BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
 UNKNOWN = "Missing if unknown, or in uncovered time."
+UNKNOWN_WHILE_ALIVE = "Missing if unknown, in uncovered time, or by round while more can expire."
 
 
 def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultColumn:
@@ -53,7 +41,7 @@ ROUNDS = declare.Figure(
         _coin("issued_app", "Coupons of the round for apps."),
         _coin("issued_validator", "Coupons of the round for validators."),
         _coin("issued_sv", "Coupons of the round for super validators."),
-        _coin("expired", "Coupons of the round that nobody collected."),
+        declare.amount("expired", f"Coupons of the round that nobody collected. {UNKNOWN_WHILE_ALIVE}", "coin", "Coin"),
         _coin("minted_app", "App rewards collected, of any round.", "Minted"),
         _coin("minted_validator", "Validator rewards collected, with those of the faucet.", "Minted"),
         _coin("minted_sv", "Super validator rewards collected.", "Minted"),
@@ -72,7 +60,7 @@ ROUNDS = declare.Figure(
     unit=UNIT,
     has_periods=True,
     has_rounds=True,
-    queries=lambda frames, every, base: _queries_of_rounds(read_network(frames, base), every),
+    queries=lambda frames, every, base: queries_of_rounds(read_network(frames, base), every),
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
@@ -91,7 +79,7 @@ BURN_MINT = declare.Figure(
     condition=CONDITION,
     unit=UNIT,
     has_periods=True,
-    queries=lambda frames, every, base: [_sums_query(read_network(frames, base), FLOWS, every)],
+    queries=lambda frames, every, base: [sums_query(read_network(frames, base), FLOWS, every)],
 )
 
 
@@ -131,8 +119,8 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
           in uncovered time.
         - ``issued_sv`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for super validators. Missing if unknown, or
           in uncovered time.
-        - ``expired`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round that nobody collected. Missing if unknown, or in
-          uncovered time.
+        - ``expired`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round that nobody collected. Missing if unknown, in
+          uncovered time, or by round while more can expire.
         - ``minted_app`` (decimal128(38, 10)[pyarrow], coin): App rewards collected, of any round. Missing if unknown, or in
           uncovered time.
         - ``minted_validator`` (decimal128(38, 10)[pyarrow], coin): Validator rewards collected, with those of the faucet.
@@ -191,9 +179,9 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     network = read_network(frames, base)
     rounds = network.rounds
     if every == "round":
-        values, numbers = _by_round(network)
+        values, numbers = sums_by_round(network)
     else:
-        values = _by_period(network, FLOWS_AND_COUPONS, every)
+        values = sums_by_period(network, FLOWS_AND_COUPONS, every)
         numbers = [None] * len(values["coverage"])
     opened = [rounds.opened[number].payload.get("opensAt") if number in rounds.opened else None for number in numbers]
     values["opened_at"] = pd.to_datetime(pd.Series(opened, dtype="object"), utc=True, format="ISO8601").dt.as_unit("us")
@@ -264,131 +252,7 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     """
     BURN_MINT.check(frames)
     require_all_updates(frames, BURN_MINT.name)
-    values = _by_period(read_network(frames, base), FLOWS, every)
+    values = sums_by_period(read_network(frames, base), FLOWS, every)
     values["ratio"] = decimals.divide(values["burned"], values["minted"])
     values["traffic_part"] = decimals.divide(values["burned_traffic"], values["burned"])
     return BURN_MINT.build(frames, values, every=every)
-
-
-# -- rows ---------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums of the flows of each row of a result, by kind, None if an amount is unknown."""
-
-    units: Mapping[tuple[Any, str], int | None]
-    flows: Mapping[Any, int]
-    known: Mapping[Any, int]
-
-    @classmethod
-    def of(cls, parts: pd.DataFrame, rows: Sequence[Any]) -> Sums:
-        """Add up parts of flows, each with the row that it is in."""
-        units: dict[tuple[Any, str], int | None] = {}
-        flows, known = Counter[Any](), Counter[Any]()
-        columns = (parts["kind"], scaled(parts["amount"]), parts["flows"].tolist(), parts["known"].tolist())
-        for row, kind, amount, flow_count, known_count in zip(rows, *columns, strict=True):
-            before = units.get((row, kind), 0)
-            units[row, kind] = None if before is None or known_count < flow_count else before + (amount or 0)
-            flows[row] += flow_count
-            known[row] += known_count
-        return cls(units, flows, known)
-
-
-def _queries_of_rounds(network: Network, every: str | None) -> list[Query]:
-    return [_sums_by_round_query(network) if every == "round" else _sums_query(network, FLOWS_AND_COUPONS, every)]
-
-
-def _sums_query(network: Network, flows: Relation, every: str | None) -> Query:
-    """Return the query of the sums of flows by kind, and within periods."""
-    select = f"""
-SELECT
-    kind,
-    {period_of(every)} AS period,
-    min(record_time) AS record_time,
-    sum(amount) AS amount,
-    count(*) AS flows,
-    count(amount) AS known
-FROM {flows.name}
-GROUP BY kind, period"""
-    return network.query(select, flows)
-
-
-def _sums_by_round_query(network: Network) -> Query:
-    """Return the query of the sums of flows by kind and round."""
-    return network.query("FROM sums_by_round", SUMS_BY_ROUND)
-
-
-def _by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
-    """Return the sums and the number of each round, None for flows before the first known one."""
-    frames, rounds = network.frames, network.rounds
-    parts = run(frames, _sums_by_round_query(network))
-    of_parts = [None if pd.isna(number) else int(number) for number in parts["round_number"]]
-    numbers = sorted({number for number in of_parts if number is not None} | set(rounds.opened))
-    rows: list[int | None] = [*numbers, *([None] if None in of_parts else [])]
-    keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
-    keys["coverage_time"] = _covered_shares(frames, rows, rounds)
-    assert frames.window is not None
-    since = microseconds(frames.window.since)
-    is_whole = [number in rounds.ended and _is_opened_since(rounds, number, since) for number in rows]
-    keys["is_partial"] = pd.array(~np.array(is_whole, dtype=bool) | (keys["coverage_time"] < 1), "boolean")
-    return _columns(keys, rows, Sums.of(parts, of_parts)), rows
-
-
-def _is_opened_since(rounds: Rounds, number: int | None, since: int) -> bool:
-    opened = rounds.opened.get(number)
-    return opened is not None and opened.time is not None and opened.time >= since
-
-
-def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> Rates:
-    """Return the covered share of the time in which each round is the lowest open one.
-
-    It is missing if the start or the end is unknown.
-    """
-    spans = np.array([[-1 if time is None else time for time in rounds.span(number)] for number in numbers], dtype=np.int64)
-    starts, ends = spans.reshape(-1, 2).T
-    return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
-
-
-def _by_period(network: Network, flows: Relation, every: str | None) -> dict[str, Any]:
-    parts = run(network.frames, _sums_query(network, flows, every))
-    groups = group_rows(network.frames, parts, [], every)
-    return _columns(groups.keys, range(len(groups)), Sums.of(parts, groups.codes.tolist()))
-
-
-def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
-    """Return the sums of all flows by kind, and the share of known amounts.
-
-    A sum is None if an amount is unknown.
-    """
-    parts = run(network.frames, _sums_query(network, FLOWS, None))
-    sums = Sums.of(parts, [0] * len(parts))
-    return {kind: number for (_, kind), number in sums.units.items()}, ratio([sums.known[0]], [sums.flows[0]])
-
-
-def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums) -> dict[str, Any]:
-    """Return the sums of each row by kind, and their control total.
-
-    Without a flow, they are 0 in covered time, and missing in other time.
-    """
-    rows = list(rows)
-    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(rows)
-    has_facts = [row in sums.flows or share != 0 for row, share in zip(rows, covered, strict=True)]
-    kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
-    kinds |= {"traffic_bought": ("traffic_bought",), "minted": MINTED, "burned": (*BURNED, "fees")}
-    units = {
-        name: [
-            sum_if_known(sums.units.get((row, kind), 0) for kind in parts) if is_known else None
-            for row, is_known in zip(rows, has_facts, strict=True)
-        ]
-        for name, parts in kinds.items()
-    }
-    rest = zip(units["net"], units["minted"], units["burned"], strict=True)
-    units["unexplained"] = [None if None in row else row[0] - row[1] + row[2] for row in rest]  # type: ignore[operator]
-    traffic = [None if number is None else number // SCALE for number in units.pop("traffic_bought")]
-    return {
-        **keys,
-        **{name: from_scaled(values) for name, values in units.items()},
-        "traffic_bought": as_integers(traffic, "traffic_bought"),
-        "coverage": ratio([sums.known[row] for row in rows], [sums.flows[row] for row in rows]),
-    }

@@ -12,7 +12,7 @@ from ledgerframes.analysis._amounts import from_scaled, scaled, sum_if_known
 from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, require_before, snapshot_rows, snapshot_table
 from ledgerframes.analysis.contracts import HISTORY_START, active_at, replay
 from ledgerframes.analysis.coverage import require_final_history
-from ledgerframes.analysis.economy.coin_sums import BURNED, MINTED, sums_of_all
+from ledgerframes.analysis.economy.flow_sums import BURNED, MINTED, sums_of_all
 from ledgerframes.analysis.economy.network import Network, contracts_of, read_network
 from ledgerframes.analysis.groups import Groups, Integers, group_by, ratio
 from ledgerframes.analysis.reconcile._row_differences import compared

@@ -120,18 +120,26 @@ def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetim
     if missing:
         raise CoverageError(
             f"The state of the network needs history that these frames do not cover: {', '.join(missing)}. "
-            "Load it, or pass base=lf.load_contracts(net, at=…) from a later time.",
+            f'Load since="{iso(since.to_pydatetime())}", or pass base=lf.load_contracts(net, at=…) from a later time.',
             missing=tuple(missing),
         )
 
 
 def _start_error(frames: Frames) -> CoverageError:
-    earliest, time = (iso(frames.window.since),) * 2 if frames.window else ("the first update", "…")
+    earliest, time = "the first update", "…"
+    if frames.window:
+        earliest, time = iso(frames.window.since), iso(_snapshot_time(frames.window.since))
+    step = "Pass" if time in (earliest, "…") else f'Load since="{time}", the time of a snapshot, and pass'
     return CoverageError(
         f"The state of the network before {earliest} is unknown, because rights live for years. "
-        f'Pass base=lf.load_contracts(net, at="{time}"), or load since="0001-01-01".',
+        f'{step} base=lf.load_contracts(net, at="{time}"), or load since="0001-01-01".',
         missing=(f"history before {earliest}",),
     )
+
+
+def _snapshot_time(time: datetime) -> datetime:
+    """Return the latest time of a snapshot, of which services take one every three hours."""
+    return time.replace(hour=time.hour - time.hour % 3, minute=0, second=0, microsecond=0)
 
 
 def _end(frames: Frames) -> pd.Timestamp | None:

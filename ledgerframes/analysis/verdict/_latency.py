@@ -75,7 +75,9 @@ LATENCY = declare.Figure(
             measure=UnlessCommitted(Count(where=IS_TIMEOUT)),
         ),
         declare.share(
-            "Timeouts as a share of all accepted or rejected requests. Missing without any.", "timeout_rate", "Timeout rate"
+            "Timeouts as a share of accepted or rejected requests with a latency. Missing without any.",
+            "timeout_rate",
+            "Timeout rate",
         ),
         declare.share("Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_low"),
         declare.share("Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_high"),
@@ -101,7 +103,7 @@ LATENCY = declare.Figure(
         declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
-    condition="with a known verdict",
+    condition="with a verdict from after their record time",
     known="latency >= 0",
     others=LIMIT_EVIDENCE,
 )
@@ -168,7 +170,8 @@ def latency(
         - ``rejected`` (Int64, requests): Requests rejected before the limit of 29.9 s. Missing for committed updates.
         - ``timeouts`` (Int64, requests): Requests rejected from 29.9 s on. Missing for committed updates, and where the limit
           may be another one.
-        - ``timeout_rate`` (float64, share of 1): Timeouts as a share of all accepted or rejected requests. Missing without any.
+        - ``timeout_rate`` (float64, share of 1): Timeouts as a share of accepted or rejected requests with a latency. Missing
+          without any.
         - ``timeout_low`` (float64, share of 1): Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a
           rate.
         - ``timeout_high`` (float64, share of 1): Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a
@@ -223,7 +226,8 @@ def latency(
         - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
           min_requests=.
         - ``reason`` (str): Reasons of missing percentiles. Missing if all are there.
-        - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a verdict from after their record time.
+          Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises

@@ -1,0 +1,166 @@
+"""Sums of the flows of coin by kind, of rounds or periods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled, sum_if_known
+from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis.coverage import covered_time
+from ledgerframes.analysis.economy.network import Network, Rounds
+from ledgerframes.analysis.economy.periods import period_of
+from ledgerframes.analysis.groups import Rates, as_integers, ratio
+from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.coupons import UNSETTLED_ROUNDS
+from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
+from ledgerframes.frames import Frames
+from ledgerframes.values.extents import microseconds
+
+ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
+MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")
+BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of the flows of each row of a result, by kind, None if an amount is unknown."""
+
+    units: Mapping[tuple[Any, str], int | None]
+    flows: Mapping[Any, int]
+    known: Mapping[Any, int]
+
+    @classmethod
+    def of(cls, parts: pd.DataFrame, rows: Sequence[Any]) -> Sums:
+        """Add up parts of flows, each with the row that it is in."""
+        units: dict[tuple[Any, str], int | None] = {}
+        flows, known = Counter[Any](), Counter[Any]()
+        columns = (parts["kind"], scaled(parts["amount"]), parts["flows"].tolist(), parts["known"].tolist())
+        for row, kind, amount, flow_count, known_count in zip(rows, *columns, strict=True):
+            before = units.get((row, kind), 0)
+            units[row, kind] = None if before is None or known_count < flow_count else before + (amount or 0)
+            flows[row] += flow_count
+            known[row] += known_count
+        return cls(units, flows, known)
+
+
+def queries_of_rounds(network: Network, every: str | None) -> list[Query]:
+    """Return the queries of the sums by round or period."""
+    if every != "round":
+        return [sums_query(network, FLOWS_AND_COUPONS, every)]
+    return [_unsettled_query(network), _sums_by_round_query(network)]
+
+
+def sums_query(network: Network, flows: Relation, every: str | None) -> Query:
+    """Return the query of the sums of flows by kind, and within periods."""
+    select = f"""
+SELECT
+    kind,
+    {period_of(every)} AS period,
+    min(record_time) AS record_time,
+    sum(amount) AS amount,
+    count(*) AS flows,
+    count(amount) AS known
+FROM {flows.name}
+GROUP BY kind, period"""
+    return network.query(select, flows)
+
+
+def _sums_by_round_query(network: Network) -> Query:
+    """Return the query of the sums of flows by kind and round."""
+    return network.query("FROM sums_by_round", SUMS_BY_ROUND)
+
+
+def _unsettled_query(network: Network) -> Query:
+    """Return the query of the rounds whose coupons are not final."""
+    return network.query("FROM unsettled_rounds", UNSETTLED_ROUNDS)
+
+
+def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
+    """Return the sums and the number of each round, None for flows before the first known one.
+
+    After the end of a round, coupons of it are issued for a while, and expire even later.
+    """
+    frames, rounds = network.frames, network.rounds
+    parts = run(frames, _sums_by_round_query(network))
+    of_parts = [None if pd.isna(number) else int(number) for number in parts["round_number"]]
+    numbers = sorted({number for number in of_parts if number is not None} | set(rounds.opened))
+    rows: list[int | None] = [*numbers, *([None] if None in of_parts else [])]
+    keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
+    keys["coverage_time"] = _covered_shares(frames, rows, rounds)
+    assert frames.window is not None
+    since = microseconds(frames.window.since)
+    unsettled = {row["round_number"]: row["can_issue"] for row in network.rows(_unsettled_query(network))}
+    has_all_coupons = [number in rounds.ended and not unsettled.get(number, False) for number in rows]
+    is_opened = [_is_opened_since(rounds, number, since) for number in rows]
+    is_whole = np.array(has_all_coupons, dtype=bool) & np.array(is_opened, dtype=bool)
+    keys["is_partial"] = pd.array(~is_whole | (keys["coverage_time"] < 1), "boolean")
+    values = _columns(keys, rows, Sums.of(parts, of_parts))
+    are_final = [is_known and number not in unsettled for number, is_known in zip(rows, has_all_coupons, strict=True)]
+    values["expired"] = values["expired"].where(are_final)
+    return values, rows
+
+
+def _is_opened_since(rounds: Rounds, number: int | None, since: int) -> bool:
+    opened = rounds.opened.get(number)
+    return opened is not None and opened.time is not None and opened.time >= since
+
+
+def _covered_shares(frames: Frames, numbers: Iterable[int | None], rounds: Rounds) -> Rates:
+    """Return the covered share of the time in which each round is the lowest open one.
+
+    It is missing if the start or the end is unknown.
+    """
+    spans = np.array([[-1 if time is None else time for time in rounds.span(number)] for number in numbers], dtype=np.int64)
+    starts, ends = spans.reshape(-1, 2).T
+    return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
+
+
+def sums_by_period(network: Network, flows: Relation, every: str | None) -> dict[str, Any]:
+    """Return the sums of each period."""
+    parts = run(network.frames, sums_query(network, flows, every))
+    groups = group_rows(network.frames, parts, [], every)
+    return _columns(groups.keys, range(len(groups)), Sums.of(parts, groups.codes.tolist()))
+
+
+def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
+    """Return the sums of all flows by kind, and the share of known amounts.
+
+    A sum is None if an amount is unknown.
+    """
+    parts = run(network.frames, sums_query(network, FLOWS, None))
+    sums = Sums.of(parts, [0] * len(parts))
+    return {kind: number for (_, kind), number in sums.units.items()}, ratio([sums.known[0]], [sums.flows[0]])
+
+
+def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums) -> dict[str, Any]:
+    """Return the sums of each row by kind, and their control total.
+
+    Without a flow, they are 0 in covered time, and missing in other time.
+    """
+    rows = list(rows)
+    covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(rows)
+    has_facts = [row in sums.flows or share != 0 for row, share in zip(rows, covered, strict=True)]
+    kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in (*ISSUED, *MINTED, *BURNED, "fees", "to_dso", "net")}
+    kinds |= {"traffic_bought": ("traffic_bought",), "minted": MINTED, "burned": (*BURNED, "fees")}
+    units = {
+        name: [
+            sum_if_known(sums.units.get((row, kind), 0) for kind in parts) if is_known else None
+            for row, is_known in zip(rows, has_facts, strict=True)
+        ]
+        for name, parts in kinds.items()
+    }
+    rest = zip(units["net"], units["minted"], units["burned"], strict=True)
+    units["unexplained"] = [None if None in row else row[0] - row[1] + row[2] for row in rest]  # type: ignore[operator]
+    traffic = [None if number is None else number // SCALE for number in units.pop("traffic_bought")]
+    return {
+        **keys,
+        **{name: from_scaled(values) for name, values in units.items()},
+        "traffic_bought": as_integers(traffic, "traffic_bought"),
+        "coverage": ratio([sums.known[row] for row in rows], [sums.flows[row] for row in rows]),
+    }
