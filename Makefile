@@ -7,6 +7,9 @@ SOAK := $(CURDIR)/.ledgerframes/soak-tools
 REPORTS := reports
 PICTURES := $(CURDIR)/.ledgerframes/picture-tools
 SCREENSHOTS := .ledgerframes/screenshots
+# Of the sandbox at the end of last week, as its rounds and its traffic status say.
+PRICES := --param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin'
+BALANCE := --param balance=18600000
 
 .PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab docstrings pages docs sample gallery data bench bench-loading bench-answers bench-findings lock clean
 
@@ -27,13 +30,13 @@ report: .venv/ready  ## Publish the reports traffic-cost and verdicts over last 
 	$(MAKE) --jobs=2 report-traffic-cost report-verdicts
 
 report-%: .venv/ready
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out $(REPORTS)
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out $(REPORTS) $(PRICES)
 
 reports: report  ## Publish all five reports over last week of the embedded sandbox, in reports/
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) --param balance=20000000
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) $(PRICES) $(BALANCE)
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out $(REPORTS) --param 'market=0.15 USD/coin'
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \
-		--param 'price=50 USD/MB' --param 'rate=0.161406 USD/coin' --param 'market=0.15 USD/coin'
+		$(PRICES) $(BALANCE) --param 'market=0.15 USD/coin'
 
 test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 3 --dist worksteal

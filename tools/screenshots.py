@@ -106,7 +106,7 @@ def take(chromium: str, page: Path, picture: Path, width: int, scheme: str) -> N
         for piece in range(0, bottom, PIECE_HEIGHT):
             number += 1
             pixels.crop((0, piece, width, min(piece + PIECE_HEIGHT, bottom))).save(f"{picture}-{number:02}.png")
-        if bottom < MAX_HEIGHT:
+        if bottom < MAX_HEIGHT - PIECE_HEIGHT:  # a cut can be within blank paper
             return
 
 

@@ -395,6 +395,6 @@ def _of_stale(result: pd.DataFrame) -> str:
         for row in latest[is_true(latest["is_outlier"])].to_dict("records")
     ]
     ages = latest.dropna(subset="age").nlargest(1, "age").to_dict("records")
-    oldest = "".join(f" The oldest is that of {row['sv']}, {row['age'].days} days old." for row in ages)
+    oldest = "".join(f" The oldest is that of {row['sv']}, {round(row['age'] / DAY)} days old." for row in ages)
     others = " ".join([f"Outliers: {len(outliers):,}.", *outliers])
     return f"Stale votes: {is_true(latest['is_stale']).sum():,}.{oldest} {others}"

@@ -41,6 +41,7 @@ Units = dict[tuple[str, str], str]  # of columns, by name and dtype
 UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
 CURRENCY = "currency"  # in units of amounts, for the code that a bill or journal has in each row
 OF_MARKET = "currency of the market"
+PER_MB = " per MB"
 
 
 class Column:
@@ -74,7 +75,10 @@ class Column:
         if self.unit == SHARE:
             return "points" if self.name.startswith("difference") else "%"
         is_in_head = self.unit in UNITS_IN_HEAD or (self.is_amount and CURRENCY not in self.unit)
-        return self.unit if is_in_head and self.unit != self.name and not self.is_text else ""
+        title = self.title()
+        if not is_in_head or self.is_text or {*self.unit.split()} <= {*title.split()}:
+            return ""
+        return self.unit.removesuffix(PER_MB) if title.endswith(PER_MB) else self.unit
 
     def head(self) -> str:
         """Return the head as HTML."""

@@ -19,9 +19,11 @@ from ledgerframes.report.series import position, window_of, write_links
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
+    from ledgerframes.report.attention import Attention
     from ledgerframes.report.key_figures import KeyFigure
 
 MAX_WEEKS = 8  # of a sparkline
+MAX_SENTENCES = 5  # on what needs attention in a window
 Run = dict[str, Any]
 DayValues = dict[tuple[str, date], float | None]  # by label of a key figure, and day
 
@@ -34,6 +36,8 @@ class Window:
     since: str
     until: str
     figures: list[KeyFigure]
+    findings: list[dict[str, str]]
+    comparison: str  # what was compared, empty without findings
     cards: list[dict[str, Any]]
 
 
@@ -85,7 +89,24 @@ def _windows(out: Path, now: datetime) -> Iterator[Window]:
         days = days_of([run for run in contents if run["network"] == network])
         figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
         figures = [_with_weeks(figure, days, same[0]) for figure in figures]
-        yield Window(network, since, until, figures, [_card(run, now) for run in same])
+        comparison = next((run["attention"]["summary"] for run in same if run.get("attention")), "")
+        yield Window(network, since, until, figures, _attention(same), comparison, [_card(run, now) for run in same])
+
+
+def _attention(runs: list[Run]) -> list[dict[str, str]]:
+    """Return what needs attention on the pages of one window.
+
+    Each sentence is there once, with the first page that shows it.
+    """
+    sentences: dict[str, dict[str, str]] = {}
+    for run in runs:
+        for each in (run.get("attention") or {}).get("findings", []):
+            sentences.setdefault(each["text"], {"text": each["text"], "report": run["report"], "link": _link(run)})
+    return list(sentences.values())[:MAX_SENTENCES]
+
+
+def _link(run: Run) -> str:
+    return f"{run['report']}/{run['key']}/{PAGE}"
 
 
 def _latest(report_dir: ReportDir) -> Run | None:
@@ -98,10 +119,16 @@ def _card(run: Run, now: datetime) -> dict[str, Any]:
     return {
         "name": run["report"],
         "purpose": report.purpose if report else "",
-        "link": f"{run['report']}/{run['key']}/{PAGE}",
-        "attention": attention["summary"] if attention else "",
+        "link": _link(run),
+        "attention": _count_sentences(attention) if attention else "",
         "age": format_duration(now - datetime.fromisoformat(run["created_at"])),
     }
+
+
+def _count_sentences(attention: Attention) -> str:
+    """Return how much needs attention on a page."""
+    count = len(attention["findings"]) + attention["others"]
+    return f"Needs attention: {count:,}" if count else ""
 
 
 def days_of(runs: list[Run]) -> DayValues:
@@ -138,7 +165,7 @@ def _with_weeks(figure: KeyFigure, values: DayValues, run: Run) -> KeyFigure:
 def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
     created_at = run["created_at"].to_pydatetime()
     return {
-        "link": f"{run['report']}/{run['key']}/{PAGE}",
+        "link": _link(run),
         "window": f"{run['since']:%Y-%m-%d %H:%M} to {run['until']:%Y-%m-%d %H:%M}",
         "created_at": f"{created_at:%Y-%m-%d %H:%M}",
         "age": format_duration(now - created_at),

@@ -39,9 +39,11 @@ PRICES: dict[str, Any] = {
     "rate": (str, Field(default="", description="the network's own rate, such as 0.16 USD/coin")),
 }
 MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market price of the coin, such as 0.15 USD/coin"))}
-OPERATIONS: dict[str, Any] = {
+RUNWAY: dict[str, Any] = {
     "participant": (str, Field(default="", description="participant of the runway (default: the one with the highest cost)")),
     "balance": (int, Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")),
+}
+BUDGETS: dict[str, Any] = {
     "budgets": (
         _text_that(read_budgets),
         Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ..."),
@@ -192,7 +194,7 @@ REPORTS: dict[str, Report] = {
             name="operations",
             purpose="Operations: runway, waste, requests that waited, and budgets.",
             notebook="08_operations.ipynb",
-            parameters=create_model("Operations", **OPERATIONS, **TOP, **PRICES),
+            parameters=create_model("Operations", **RUNWAY, **BUDGETS, **TOP, **PRICES),
             needs_cost=True,
             needs_history=True,
             subjects=("balance", "traffic", "verdicts"),
@@ -208,12 +210,12 @@ REPORTS: dict[str, Report] = {
             name="weekly",
             purpose="A week: traffic, verdicts, activity and money.",
             notebook="10_weekly.ipynb",
-            parameters=create_model("Weekly", **TOP, **PRICES, **MARKET),
+            parameters=create_model("Weekly", **RUNWAY, **TOP, **PRICES, **MARKET),
             needs_cost=True,
             needs_history=True,
             needs_state=True,
             is_folded=True,
-            subjects=("traffic", "verdicts", "activity"),
+            subjects=("traffic", "balance", "verdicts", "activity"),
             headings=dict.fromkeys(MEASURES, "What is unusual?"),
         ),
     )

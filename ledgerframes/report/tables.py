@@ -170,9 +170,14 @@ class TableOutput:
         return max(self.max_rows, MAX_ROWS) if self.has_rest else self.max_rows
 
     def _rest(self) -> str:
-        """Return what opens the rest of the rows. The style of the page does it, no script."""
-        count = min(len(self.frame), self._row_limit()) - self.max_rows
-        return f'<details class="rest"><summary>{pluralize(count, "more row")}</summary></details>' if count > 0 else ""
+        """Return what opens the rest of the rows, or the first of many.
+
+        The style of the page does it, no script.
+        """
+        limit = self._row_limit()
+        count = min(len(self.frame), limit) - self.max_rows
+        text = pluralize(count, "more row") if self.row_count <= limit else f"First {limit:,} rows"
+        return f'<details class="rest"><summary>{text}</summary></details>' if count > 0 else ""
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, str]]:
         """Return the name of the files as metadata of the output, for the links of the page."""

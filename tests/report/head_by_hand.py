@@ -250,7 +250,7 @@ def statements_of(report: str, sides: Sides) -> list[Statement]:
         "verdicts": ["verdicts"],
         "activity": ["activity"],
         "operations": ["balance", "traffic", "verdicts"],
-        "weekly": ["traffic", "verdicts", "activity"],
+        "weekly": ["traffic", "balance", "verdicts", "activity"],
     }[report]
     return [statement for subject in of_report for statement in subjects[subject](sides)]
 

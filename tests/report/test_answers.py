@@ -58,6 +58,8 @@ def test_rows_after_the_first_ones_open_without_a_script(spent: pd.DataFrame) ->
     html = lf.show(spent, max_rows=2)._repr_html_()
     assert html.count('<tr class="more">') == len(spent) - 2
     assert f"<summary>{len(spent) - 2} more rows</summary>" in html
+    many = pd.concat([spent] * 9, ignore_index=True)
+    assert "<summary>First 100 rows</summary>" in lf.show(many, max_rows=2)._repr_html_()
     assert ":has(.rest[open])" in STYLE and "@supports selector(:has(a))" in STYLE
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,7 +17,7 @@ from ledgerframes.analysis.findings._looks import UNITS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
 from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
-from ledgerframes.report import REPORTS, Report, load_history, run_report
+from ledgerframes.report import REPORTS, Report, load_history, overview, run_report
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook
 from ledgerframes.report.registry import ABOUT, MEASURES
@@ -107,9 +110,38 @@ def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path, name
     assert result.run["attention"] == describe_attention(found, REPORTS[name].headings)
     assert result.run["headline"]["findings"] == len(found)
     page = result.page_path.read_text(encoding="utf-8")
-    (section,) = re.findall(r'<section class="attention">.*?</section>', page, re.DOTALL)
+    (section,) = re.findall(r'<section class="attention(?: calm)?">.*?</section>', page, re.DOTALL)
     shown = found[found["what"].isin([*REPORTS[name].headings, NOT_IN_STORE, NOT_FINAL])]["sentence"].head(5).tolist()
     items = re.findall(r"<li>(.*?)(?: <a href=\"#([^\"]*)\">.*?</a>)?</li>", section, re.DOTALL)
     assert [text_of(text) for text, _ in items] == shown
     assert all(f'id="{anchor}"' in page for _, anchor in items)
     assert found.attrs["sentence"] in text_of(section)
+    heading = "Needs attention" if shown else "Nothing unusual on this page"
+    assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
+
+
+def run_with(findings: list[str], *, others: int = 0) -> dict[str, Any]:
+    """What an overview reads of a run, with findings."""
+    attention = {"summary": "9 figures were compared.", "findings": [{"text": each} for each in findings], "others": others}
+    window = {"since": "2026-11-02T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
+    times = {"key": "k", "created_at": "2026-11-10T00:00:00+00:00", "network": "test", "window": window}
+    return {**times, "key_figures": [], "attention": attention}
+
+
+def test_the_overview_lists_each_finding_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = {"weekly": run_with(["A.", "B.", "<b>"], others=1), "verdicts": run_with(["B.", "C."]), "activity": run_with([])}
+    for name, run in runs.items():
+        (tmp_path / name / "k").mkdir(parents=True)
+        (tmp_path / name / "k" / "run.json").write_text(json.dumps({**run, "report": name}))
+        (tmp_path / "latest").mkdir(exist_ok=True)
+    monkeypatch.setattr(overview, "report_names", lambda _: list(runs))
+    monkeypatch.setattr(overview, "_latest", lambda report_dir: {**runs[report_dir.report], "report": report_dir.report})
+    page = overview.render_overview(tmp_path, datetime(2026, 11, 11, tzinfo=UTC))
+    (section,) = re.findall(r'<section class="attention">.*?</section>', page, re.DOTALL)
+    items = re.findall(r'<li>(.*?) <a href="([^"]*)">(.*?)</a></li>', section)
+    link = "/k/index.html#needs-attention"
+    assert items == [
+        *((text, f"weekly{link}", "weekly") for text in ("A.", "B.", "&lt;b&gt;")),
+        ("C.", f"verdicts{link}", "verdicts"),
+    ]
+    assert re.findall(r'<p class="finding">(.*?)</p>', page) == ["Needs attention: 4", "Needs attention: 2"]

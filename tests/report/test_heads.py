@@ -44,6 +44,41 @@ def decided(counts: Counts, window: Window = WEEK, cost: int = 100) -> Frames:
     return frames_of(window=window, network="memory", verdicts=verdicts, traffic=traffic)
 
 
+def with_slow_parties(slow: dict[str, tuple[int, int]]) -> Frames:
+    """Requests that need one party each, the first of them with a latency of 9 s and the others of 1 s."""
+    ids = [(f"{party}-{number}", party, number < count) for party, (count, all_) in slow.items() for number in range(all_)]
+    times = [WEEK.since + number * timedelta(minutes=1) for number in range(len(ids))]
+    verdicts = [
+        {
+            "update_id": name,
+            "record_time": time,
+            "finalization_time": time + timedelta(seconds=9 if is_slow else 1),
+            "verdict_result": "VERDICT_RESULT_ACCEPTED",
+            "submitting_participant_uid": "PAR::x",
+        }
+        for (name, _, is_slow), time in zip(ids, times, strict=True)
+    ]
+    quorums = [
+        {"update_id": name, "record_time": time, "view_id": 0, "quorum_index": 0, "threshold": 1, "parties": [party]}
+        for (name, party, _), time in zip(ids, times, strict=True)
+    ]
+    return frames_of(window=WEEK, network="memory", verdicts=verdicts, quorums=quorums)
+
+
+def test_parties_whose_requests_are_slow_are_named() -> None:
+    after = with_slow_parties({"slow": (40, 100), "usual": (60, 900), "fast": (0, 1000)})
+    found = statement(summarize(["verdicts"], Periods(after, None), Prices()), "Slow requests")
+    assert found["text"] == (
+        "40.0 % (40 of 100) of the requests that need slow to confirm were slow, against 3.2 % of those that do not name it. "
+        "6.7 % (60 of 900) of the requests that need usual to confirm were slow, against 3.6 % of those that do not name it."
+    )
+    many = with_slow_parties({**{f"slow-{number}": (100, 300) for number in range(4)}, "fast": (0, 3000)})
+    found = statement(summarize(["verdicts"], Periods(many, None), Prices()), "Slow requests")
+    assert found["text"].endswith(" 2 more parties differ.")
+    calm = with_slow_parties({"a": (50, 500), "b": (50, 500)})
+    assert "Slow requests" not in [each["term"] for each in summarize(["verdicts"], Periods(calm, None), Prices())]
+
+
 def statement(statements: list[Statement], term: str) -> Statement:
     (found,) = (each for each in statements if each["term"] == term)
     return found

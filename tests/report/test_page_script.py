@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=document.title='pwned'>"
 NUMBERS = ["–", "1,200", "−5", "< 0.1", "30"]
 
 
-def opened(tmp_path: Path, numbers: list[str], driver: str = "") -> str:
+def opened(tmp_path: Path, numbers: list[str], driver: str = "", note: str = "") -> str:
     """Return a page with a table after its script and a driver have run."""
     rows = "".join(
         f'<tr><td class="text" title="id {number}">{escape(HOSTILE)}</td><td class="number">{escape(text)}</td></tr>'
@@ -29,7 +29,7 @@ def opened(tmp_path: Path, numbers: list[str], driver: str = "") -> str:
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     page.write_text(
         f'<!doctype html><meta charset="utf-8"><title>x</title><div class="table"><table><caption>Values</caption><thead>{head}'
-        f"</thead><tbody>{rows}</tbody></table></div><script>{script}</script><script>{driver}</script>",
+        f"</thead><tbody>{rows}</tbody></table>{note}</div><script>{script}</script><script>{driver}</script>",
         encoding="utf-8",
     )
     words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
@@ -63,6 +63,8 @@ def test_a_long_table_shows_all_rows_on_a_click(tmp_path: Path) -> None:
     assert column(document) == numbers[:15]
     assert "25 more rows" in document
     assert column(opened(tmp_path, numbers, "document.querySelector('.tools button').click();")) == numbers
+    note = '<p class="note"><span class="rows few">15 of 168 rows</span><span class="rows more">40 of 168 rows</span></p>'
+    assert "First 40 rows" in opened(tmp_path, numbers, note=note), "the page does not have the others"
 
 
 def test_texts_stay_texts(tmp_path: Path) -> None:

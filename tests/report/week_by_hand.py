@@ -7,7 +7,13 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from .answers_by_hand import sentence_on_groups, sentence_on_history, sentence_on_payers, sentence_on_periods
+from .answers_by_hand import (
+    sentence_on_groups,
+    sentence_on_history,
+    sentence_on_payers,
+    sentence_on_periods,
+    sentence_on_the_forecast,
+)
 from .groups_by_hand import rates_by_day
 from .head_by_hand import decided_of, leaders, weights_of
 from .operations_by_hand import sentence_on_budgets, sentence_on_delays, sentence_on_slow_parties
@@ -49,6 +55,7 @@ def sentences_on_the_week(sides: Sides) -> list[str]:
         sentence_on_kinds(sides),
         sentence_on_periods(stored, DAY),
         sentence_on_payers(stored, sum(stored.costs.values())),
+        sentence_on_the_forecast(stored),
         sentence_on_groups(rates_by_day(decided_of(stored)), 1, "periods"),
         sentence_on_history(stored),
         sentence_on_providers(stored),

@@ -100,9 +100,8 @@ def _of_one_request(row: Any, before: str) -> str:
     """Return the cost of a request, with the median and the largest cost of its kind."""
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
-    return (
-        f"{subject_of(row)} costs {cost}, which is {_size_of_effect(row)} more than {kind}. The largest of them cost {largest}."
-    )
+    others = f"The largest of them cost {largest}." if row.usual_high < row.value else f"One of them cost {largest}, too."
+    return f"{subject_of(row)} costs {cost}, which is {_size_of_effect(row)} more than {kind}. {others}"
 
 
 def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) -> str:

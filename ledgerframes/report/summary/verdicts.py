@@ -19,7 +19,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
 
-MAX_NAMES = 5
+MAX_NAMES, MAX_PARTIES = 5, 2
 DAY = "%A %Y-%m-%d"
 MICROSECOND = np.timedelta64(1, "us")
 
@@ -38,6 +38,7 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
         {"term": "Change of the rejections", "text": change, "details": without_days},
         {"term": "Cost of the rejections", "text": _waste(periods.after, prices), "details": []},
         {"term": "Latency", "text": _latency(periods), "details": []},
+        *_slow_parties(periods.after),
     ]
 
 
@@ -132,6 +133,21 @@ def _difference(before: tuple[int, int], after: tuple[int, int], effect: float) 
 
 
 # -- cost and latency -------------------------------------------------------------------------------------------------------
+
+
+def _slow_parties(frames: Frames) -> list[Statement]:
+    """Return the statement on parties whose requests are slow more often, none without any."""
+    rows = verdict.waited_for(frames, accept_survivorship=True)
+    slower = rows[is_true(rows["differs"]) & (rows["difference"] > 0)]
+    if slower.empty:
+        return []
+    texts = [
+        f"{printing.rate(int(row.slow), int(row.required))} of the requests that need {shorten(row.party)} to confirm were slow, "
+        f"against {printing.share(row.slow_rate - row.difference)} of those that do not name it."
+        for row in rows_of(slower.head(MAX_PARTIES))
+    ]
+    more = f" {len(slower) - MAX_PARTIES:,} more parties differ." if len(slower) > MAX_PARTIES else ""
+    return [{"term": "Slow requests", "text": f"{' '.join(texts)}{more}", "details": []}]
 
 
 def _waste(frames: Frames, prices: Prices) -> str:

@@ -64,13 +64,18 @@ function firstRows(table, rows) {
   return Math.min(count, READABLE_ROWS);
 }
 
+// The number of rows of the whole table, of which a page has the first of a long one.
+function totalOf(box) {
+  const count = box.querySelector(".note .rows");
+  return count ? count.textContent.match(/[\d,]+(?= rows?$)/)[0] : "";
+}
+
 // "15 of 168 rows" below a table is true of the rows that are visible, on the screen and in print.
-function makeCount(box) {
+function makeCount(box, total) {
   const [count, ofAll] = box.querySelectorAll(".note .rows");
   if (!count) return () => {};
   ofAll?.remove();
   count.classList.remove("few");
-  const total = count.textContent.match(/[\d,]+(?= rows?$)/)[0];
   const name = total === "1" ? "row" : "rows";
   return (visible) => {
     const number = visible.toLocaleString("en");
@@ -78,13 +83,14 @@ function makeCount(box) {
   };
 }
 
-function addFilter(box, table, rows, first, tellCount) {
+function addFilter(box, table, rows, first, total, tellCount) {
   const caption = table.caption ? table.caption.textContent : "this table";
   const bar = make("div", { class: "tools" }, "");
   const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
   const count = make("span", { role: "status" }, "");
   const rest = rows.length - first;
-  const more = `${rest} more row${rest === 1 ? "" : "s"}`; // of those on the page, which has the first of a long table
+  const isCut = total !== "" && total !== rows.length.toLocaleString("en");
+  const more = isCut ? `First ${rows.length} rows` : `${rest} more row${rest === 1 ? "" : "s"}`;
   const all = make("button", { type: "button", "aria-expanded": "false" }, more);
   const texts = new Map(rows.map((row) => [row, `${row.textContent} ${titles(row)}`.toLowerCase()]));
   let isWhole = rows.length <= first;
@@ -139,9 +145,10 @@ for (const table of document.querySelectorAll(".table table")) {
   const rows = [...table.tBodies[0].rows];
   const first = firstRows(table, rows);
   const box = table.closest(".table");
-  const tellCount = makeCount(box);
+  const total = totalOf(box);
+  const tellCount = makeCount(box, total);
   tellCount(rows.length);
   addSort(table, rows);
-  if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, tellCount);
+  if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, total, tellCount);
 }
 for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);
