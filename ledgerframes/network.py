@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Network", "connect"]
 
 C = TypeVar("C", bound=Client)
+ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")  # what a variable can be set to
 
 # It computes in this process: several ranges at once take longer than one after the other, and leave smaller segments.
 SANDBOX_LIMITS: dict[str, object] = {"requests_per_second": 0.0, "max_concurrency": 1}
@@ -360,4 +361,8 @@ def _without_token(settings: Settings) -> Settings:
 
 
 def _flag(name: str) -> bool:
-    return os.environ.get(name, "").lower() in ("1", "true", "yes", "on")
+    """Return whether a variable is on, or raise a UsageError if it is neither on nor off."""
+    value = os.environ.get(name, "").strip().lower()
+    if value not in ON and value not in OFF:
+        raise UsageError(f"{name} must be 1 or 0, got {value!r}. Set it to 1, or unset it.")
+    return value in ON

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -33,13 +33,16 @@ def require_columns(table: object, columns: Iterable[str], rule: str, step: str 
 
 
 def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> pd.DataFrame:
-    """Return columns of the contracts of one snapshot, and its time."""
+    """Return columns of the contracts of one snapshot, and its time.
+
+    A contract that several loads have, such as one of all contracts and one of an owner, is there once.
+    """
     names = list(dict.fromkeys(["snapshot_time", *columns]))
     rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
     rule = f"{argument}= must be Frames or rows of table active_contracts"
     rows = require_columns(rows, names, rule, 'Pass the result of load_bulk(kind="acs").')
     _require_one_time(rows["snapshot_time"].drop_duplicates(), argument)
-    return rows[names]
+    return rows[names].drop_duplicates("contract_id") if "contract_id" in names else rows[names]
 
 
 def _require_one_time(times: pd.Series, argument: str) -> None:
@@ -93,6 +96,16 @@ def require_before(since: datetime, until: datetime) -> None:
     """Raise a UsageError unless the snapshot of ``base=`` is from before the end."""
     if since >= until:
         raise UsageError(f"base= must be from before {iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
+
+
+def require_signer(parties: Collection[str], rounds: Iterable[Iterable[str]]) -> None:
+    """Raise a UsageError if the network's party signs none of the rounds of the history."""
+    signers = [set(each) for each in rounds]
+    if signers and any(parties) and not any(each.intersection(parties) for each in signers):
+        raise UsageError(
+            "base= is of another network: its rules are signed by a party that signs no round of these frames. "
+            "Pass contracts of the network of the frames."
+        )
 
 
 def require_network_of(frames: Frames, argument: str, table: pd.DataFrame) -> None:

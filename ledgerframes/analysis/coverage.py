@@ -94,7 +94,13 @@ def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
     """
     if frames.window is None:
         return float("nan")
-    return _share_since(frames, max(extents.microseconds(frames.window.since), _history_begin(frames)), accept_provisional)
+    return _share_since(frames, begin_of_window(frames), accept_provisional)
+
+
+def begin_of_window(frames: Frames) -> int:
+    """Return the start of the window, or of the history if that is later [microseconds]."""
+    assert frames.window is not None
+    return max(extents.microseconds(frames.window.since), _history_begin(frames))
 
 
 def period_share(frames: Frames, *, accept_provisional: bool = False) -> float:

@@ -42,7 +42,7 @@ def escape_unencodable() -> None:
 def write(text: str) -> None:
     """Write a text to stdout, in color only on a terminal."""
     try:
-        typer.echo(text, color=_allow_color())
+        _write_whole(text)
         SIGNALS.has_output = True
     except OSError as error:
         # Without a new stdout, Python would report the error again when it exits.
@@ -51,6 +51,22 @@ def write(text: str) -> None:
             sys.exit(PIPE_CLOSED)
         message = f"Cannot write the output: {error.strerror}. Redirect it to a file that can be written."
         raise StoreError(message, path="stdout") from error
+
+
+def _write_whole(text: str) -> None:
+    """Write all of a text, or raise an OSError.
+
+    Without a buffer, which PYTHONUNBUFFERED removes, Python writes only as much as the system takes at once.
+    """
+    binary = getattr(sys.stdout, "buffer", None)
+    if not isinstance(binary, io.RawIOBase):
+        typer.echo(text, color=_allow_color())
+        return
+    whole = io.StringIO()
+    typer.echo(text, whole, color=is_terminal() if _allow_color() is None else False)
+    left = memoryview(whole.getvalue().encode(sys.stdout.encoding, sys.stdout.errors or "strict"))
+    while left:
+        left = left[binary.write(left) or 0 :]
 
 
 def is_terminal() -> bool:

@@ -91,6 +91,8 @@ def run(
     _run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
     context.print_result(vars(result), (lambda run: str(run["page_path"])) if context.quiet else _format_run)
     if result.broken_rules:
+        if context.quiet and not context.as_json:
+            output.write_error(f"ledgerframes: {reasons}.", "failed")
         raise typer.Exit(RULE)
 
 

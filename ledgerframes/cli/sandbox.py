@@ -118,6 +118,8 @@ def _create_sandbox(settings: Settings, faults: list[str], *, speed: float | Non
     from ledgerframes.sandbox import Sandbox
 
     arguments: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if speed is not None and speed <= 0:
+        raise UsageError(f"--speed must be above 0, got {speed:g}. Use 1 for the speed of real time.")
     if speed is not None:
         arguments |= {"grows": True, "speed": speed}
     arguments |= {**settings.sandbox.model_dump(), "vocabulary": settings.vocabulary.setting, "faults": _parse_faults(faults)}

@@ -156,6 +156,27 @@ def test_a_balance_needs_all_that_was_before(day: Frames) -> None:
         lf.economy.balance(day.where("tree_events", contract_id="a1"))
 
 
+def test_a_contract_of_two_loads_counts_once(net: lf.Network, history: Frames) -> None:
+    """All contracts, and those of owners again."""
+    at = history.window.since if history.window and history.window.since.year > 1 else pd.Timestamp("2026-11-08T12:00Z")
+    later = lf.load_events(net, since=at, until="2026-11-09")
+    contracts = lf.load_contracts(net, at=at, templates=())
+    owners = lf.economy.balance(later, base=contracts)["party"].dropna().tolist()
+    both = pd.concat([contracts, lf.load_contracts(net, at=at, owners=owners)])
+    assert len(both) > len(contracts)
+    for figure in (lf.economy.balance, lf.economy.names, lf.economy.rounds, lf.economy.burn_mint):
+        pd.testing.assert_frame_equal(figure(later, base=both), figure(later, base=contracts))
+    pd.testing.assert_frame_equal(lf.state.rounds(both), lf.state.rounds(contracts))
+
+
+def test_contracts_of_another_network_are_refused(net: lf.Network) -> None:
+    other = lf.load_contracts(lf.connect("sandbox", events=400, days=1, seed=7), at="2026-11-08T12:00Z")
+    frames = lf.load_events(net, since="2026-11-08T12:00Z", until="2026-11-09")
+    for figure in (lf.economy.balance, lf.economy.rounds, lf.activity.recompute, lf.state.featured):
+        with pytest.raises(UsageError, match=r"base= is of another network.* Pass contracts of the network of the frames\."):
+            figure(frames, base=other)
+
+
 def test_beyond_a_gap_balances_are_missing(day: Frames) -> None:
     gap = (DAY + timedelta(hours=2), DAY + timedelta(hours=3))
     frames = known_frames(day.tree_events, (FIRST, gap[0]), (gap[1], LAST))

@@ -90,6 +90,24 @@ def test_rounds_are_those_of_the_summary() -> None:
     assert pd.isna(rows.loc[8, "closed_at"])
 
 
+def test_after_a_hole_the_open_round_is_unknown_until_the_next_one_ends() -> None:
+    def dust(name: str) -> list[dict[str, Any]]:
+        return [exercise("Splice.Coin:Coin", name, "Coin_Expire", consuming=True)]
+
+    coins = [coin(name, APP, "1.0") for name in ("a", "b", "c", "d")]
+    rules = [network_rules(), *(open_round(each) for each in range(7, 11)), *coins]
+    updates = [rules, [archive(open_round(7))], dust("a"), [], [], dust("b"), [archive(open_round(9))], dust("c")]
+    events = frames_of(*updates).tree_events.to_dict("records")
+    covered = [(0, 3), (5, 24)]
+    segments = [
+        {"migration_id": 4, "since": DAY + timedelta(hours=since), "until": DAY + timedelta(hours=until), "status": "final"}
+        for since, until in covered
+    ]
+    frames = testing.frames_of(window=Window(DAY, DAY + timedelta(hours=24)), coverage=segments, tree_events=events)
+    rows = lf.economy.rounds(frames).set_index("round_number")["burned_dust"].dropna()
+    assert {number: amount for number, amount in rows.items() if amount} == {8: 1, 10: 1, pd.NA: 1}
+
+
 def test_the_first_round_is_a_round_like_any_other() -> None:
     """Round 0 is open with the rounds after it, and a coupon of it has the issuance of round 0."""
     number = {"number": "0"}

@@ -51,6 +51,7 @@ USAGE = {
         "Pass it once",
     ),
     "rule": (["report", "run", "verdicts", "--during", "today", "--fail-if", "x"], "--fail-if must be a figure", "got 'x'"),
+    "speed": (["sandbox", "--port", "8976", "--speed", "-1"], "--speed must be above 0, got -1", "real time"),
     "shape of follow": (["sync", "updates", "--follow", "--dry-run"], "--follow cannot be combined with --dry-run", "--through"),
     "dataset alone": (["store", "prune", "--dataset", "events"], "--dataset needs --before", "leave --dataset out"),
     "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "must be a duration", "36h"),
@@ -152,6 +153,15 @@ def test_a_store_that_is_a_file(run: Run, tmp_path: Path, command: tuple[str, ..
 
 
 # -- the data -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["y", "maybe"])
+def test_a_variable_that_is_neither_on_nor_off_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """It would be taken for off, and requests would be sent."""
+    monkeypatch.setenv("LEDGERFRAMES_OFFLINE", value)
+    result = run("sync", "events", "--during", "2026-11-08")
+    assert result.code == 2
+    assert f"LEDGERFRAMES_OFFLINE must be 1 or 0, got '{value}'. Set it to 1, or unset it." in result.err
 
 
 def test_offline_without_data(run: Run) -> None:

@@ -44,6 +44,20 @@ def test_help_imports_nothing_heavy() -> None:
     assert not [name for name in HEAVY if f"'{name}'" in done.stderr]
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+    """A file of at most 1,000 bytes takes a part of the output. Without a buffer, Python would not write the rest."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    limited = shlex.join([*COMMAND, "tables", "--json"])
+    command = f"ulimit -f 1; exec {limited}"
+    with (tmp_path / "output.json").open("wb") as file:
+        done = subprocess.run(["sh", "-c", command], stdout=file, stderr=subprocess.PIPE, text=True)
+    assert (tmp_path / "output.json").stat().st_size > 0
+    assert done.returncode == 1 and done.stderr.startswith("ledgerframes: Cannot write the output: File too large.")
+    whole = subprocess.run([*COMMAND, "tables", "--json"], capture_output=True, text=True, check=True).stdout
+    assert len(whole) > 1_000 and json.loads(whole)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: Unknown table")]
 )

@@ -86,6 +86,10 @@ def test_a_broken_rule_is_a_failure_with_a_page(run: Run, reported: Callable[...
     result = run("report", "run", "verdicts", "--on-success", "false", "--on-failure", hook())
     assert (result.code, result.err) == (6, "")
     assert "wasted_share is 0.3" in result.out
+    quiet = run("report", "run", "verdicts", "--quiet")
+    assert (quiet.code, quiet.out) == (6, "r/key/index.html\n"), "the page alone, and the reason where errors are"
+    assert quiet.err == "ledgerframes: wasted_share is 0.3, above 0.2.\n"
+    assert run("report", "run", "verdicts", "--quiet", "--json").err == ""
     assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "wasted_share is 0.3, above 0.2"
     assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_PAGE"] == "r/key/index.html"
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from ledgerframes.analysis._amounts import to_decimal
-from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
-from ledgerframes.analysis.coverage import has_times, part_of_time
+from ledgerframes.analysis.arguments import Snapshot, require_signer, snapshot_rows
+from ledgerframes.analysis.coverage import has_times, incomplete_windows, part_of_time
 from ledgerframes.analysis.state.payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
 from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
 from ledgerframes.engine import Query
@@ -22,6 +22,7 @@ from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.relation import Relation
 from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
+from ledgerframes.values.extents import microseconds
 
 ISSUING = "Splice.Round:IssuingMiningRound"
 OLDER = pa.schema(
@@ -107,9 +108,12 @@ class Network:
 
 
 class Rounds:
-    """Rounds in the frames, by number and by contract."""
+    """Rounds in the frames, by number and by contract.
 
-    def __init__(self, contracts: list[Contract], ends: Mapping[str, int]) -> None:
+    From the start of a hole in the frames, the lowest open round is unknown until the next one ends.
+    """
+
+    def __init__(self, contracts: list[Contract], ends: Mapping[str, int], holes: Iterable[int] = ()) -> None:
         self.opened: dict[Any, Contract] = {}
         self.issuing: dict[Any, Values] = {}
         self.ended: dict[Any, int] = {}
@@ -124,14 +128,16 @@ class Rounds:
             elif contract.template == ISSUING:
                 self.issuing[number] = contract.payload
         ends_in_order = sorted((time, number) for number, time in self.ended.items())
-        self._ends = [time for time, _ in ends_in_order]
-        self._highest = list(accumulate((number for _, number in ends_in_order), max))
+        highest = accumulate((number for _, number in ends_in_order), max)
+        lowest: dict[int, int | None] = dict.fromkeys(holes)
+        lowest |= {time: number + 1 for (time, _), number in zip(ends_in_order, highest, strict=True)}
+        self._times = sorted(lowest)
+        self._lowest = [lowest[time] for time in self._times]
 
     @property
-    def lowest(self) -> list[dict[str, int]]:
-        """The lowest open round from each end of a round on."""
-        of_ends = dict(zip(self._ends, self._highest, strict=True))
-        return [{"since": time, "lowest_round": number + 1} for time, number in of_ends.items()]
+    def lowest(self) -> list[dict[str, int | None]]:
+        """The lowest open round from each end of a round on, None from the start of a hole on."""
+        return [{"since": time, "lowest_round": number} for time, number in zip(self._times, self._lowest, strict=True)]
 
     @property
     def issuances(self) -> list[dict[str, Any]]:
@@ -144,8 +150,8 @@ class Rounds:
 
     def lowest_at(self, time: int) -> int | None:
         """Return the lowest open round at a time, the one after the last that ended."""
-        index = bisect_right(self._ends, time)
-        return self._highest[index - 1] + 1 if index else None
+        index = bisect_right(self._times, time)
+        return self._lowest[index - 1] if index else None
 
     def number_or_lowest_at(self, number: int | None, time: int) -> int | None:
         """Return the number of a round, or without one that of the lowest open round at a time."""
@@ -189,8 +195,10 @@ def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
     nodes = _read_rules_and_rounds(network)
     contracts = [_contract(network, node) for node in nodes if not node["is_consuming"]]
     network = replace(network, dso=_network_party(contracts))
+    rounds = [contract for contract in contracts if contract.template == OPEN_ROUND and contract.time is not None]
+    require_signer({network.dso}, [contract.signatories for contract in rounds])
     own = [contract for contract in contracts if network.dso and network.dso in contract.signatories]
-    return replace(network, rounds=Rounds(own, _ends_of_rounds(nodes)))
+    return replace(network, rounds=Rounds(own, _ends_of_rounds(nodes), _holes(frames)))
 
 
 def contracts_of(snapshot: Snapshot | None) -> pa.Table:
@@ -271,6 +279,12 @@ def _contract(network: Network, node: Mapping[str, Any]) -> Contract:
 def _ends_of_rounds(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return when each round was archived, by contract."""
     return {node["contract_id"]: node["time"] for node in nodes if node["is_consuming"] and node["template"] == OPEN_ROUND}
+
+
+def _holes(frames: Frames) -> list[int]:
+    """Return the start of each part of the window that the frames miss [microseconds]."""
+    missing = incomplete_windows(frames, frames.window)[0] if frames.window else []
+    return [microseconds(part.since) for part in missing]
 
 
 def _network_party(contracts: list[Contract]) -> str:

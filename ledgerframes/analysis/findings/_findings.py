@@ -11,10 +11,10 @@ import pandas as pd
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import UNITS, compare
-from ledgerframes.analysis.findings._sentences import describe, figure_of, summary_of
+from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time, share_with_cost
 from ledgerframes.analysis.groups import times_of
 from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.engine import Query
@@ -183,7 +183,8 @@ def findings(
     looks = looks.assign(p_holm=holm_by_group(looks["p"].to_numpy("float64"), looks["subject"]))
     rows = pd.concat([looks[looks["p_holm"] <= LEVEL], pd.DataFrame(facts)], ignore_index=True)
     notes = [note] if note else []
-    return _result(part, rows, len(looks), len(stretch.weeks), price, accept_survivorship, notes)
+    source = expression_of(frames, part)
+    return _result(part, rows, len(looks), len(stretch.weeks), price, accept_survivorship, notes, source, history is not None)
 
 
 def judged_window(frames: Frames, history: Frames | None) -> Window | None:
@@ -225,6 +226,8 @@ def _result(
     price: TrafficPrice | None,
     accept_survivorship: bool,
     notes: list[str],
+    source: str = "frames",
+    has_history: bool = True,
 ) -> pd.DataFrame:
     """Return the findings in order, with their sentences."""
     for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind"):
@@ -244,9 +247,9 @@ def _result(
     values["effect_bytes"] = rows["effect_bytes"].astype("Int64")
     values["effect_usd"] = _dollars(values["effect_bytes"], price)
     table = pd.DataFrame(values).assign(request_kind=rows["request_kind"])
-    values["figure"] = [figure_of(row) for row in table.itertuples(index=False)]
+    values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
     values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
-    values["coverage"] = np.nan
+    values["coverage"] = share_with_cost(frames)
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
     result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}
     return result

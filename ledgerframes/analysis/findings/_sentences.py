@@ -21,23 +21,25 @@ from ledgerframes.analysis.findings._looks import (
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.values.windows import iso
 
 CALLS = {
-    REQUESTS: "lf.cost.spend(frames{by})",
-    COST: "lf.cost.spend(frames{by})",
-    WASTE: "lf.cost.wasted(frames{by}, history=history)",
-    REJECTIONS: "lf.verdict.outcomes(frames{by})",
-    LATENCY: "lf.verdict.latency(frames{by})",
-    RECORDS: 'lf.activity.weights(frames, every="1d")',
-    WEIGHT: 'lf.activity.weights(frames, every="1d")',
-    NEGATIVE: "lf.cost.problems(frames)",
-    EARLY: "lf.cost.problems(frames)",
-    UNKNOWN: 'lf.cost.spend(frames, every="1d")',
-    NOT_IN_STORE: "lf.reconcile.coverage(frames)",
-    NOT_FINAL: "lf.reconcile.coverage(frames)",
+    REQUESTS: "lf.cost.spend({frames}{by})",
+    COST: "lf.cost.spend({frames}{by})",
+    WASTE: "lf.cost.wasted({frames}{by})",
+    REJECTIONS: "lf.verdict.outcomes({frames}{by})",
+    LATENCY: "lf.verdict.latency({frames}{by})",
+    RECORDS: 'lf.activity.weights({frames}, every="1d")',
+    WEIGHT: 'lf.activity.weights({frames}, every="1d")',
+    NEGATIVE: "lf.cost.problems({frames})",
+    EARLY: "lf.cost.problems({frames})",
+    UNKNOWN: 'lf.cost.spend({frames}, every="1d")',
+    NOT_IN_STORE: "lf.reconcile.coverage({frames})",
+    NOT_FINAL: "lf.reconcile.coverage({frames})",
 }
 ARGUMENTS = {
     "day": ', every="1d"',
@@ -48,18 +50,29 @@ ARGUMENTS = {
 }
 
 
-def figure_of(row: Any) -> str:
-    """Return the call that shows a finding."""
+def expression_of(frames: Frames, part: Frames) -> str:
+    """Return an expression of the frames that the findings are about."""
+    window = part.window
+    if window is None or window == frames.window:
+        return "frames"
+    return f'frames.between("{iso(window.since)}", "{iso(window.until)}")'
+
+
+def figure_of(row: Any, source: str, *, has_history: bool) -> str:
+    """Return the call that shows a finding, with an expression of its frames."""
     if row.what == ONE_COST:
-        return f"lf.cost.anatomy(frames, {row.name!r})"
+        return f"lf.cost.anatomy({source}, {row.name!r})"
     if row.what == BALANCE:
-        return f"lf.cost.runway_summary(history, participant={row.name!r}, balance=balance)"
+        weeks = "history" if has_history else "frames"
+        return f"lf.cost.runway_summary({weeks}, participant={row.name!r}, balance=balance)"
     if row.subject == "confirming party":
-        return "lf.verdict.waited_for(frames)"
+        return f"lf.verdict.waited_for({source})"
     by = ARGUMENTS.get(row.subject, "")
     if row.what == WASTE and row.subject not in ("day", "hour"):
         by += ", every=None"
-    return CALLS[row.what].format(by=by)
+    if row.what == WASTE:
+        by += f", history={'history' if has_history else 'frames'}"
+    return CALLS[row.what].format(frames=source, by=by)
 
 
 def describe(row: Any, weeks: int) -> str:

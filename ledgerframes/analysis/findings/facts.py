@@ -6,7 +6,11 @@ import pandas as pd
 
 from ledgerframes.analysis.cost.runways import runway_summary
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
-from ledgerframes.analysis.coverage import window_share
+from ledgerframes.analysis.coverage import begin_of_window, window_share
+from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ratio
+from ledgerframes.analysis.measures import IS_KNOWN
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents
@@ -17,10 +21,17 @@ SOON = pd.Timedelta(7, "D")
 LEAST_SHARE = 1e-9  # less is an error of rounding
 
 
+def share_with_cost(frames: Frames) -> float:
+    """Return the share of the requests that have a known cost, missing without requests."""
+    select = f"SELECT count(*) AS requests, count(*) FILTER (WHERE {IS_KNOWN}) AS known\nFROM requests"
+    counts = run(frames, Query(select, (REQUESTS,)))
+    return float(ratio(counts["known"], counts["requests"])[0])
+
+
 def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
     """Return a row for time that is not in the store, and one for time that can change."""
     in_store, final = window_share(frames, accept_provisional=True), window_share(frames)
-    hours = (window.until - window.since).total_seconds() / 3600
+    hours = (extents.microseconds(window.until) - begin_of_window(frames)) / MICROSECONDS_PER_HOUR
     parts = ((NOT_IN_STORE, 1 - in_store), (NOT_FINAL, in_store - final))
     return [_row("data", "", what, "hours", share * hours, window) for what, share in parts if share > LEAST_SHARE]
 

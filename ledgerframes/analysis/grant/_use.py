@@ -16,7 +16,7 @@ from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
-from ledgerframes.values.windows import Time, Window, instant
+from ledgerframes.values.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
 DAYS = """
@@ -95,8 +95,13 @@ def use_of(
     window = Window(instant(since, "since"), instant(until, "until"))
     overlap = (frames.window and window.intersect(frames.window)) or window
     part = frames.between(overlap.since, overlap.until)
-    share = 0.0 if frames.window is None or part.window != window else window_share(part)
-    _require_coverage("of the window is final", share, min_coverage)
+    if frames.window is None or part.window != window:
+        raise CoverageError(
+            f"lf.grant.evidence needs frames that hold all of {window}. "
+            f'Load since="{iso(window.since)}" until="{iso(window.until)}".',
+            missing=(str(window),),
+        )
+    _require_coverage("of the window is final", window_share(part), min_coverage)
     query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)
     days = run(part, query)
     accepted_count = int(days["accepted"].sum())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table
+from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_signer
 from ledgerframes.analysis.coverage import incomplete_windows
 from ledgerframes.analysis.state.payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
 from ledgerframes.engine import Query, run
@@ -40,6 +40,8 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
     created["reason"] = _reasons(created)
     if (is_older := created["source"] == "snapshot").any():
         require_rules(created[is_older])
+        rounds = created[~is_older & (created["template"] == OPEN_ROUND)]
+        require_signer(_parties_of_rules(created), map(list_of, rounds["signatories"]))
     _require_start(frames, created, older.time)
     created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
@@ -69,14 +71,20 @@ def template_and_payload(template_name: str, package_name: object, text: object)
     return template, payload if isinstance(member(payload, "dso"), str) else None
 
 
+def _parties_of_rules(created: pd.DataFrame) -> set[str]:
+    """Return the parties that alone sign the rules, and are named in them."""
+    rules = created[created["template"] == RULES]
+    pairs = zip(map(list_of, rules["signatories"]), rules["payload"], strict=True)
+    return {payload["dso"] for signers, payload in pairs if payload and signers == [payload["dso"]]}
+
+
 def _reasons(created: pd.DataFrame) -> pd.Series:
     """Return why each contract does not count, or not fully.
 
     The network's party is the one that alone signs its rules, and is named in them.
     """
     contracts = list(zip(created["template"], map(list_of, created["signatories"]), created["payload"], strict=True))
-    rules = [(signers, payload["dso"]) for template, signers, payload in contracts if template == RULES and payload]
-    parties = {party for signers, party in rules if signers == [party]}
+    parties = _parties_of_rules(created)
     if len(parties) > 1:
         names = ", ".join(sorted(parties))
         raise IntegrityError(
