@@ -158,9 +158,11 @@ def _stderr() -> int:
 
 
 def _format_status(document: dict[str, Any]) -> str:
-    columns = ("report", "key", "created_at", "final", "requests", "is_latest")
+    networks = ("network",) if len({run["network"] for run in document["runs"]}) > 1 else ()
+    columns = ("report", *networks, "key", "created_at", "final", "requests", "is_latest")
     rows = [[_cell(name, run[name]) for name in columns] for run in document["runs"]]
-    table = output.format_table(("report", "key", "created", "final", "requests", "latest"), rows, right=("final", "requests"))
+    titles = [{"created_at": "created", "is_latest": "latest"}.get(name, name) for name in columns]
+    table = output.format_table(titles, rows, right=("final", "requests"))
     notes = [
         output.color(f"{report} failed:", "failed") + f"\n{escape_control(note.strip())}"
         for report, note in document["failures"].items()

@@ -130,9 +130,13 @@ class ReportDir:
         return key if key and self.is_complete(key) else None
 
     def delete_old(self, keep: int, current: str = "") -> list[str]:
-        """Delete older runs but the current one and that of ``latest``, and return their keys."""
-        stay = {current, self.latest_key()}
-        old = [key for key in list(self.published_runs())[:-keep] if key not in stay]
+        """Delete older runs but the current one and that of ``latest``, and return their keys.
+
+        Runs of other networks than the current one stay.
+        """
+        stay, runs = {current, self.latest_key()}, self.published_runs()
+        of_network = [key for key, run in runs.items() if current not in runs or _is_same_network(run, runs[current])]
+        old = [key for key in of_network[:-keep] if key not in stay]
         for key in old:
             discarded = _staging_path(self.path)
             (self.path / key).rename(discarded)  # a run is there or not, never in parts
@@ -229,7 +233,16 @@ def _staging_path(directory: Path) -> Path:
 
 
 def _window_end(run: dict[str, Any]) -> datetime:
-    return datetime.fromisoformat(run["window"]["until"])
+    """Return the end of the window, or of the time that a run can have data of.
+
+    A window that ends in the future would otherwise be the newest one for as long.
+    """
+    end, created_at = datetime.fromisoformat(run["window"]["until"]), datetime.fromisoformat(run["created_at"])
+    return min(end, created_at)
+
+
+def _is_same_network(run: dict[str, Any], other: dict[str, Any]) -> bool:
+    return run.get("network") == other.get("network")
 
 
 def _describe_window(window: Mapping[str, str]) -> str:

@@ -51,7 +51,7 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
         Directory of all reports.
     report : str
     before, after : str, optional
-        Keys of the runs, or their first characters (default: the two newest windows).
+        Keys of the runs, or their first characters (default: the two newest windows of one network).
 
     Returns
     -------
@@ -64,15 +64,21 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     Raises
     ------
     UsageError
-        If there are no such runs.
+        If there are no such runs, or they are of two networks.
     """
     report_dir = ReportDir(Path(out), report)
     runs = report_dir.published_runs()
-    keys = list(runs)
+    if not runs:
+        raise UsageError(f"No run of report {report!r} is published in {out}. `ledgerframes report status` lists them.")
+    newest = list(runs.values())[-1].get("network")
+    keys = list(runs) if before or after else [key for key, run in runs.items() if run.get("network") == newest]
     if before is None and after is None and len(keys) < 2:
         number = pluralize(len(keys), "published run")
         raise UsageError(f"Report {report} has {number} in {out}, but a comparison needs two. Run it over another window.")
     keys = [_find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])]
+    networks = [runs[key].get("network") for key in keys]
+    if networks[0] != networks[1]:
+        raise UsageError(f"Runs of two networks do not compare, got {networks[0]} and {networks[1]}. Choose two of one network.")
     bases = [Basis.of(runs[key]) for key in keys]
     older, newer = (_items(runs[key], report_dir.path / key) for key in keys)
     rows = [row for groups in zip(older, newer, strict=True) for row in _changes(*groups, *bases)]

@@ -15,6 +15,7 @@ from ledgerframes.report.publish import FAILED, PAGE, RUN, ReportDir
 RUN_DTYPES = {
     "report": "str",
     "key": "str",
+    "network": "str",
     "since": "datetime64[us, UTC]",
     "until": "datetime64[us, UTC]",
     "created_at": "datetime64[us, UTC]",
@@ -41,8 +42,8 @@ def list_runs(out: Path, report: str | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per run with ``report``, ``key``, window, ``created_at``, ``final`` (share of the window), ``is_latest``, the
-        figures of :data:`HEADLINE` and ``page_path``; sorted by report and end of the window.
+        One row per run with ``report``, ``key``, ``network``, window, ``created_at``, ``final`` (share of the window),
+        ``is_latest``, the figures of :data:`HEADLINE` and ``page_path``; sorted by report and end of the window.
 
     Raises
     ------
@@ -83,6 +84,7 @@ def _run_rows(out: Path, report: str) -> Iterator[dict[str, Any]]:
             **run.get("headline", {}),
             "report": report,
             "key": key,
+            "network": run.get("network"),
             **{name: pd.Timestamp(time) for name, time in run["window"].items()},
             "created_at": pd.Timestamp(run["created_at"]),
             "final": run["coverage"]["final"],

@@ -49,6 +49,21 @@ def test_latest_never_moves_back(report_dir: ReportDir) -> None:
     assert report_dir.is_complete("b")
 
 
+def test_a_window_in_the_future_is_as_new_as_its_run(report_dir: ReportDir) -> None:
+    """Latest would show it until its end otherwise."""
+    published(report_dir, "future", run={**RUN, "window": {**RUN["window"], "until": "2027-06-01T00:00:00Z"}})
+    day = {"created_at": "2026-11-09T01:00:00Z", "window": {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}}
+    published(report_dir, "day", run=day)
+    assert report_dir.latest.readlink() == Path("../r/day")
+
+
+def test_runs_of_another_network_are_kept(report_dir: ReportDir) -> None:
+    for day, (key, network) in enumerate({"a": "x", "b": "y", "c": "x", "d": "x"}.items(), start=1):
+        window = {"since": f"2026-11-0{day}T00:00:00Z", "until": f"2026-11-0{day + 1}T00:00:00Z"}
+        published(report_dir, key, run={**RUN, "window": window, "network": network})
+    assert report_dir.delete_old(1, "d") == ["a", "c"]
+
+
 def test_a_copy_that_followed_links_has_its_links_again(report_dir: ReportDir, tmp_path: Path) -> None:
     published(report_dir, "a")
     shutil.copytree(tmp_path / "out", tmp_path / "copy", symlinks=False)

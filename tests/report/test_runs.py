@@ -62,6 +62,21 @@ def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Sm
 
 
 @pytest.mark.usefixtures("no_kernel")
+def test_runs_of_two_networks_do_not_compare(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    runs = [run_report("small", net=net, out=tmp_path, since=SINCE, until=until) for until in ("2026-11-08T06:00Z", NOON, UNTIL)]
+    path = runs[1].directory / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "network": "another"}))
+    compared = compare_runs(tmp_path, "small").set_index("item")
+    assert compared.loc["window until", "before"] == "2026-11-08T06:00:00Z", "the newest earlier one of the same network"
+    with pytest.raises(UsageError, match=r"Runs of two networks do not compare, got another and .*Choose two of one network"):
+        compare_runs(tmp_path, "small", runs[1].key, runs[2].key)
+    assert list_runs(tmp_path)["network"].tolist() == [net.name, "another", net.name]
+    with pytest.raises(UsageError, match="No run of report 'nope' is published"):
+        compare_runs(tmp_path, "nope")
+
+
+@pytest.mark.usefixtures("no_kernel")
 def test_a_change_of_costs_names_that_coverage_changed(net: Network, tmp_path: Path, small: Small) -> None:
     """A higher cost of which more is known is no rise."""
     small("x = 1")
