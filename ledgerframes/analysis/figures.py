@@ -34,7 +34,8 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
-NAME, ROWS = "figure", "rows"  # in ``attrs`` of a result, with the name of its figure, and the number of its rows
+# In ``attrs`` of a result: the name of its figure, the number of its rows, and the share of its window with final data.
+NAME, ROWS, FINAL = "figure", "rows", "final"
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 
 
@@ -233,11 +234,12 @@ class Figure:
         """
         columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
-        values = {**_tail_values(frames, accept_survivorship), **values}
+        tail = _tail_values(frames, accept_survivorship)
+        values = {**tail, **values}
         declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
         frame = pd.DataFrame(declared, index=range(row_count))
         frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
-        frame.attrs |= {NAME: self.name, ROWS: row_count}
+        frame.attrs |= {NAME: self.name, ROWS: row_count, FINAL: tail["coverage_time"]}
         return frame
 
     def register(self, analysis: Analysis) -> Analysis:

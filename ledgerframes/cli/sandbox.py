@@ -154,7 +154,9 @@ def _require_free_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except OSError as error:
-        raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another --port.") from error
+        raise UsageError(
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another --port or --host."
+        ) from error
 
 
 def _format(document: dict[str, Any]) -> str:

@@ -14,13 +14,14 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
-from ledgerframes.analysis.figures import NAME, ROWS
+from ledgerframes.analysis.figures import FINAL, NAME, ROWS
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
 from ledgerframes.plots.checks import check_result, with_times_in_utc
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
+from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 from ledgerframes.values.decimals import is_integer
@@ -235,7 +236,13 @@ def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_tim
     text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
     notes = [CHOSEN] if result["population"].eq("chosen").any() else []
     notes += [] if _has_all_rows(result) else [SOME_ROWS]
-    return text and "".join([*notes, text])
+    return text and "".join([*notes, text, _note_of_final(result)])
+
+
+def _note_of_final(result: pd.DataFrame) -> str:
+    """Return how much of the window is final, an empty text if all of it is."""
+    share = result.attrs.get(FINAL)
+    return f" Of the window, {printing.share(share)} is final." if share is not None and share < 1 else ""
 
 
 def _grouping_of(result: pd.DataFrame, figure: Figure) -> tuple[str | None, bool] | None:

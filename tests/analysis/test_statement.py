@@ -192,3 +192,12 @@ def test_an_unknown_split_is_refused(three):
 def test_frames_without_requests(build):
     assert cost.statement(build([]), price=PRICE, every=None).empty
     assert column(cost.statement(build([]), price=PRICE), "currency") == [None]
+
+
+def test_committed_updates_are_refused(build, event):
+    """Rejected requests cost, too, and are not among them."""
+    frames = build([event("a", 0, 1_000_000)], population="committed")
+    with pytest.raises(CoverageError, match="Cannot compute a bill because committed updates have no rejected requests"):
+        cost.statement(frames, price=PRICE)
+    bill = cost.statement(frames, price=PRICE, accept_survivorship=True)
+    assert bill["population"].tolist() == ["committed, accepted"]

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.report.answers import STYLE
+from ledgerframes.values.windows import Window
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
 
@@ -92,6 +94,17 @@ def test_no_rows_of_a_result_say_nothing(day: lf.Frames) -> None:
     assert answer.statement == ""
     assert "No rows." in answer._repr_html_() and "No rows." in repr(answer)
     assert "<svg" not in answer._repr_html_()
+
+
+def test_an_answer_says_how_much_of_its_window_is_final(day: lf.Frames) -> None:
+    """Nobody bought traffic in the part that is there."""
+    time = pd.Timestamp("2026-11-08", tz="UTC")
+    segment = {"migration_id": 4, "since": time, "until": time + pd.Timedelta("6h"), "status": "final"}
+    window = Window(time.to_pydatetime(), (time + pd.Timedelta("1D")).to_pydatetime())
+    cut = testing.frames_of(window=window, coverage=[segment])
+    answer = lf.show(lf.economy.purchases(cut), picture=False)
+    assert answer.statement == "Nobody bought traffic in this window. Of the window, 25.0 % is final."
+    assert "is final" not in lf.show(lf.cost.spend(day), picture=False).statement
 
 
 def test_some_rows_do_not_speak_for_all(day: lf.Frames) -> None:

@@ -64,7 +64,8 @@ def test_purchases_in_groups_of_both_do_not_say_for_whom() -> None:
     assert grouped["for_whom"].isna().any()
     sentence = lf.show(single, picture=False).statement
     assert "for somebody else" in sentence
-    assert lf.show(grouped, picture=False).statement == sentence.partition(" coin.")[0] + " coin."
+    final = " Of the window, 99.7 % is final."
+    assert lf.show(grouped, picture=False).statement == sentence.partition(" coin.")[0] + " coin." + final
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_a_change_of_nothing_changes_nothing() -> None:
     net = lf.connect("sandbox", events=400, days=1)
     history = lf.load_events(net, since="0001-01-01")
     same = lf.activity.what_if(history, featured=lf.state.featured(history))
-    assert lf.show(same, picture=False).statement == "No share changes."
+    assert lf.show(same, picture=False).statement == "No share changes. Of the window, 96.7 % is final."
 
 
 def test_providers_without_a_label_are_not_a_label(tmp_path: Path) -> None:

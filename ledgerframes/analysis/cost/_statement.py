@@ -18,6 +18,7 @@ from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
+from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.bills import BILLED_BY_LABEL, BILLED_BY_PARTY, BILLED_REQUESTS, equal_parts, first_parts
@@ -113,6 +114,7 @@ def statement(
     accept_price: bool = False,
     ledger: Frames | None = None,
     labels: pd.DataFrame | None = None,
+    accept_survivorship: bool = False,
 ) -> pd.DataFrame:
     """Return a bill of the traffic, with lines that add up to the rounded total.
 
@@ -148,6 +150,8 @@ def statement(
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
@@ -192,7 +196,8 @@ def statement(
         If a price is of another kind or currency, or is not that of the mining rounds in the window, the ledger is of another
         network, or several parties or labels share requests and `split` is missing.
     CoverageError
-        If fewer costs of a period are known than `min_coverage`.
+        If fewer costs of a period are known than `min_coverage`, or the frames hold committed updates, so that the rejected
+        requests would not be in the bill.
 
     Notes
     -----
@@ -216,6 +221,7 @@ def statement(
     if not accept_price:
         require_prices_of_rounds(frames, prices, PRICE_STEP)
     unit = _rounding_unit(rounding)
+    require_rejections(frames, accept_survivorship, "a bill")
     _require_coverage(frames, every, min_coverage)
     call = _call(frames, by, every, prices, split, ledger, labels)
     if split is None and by in NOUNS:
@@ -236,7 +242,7 @@ def statement(
         **_constant_columns(prices[0].currency, rate, len(lines)),
         "source_ids_sha256": _digests(call, len(lines)),
     }
-    result = STATEMENT.build(frames, values, by, every=every)
+    result = STATEMENT.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)
     return result.sort_values([*(["period_start"] if every else []), *keys], ignore_index=True) if keys else result
 
 
