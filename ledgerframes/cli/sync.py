@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ledgerframes.frames import Frames
     from ledgerframes.network import Network
 
+UPDATE_ID = "update_id"  # the column of a CSV
 CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
 
 Workers = Annotated[int | None, option("--workers N", "Number of local worker processes.", min=1)]
@@ -44,7 +46,7 @@ def events(
     until: Until = None,
     during: During = None,
     update_ids: Annotated[
-        Path | None, option("--update-ids FILE", "Look up the ids in this file, one per line (-: stdin).")
+        Path | None, option("--update-ids FILE", "Look up the ids in this file, one per line or a CSV with update_id (-: stdin).")
     ] = None,
     quarantine: Quarantine = False,
     plan: DryRun = False,
@@ -238,10 +240,18 @@ def _read_ids(file: Path) -> list[str]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"Cannot read --update-ids {file}: {error}. Pass a text file with one update id per line.") from error
-    ids = [line.strip() for line in text.splitlines() if line.strip()]
+    ids = _ids_of([line.strip() for line in text.splitlines() if line.strip()])
     if not ids:
         raise UsageError(f"--update-ids {file} has no ids. Pass a text file with one update id per line.")
     return ids
+
+
+def _ids_of(lines: list[str]) -> list[str]:
+    """Return the id of each line, or of a CSV with a header its column of update ids."""
+    header = next(csv.reader(lines), [])
+    if UPDATE_ID in header:
+        return [row[UPDATE_ID] for row in csv.DictReader(lines) if row[UPDATE_ID]]
+    return [line.strip('"') for line in lines]
 
 
 def _require_known_ids(net: Network, unknown_ids: tuple[str, ...], count: int) -> None:

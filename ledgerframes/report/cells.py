@@ -26,7 +26,7 @@ SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
 SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD)\b)")
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
-MAX_BREAKABLE_TEXT = 100  # of a text in a cell that can break between its words
+MAX_BREAKABLE_TEXT = 240  # of a text in a cell that can break between its words
 MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
@@ -36,6 +36,7 @@ LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
+ID = re.compile(rf"\b[0-9a-f]{{{MIN_HEX},}}\b")
 Units = dict[tuple[str, str], str]  # of columns, by name and dtype
 # The name of a count is its unit. That of an amount is not.
 UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
@@ -213,7 +214,7 @@ def _allow_breaks(html: str) -> str:
     'Transfer<wbr class="word">Offer'
     """
     if len(html) > MAX_UNBROKEN_TEXT:
-        html = re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html)
+        html = re.sub(r"(?<=[.:_…])(?<!\d\.)(?=\w)", "<wbr>", html)  # but not within a number
     return re.sub(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", '<wbr class="word">', html)
 
 
@@ -245,15 +246,17 @@ def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     >>> shorten("a bill of 1 line, alice::1220" + "ab" * 32 + ": 1200 bytes", 30)
     'a bill of 1 lin…ce: 1200 bytes'
     """
-    if len(text) >= MIN_HEX and HEX.fullmatch(text):
-        return f"{text[: HEX_ENDS[0]]}…{text[-HEX_ENDS[1] :]}"
-    text = shorten_fingerprints(text)
+    text = ID.sub(_short_id, shorten_fingerprints(text))
     if len(text) <= max_length:
         return text
     names = text.split(", ")
     if all(SHORT_NAME.fullmatch(name) for name in names):
         return _first_names(names, max_length)
     return _without_middle(SHORT_FINGERPRINT.sub("", text), max_length)
+
+
+def _short_id(found: re.Match[str]) -> str:
+    return f"{found[0][: HEX_ENDS[0]]}…{found[0][-HEX_ENDS[1] :]}"
 
 
 def _first_names(names: Sequence[str], max_length: int) -> str:

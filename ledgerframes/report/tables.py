@@ -31,6 +31,7 @@ MAX_WIDTH = 100  # characters of a table as text
 MAX_ROWS = 100  # of a table whose rest a click shows
 # Columns at the end of every result. With one value in all rows they are a note below the table.
 TAIL_NAMES = {
+    "coverage": "Coverage",
     "coverage_bytes": "Known bytes",
     "coverage_time": "Time covered by final data",
     "population": "Requests",

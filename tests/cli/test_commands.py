@@ -154,6 +154,18 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
 
 
+def test_ids_of_a_csv_of_our_own(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", "--during", "2026-11-08")
+    columns = "update_id", "record_time, update_id"
+    for number, selected in enumerate(columns):
+        text = run("sql", f"SELECT {selected} FROM verdicts ORDER BY record_time LIMIT 3", "--csv").out
+        (tmp_path / f"{number}.csv").write_text(text)
+        document = run("sync", "events", "--update-ids", tmp_path / f"{number}.csv", "--json").document
+        assert document["rows"]["verdicts"] == 3
+    (tmp_path / "quoted").write_text("\n".join(line for line in text.replace(",", "\n").split("\n") if line.startswith('"1220')))
+    assert run("sync", "events", "--update-ids", tmp_path / "quoted", "--json").document["rows"]["verdicts"] == 3
+
+
 @pytest.mark.parametrize("command", ["price-votes", "name-rules"])
 def test_sync_of_reference_data(run: Run, command: str) -> None:
     document = run("sync", command, "--json").document

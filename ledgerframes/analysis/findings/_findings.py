@@ -45,7 +45,7 @@ FINDINGS = declare.Figure(
     "findings",
     caption="Findings",
     answer=lambda result: str(result.attrs.get("sentence", "")),
-    main_columns=("what", "effect_bytes", "effect_usd", "since", "sentence"),
+    main_columns=("subject", "what", "effect_bytes", "effect_usd", "sentence"),
     rows=(
         "One row per finding; sorted by the bytes at stake, most first and missing last, then by the lowest p-value, where a "
         "finding without one comes first. No row if nothing is unusual."
