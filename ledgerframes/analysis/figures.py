@@ -34,7 +34,7 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
-# In ``attrs`` of a result: the name of its figure, the number of its rows, and the share of its window with final data.
+# In ``attrs`` of a result: the name of its figure, the number of its rows, and the final share of a window that is not all final.
 NAME, ROWS, FINAL = "figure", "rows", "final"
 WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
 
@@ -239,7 +239,9 @@ class Figure:
         declared = {column.name: _for_all_rows(column, values[column.name], row_count) for column in columns}
         frame = pd.DataFrame(declared, index=range(row_count))
         frame = frame.astype({column.name: column.pandas_dtype for column in columns if not column.dtype.startswith("decimal")})
-        frame.attrs |= {NAME: self.name, ROWS: row_count, FINAL: tail["coverage_time"]}
+        frame.attrs |= {NAME: self.name, ROWS: row_count}
+        if tail["coverage_time"] is not None and tail["coverage_time"] < 1:
+            frame.attrs[FINAL] = tail["coverage_time"]
         return frame
 
     def register(self, analysis: Analysis) -> Analysis:

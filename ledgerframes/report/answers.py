@@ -242,7 +242,7 @@ def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_tim
 def _note_of_final(result: pd.DataFrame) -> str:
     """Return how much of the window is final, an empty text if all of it is."""
     share = result.attrs.get(FINAL)
-    return f" Of the window, {printing.share(share)} is final." if share is not None and share < 1 else ""
+    return "" if share is None else f" Of the window, {printing.share(share)} is final."
 
 
 def _grouping_of(result: pd.DataFrame, figure: Figure) -> tuple[str | None, bool] | None:

@@ -157,8 +157,8 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_ids_of_a_csv_of_our_own(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--during", "2026-11-08")
     columns = "update_id", "record_time, update_id"
-    for number, selected in enumerate(columns):
-        text = run("sql", f"SELECT {selected} FROM verdicts ORDER BY record_time LIMIT 3", "--csv").out
+    for number, names in enumerate(columns):
+        text = run("sql", f"SELECT {names} FROM verdicts ORDER BY record_time LIMIT 3", "--csv").out
         (tmp_path / f"{number}.csv").write_text(text)
         document = run("sync", "events", "--update-ids", tmp_path / f"{number}.csv", "--json").document
         assert document["rows"]["verdicts"] == 3
