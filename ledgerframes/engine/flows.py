@@ -8,7 +8,7 @@ from __future__ import annotations
 from ledgerframes.engine.amounts import amount_of
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS
 from ledgerframes.engine.coin_exercises import ENDS, LOWER_SUMMARIES, NAME_PAYMENTS, PAYMENTS, SUMMARIES
-from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, branches_above
+from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, UNSETTLED_ROUNDS, branches_above
 from ledgerframes.engine.relation import Relation
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
@@ -189,7 +189,8 @@ SUMS_BY_TRANSFER = Relation(
 )
 SUMS_BY_ROUND = Relation(
     "sums_by_round",
-    "One row per kind of amount and round: that of the coupon or the transfer, or else the lowest open one at the time.",
+    "One row per kind of amount and round: that of the coupon or the transfer, or else the lowest open one at the time. "
+    "One more per round whose coupons are not final, with what they can do as its kind.",
     """
     SELECT
         kind,
@@ -204,7 +205,10 @@ SUMS_BY_ROUND = Relation(
     SELECT kind, round_number, sum(amount), count(*), count(amount)
     FROM coupon_flows
     GROUP BY ALL
+    UNION ALL
+    SELECT CASE WHEN can_issue THEN 'can be issued' ELSE 'can expire' END, round_number, NULL, 0, 0
+    FROM unsettled_rounds
     """,
-    relations=(SUMS_BY_TRANSFER, COUPON_FLOWS),
+    relations=(SUMS_BY_TRANSFER, COUPON_FLOWS, UNSETTLED_ROUNDS),
     is_read_anew=True,
 )

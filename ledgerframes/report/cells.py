@@ -255,8 +255,8 @@ def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     return _without_middle(SHORT_FINGERPRINT.sub("", text), max_length)
 
 
-def _short_id(found: re.Match[str]) -> str:
-    return f"{found[0][: HEX_ENDS[0]]}…{found[0][-HEX_ENDS[1] :]}"
+def _short_id(match: re.Match[str]) -> str:
+    return f"{match[0][: HEX_ENDS[0]]}…{match[0][-HEX_ENDS[1] :]}"
 
 
 def _first_names(names: Sequence[str], max_length: int) -> str:

@@ -17,13 +17,13 @@ from ledgerframes.analysis.economy.network import Network, Rounds
 from ledgerframes.analysis.economy.periods import period_of
 from ledgerframes.analysis.groups import Rates, as_integers, ratio
 from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.coupons import UNSETTLED_ROUNDS
 from ledgerframes.engine.flows import FLOWS, FLOWS_AND_COUPONS, SUMS_BY_ROUND
 from ledgerframes.frames import Frames
 from ledgerframes.values.extents import microseconds
 
 ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
 MINTED = ("minted_app", "minted_validator", "minted_sv", "minted_other")
+ISSUES, EXPIRES = "can be issued", "can expire"  # kinds of rows on rounds whose coupons are not final
 BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
 
 
@@ -51,9 +51,7 @@ class Sums:
 
 def queries_of_rounds(network: Network, every: str | None) -> list[Query]:
     """Return the queries of the sums by round or period."""
-    if every != "round":
-        return [sums_query(network, FLOWS_AND_COUPONS, every)]
-    return [_unsettled_query(network), _sums_by_round_query(network)]
+    return [_sums_by_round_query(network) if every == "round" else sums_query(network, FLOWS_AND_COUPONS, every)]
 
 
 def sums_query(network: Network, flows: Relation, every: str | None) -> Query:
@@ -76,11 +74,6 @@ def _sums_by_round_query(network: Network) -> Query:
     return network.query("FROM sums_by_round", SUMS_BY_ROUND)
 
 
-def _unsettled_query(network: Network) -> Query:
-    """Return the query of the rounds whose coupons are not final."""
-    return network.query("FROM unsettled_rounds", UNSETTLED_ROUNDS)
-
-
 def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
     """Return the sums and the number of each round, None for flows before the first known one.
 
@@ -88,6 +81,10 @@ def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
     """
     frames, rounds = network.frames, network.rounds
     parts = run(frames, _sums_by_round_query(network))
+    is_state = parts["kind"].isin([ISSUES, EXPIRES])
+    states = parts[is_state]
+    unsettled: dict[int | None, bool] = dict(zip(states["round_number"], states["kind"] == ISSUES, strict=True))
+    parts = parts[~is_state]
     of_parts = [None if pd.isna(number) else int(number) for number in parts["round_number"]]
     numbers = sorted({number for number in of_parts if number is not None} | set(rounds.opened))
     rows: list[int | None] = [*numbers, *([None] if None in of_parts else [])]
@@ -95,7 +92,6 @@ def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
     keys["coverage_time"] = _covered_shares(frames, rows, rounds)
     assert frames.window is not None
     since = microseconds(frames.window.since)
-    unsettled = {row["round_number"]: row["can_issue"] for row in network.rows(_unsettled_query(network))}
     has_all_coupons = [number in rounds.ended and not unsettled.get(number, False) for number in rows]
     is_opened = [_is_opened_since(rounds, number, since) for number in rows]
     is_whole = np.array(has_all_coupons, dtype=bool) & np.array(is_opened, dtype=bool)
