@@ -79,13 +79,13 @@ def cost_compare(chart: Chart) -> None:
     colors = [c.color(JUDGMENT_COLORS[each]) if each in JUDGMENT_COLORS else ink for each in visible["judgment"]]
     names = zip(chart.labels(visible), visible["relative"], visible["judgment"], strict=True)
     rows, changes = np.arange(len(visible)), after - before
-    chart.ax.hlines(rows, low, high, colors=colors, linewidth=3.5, alpha=0.35)
+    chart.ax.hlines(rows, low, high, colors=colors, linewidth=1.5)
     chart.ax.scatter(changes, rows, s=32, c=colors, zorder=3)
     chart.show_rows([_with_change(*each) for each in names])
     s.change_axis(chart.ax, np.concatenate([changes, low, high]), "Change of the median traffic cost", c.bytes_axis)
     omitted = len(frame) - len(visible)
     notes = (
-        "Band: 95 % interval for all kinds together",
+        "Line: 95 % interval for all kinds together",
         f"{pluralize(omitted, 'kind')} not shown" if omitted else "",
         r.few_requests_note(visible, ["median_before", "median_after"]),
     )

@@ -62,7 +62,7 @@ def verdict_latency(chart: Chart) -> None:
         ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
         return chart.show_titles(LATENCY_TITLE, *notes)
     positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
-    ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
+    ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.2)
     for name, marker, number in PERCENTILES:
         if not np.isnan(seconds[name]).all():
             ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
@@ -155,7 +155,7 @@ def verdict_waited_for(chart: Chart) -> None:
     for is_of_kind, marker, number, text in kinds:
         part, at = visible[is_of_kind], rows[is_of_kind]
         if len(part):
-            ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
+            ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=1.2)
             ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
     names = visible["party"].fillna(visible["participant"])
     chart.show_rows([f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
@@ -196,8 +196,8 @@ def verdict_head_of_line(chart: Chart) -> None:
     for row, code in enumerate(order[: r.MAX_ROWS]):
         waited, nobody = (codes == code) & (added > 0), (codes == code) & (added == 0)
         area = 20 + 400 * added[waited] / largest
-        ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.5)
-        ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4, alpha=0.6)
+        ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.8)
+        ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4)
     chart.show_rows([r.label(names[code]) for code in order[: r.MAX_ROWS]])
     margin = max((times.max() - times.min()) * 0.03, 0.01)
     chart.show_times(times.min() - margin, times.max() + margin)

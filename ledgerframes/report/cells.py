@@ -19,7 +19,6 @@ from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
 
-HEX = re.compile(r"[0-9a-f]+")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
 SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
