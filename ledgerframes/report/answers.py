@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
-COVERAGE, NETWORK, PACKAGE = "coverage", "network", "package_name"
+COVERAGE, NETWORK, PACKAGE, DIFFERS = "coverage", "network", "package_name", "differs"
 CHOSEN = "Of the requests chosen: "
 SOME_ROWS = "Of these rows: "
 PERIOD_KEYS = {"period_start", "round_number"}
@@ -48,7 +48,7 @@ def show(
 ) -> Answer:
     """Show a result as an answer, which is a sentence, a picture and a table.
 
-    In a notebook it has the colors of the theme.
+    In a notebook it has the colors of the theme. Names that differ from others by more than chance come first in the table.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def show(
         raise UsageError(f"max_rows= must be a whole number of at least 1, got {max_rows!r}.")
     keys = _keys(result, figure)
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
-    rows = require_columns(result, names, ADVICE)[list(dict.fromkeys(names))]
+    rows = require_columns(_in_order(result, keys), names, ADVICE)[list(dict.fromkeys(names))]
     default = _name_of(figure, keys)
     caption = None if name or not figure.caption else _caption(figure, default)
     table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
@@ -215,6 +215,13 @@ def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
     if NETWORK in result and result[NETWORK].nunique() > 1:
         return [NETWORK, *keys]
     return others if others and not result.duplicated(others).any() else keys
+
+
+def _in_order(result: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the rows of names that differ before the others, and all others in their order."""
+    if DIFFERS not in result or not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
+        return result
+    return result.sort_values(DIFFERS, key=lambda differs: ~differs.fillna(value=False).astype(bool), kind="stable")
 
 
 def _caption(figure: Figure, name: str) -> str:

@@ -96,6 +96,19 @@ def test_no_rows_of_a_result_say_nothing(day: lf.Frames) -> None:
     assert "<svg" not in answer._repr_html_()
 
 
+def test_names_that_differ_come_first_and_days_stay_in_their_order(day: lf.Frames) -> None:
+    result = lf.verdict.outcomes(day, by="participant").dropna(subset="submitting_participant_uid")
+    result["differs"] = pd.array([number == 3 for number in range(len(result))], "boolean")
+    result.loc[result.index[5], "differs"] = pd.NA
+    names = result["submitting_participant_uid"].tolist()
+    shown = lf.show(result, picture=False).table
+    assert shown is not None
+    assert shown.frame["submitting_participant_uid"].tolist() == [names[3], *names[:3], *names[4:]]
+    hours = lf.verdict.outcomes(day, every="1h")
+    shown = lf.show(hours, picture=False).table
+    assert shown is not None and shown.frame["period_start"].tolist() == hours["period_start"].tolist()
+
+
 def test_an_answer_says_how_much_of_its_window_is_final(day: lf.Frames) -> None:
     """Nobody bought traffic in the part that is there."""
     time = pd.Timestamp("2026-11-08", tz="UTC")
