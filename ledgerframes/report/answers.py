@@ -15,6 +15,7 @@ import pandas as pd
 from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import FINAL, NAME, ROWS
+from ledgerframes.analysis.groups import is_true
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
@@ -221,7 +222,7 @@ def _in_order(result: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the rows of names that differ before the others, and all others in their order."""
     if DIFFERS not in result or not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
         return result
-    return result.sort_values(DIFFERS, key=lambda differs: ~differs.fillna(value=False).astype(bool), kind="stable")
+    return result.sort_values(DIFFERS, key=lambda differs: ~is_true(differs), kind="stable")
 
 
 def _caption(figure: Figure, name: str) -> str:

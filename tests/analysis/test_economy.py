@@ -674,6 +674,12 @@ def snapshot_of(node: dict[str, Any], time: Any) -> pd.DataFrame:
     )  # fmt: skip
 
 
+def test_rounds_of_others_alone_do_not_speak_of_a_base_that_was_not_passed() -> None:
+    foreign = {**open_round(9), "signed": ["other::1220"]}
+    rows = lf.economy.rounds(frames_of([network_rules()], [foreign], [coin("a", APP, "1.0")]), every=None)
+    assert rows.loc[0, "net"] == 1
+
+
 def test_a_round_of_a_snapshot_has_no_known_start() -> None:
     older = pd.concat([snapshot_of(each, DAY) for each in (open_round(7), network_rules())], ignore_index=True)
     frames = frames_of([open_round(8)], [archive(open_round(7))], [archive(open_round(8))])

@@ -195,8 +195,9 @@ def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
     nodes = _read_rules_and_rounds(network)
     contracts = [_contract(network, node) for node in nodes if not node["is_consuming"]]
     network = replace(network, dso=_network_party(contracts))
-    rounds = [contract for contract in contracts if contract.template == OPEN_ROUND and contract.time is not None]
-    require_signer({network.dso}, [contract.signatories for contract in rounds])
+    if base is not None:
+        rounds = [contract for contract in contracts if contract.template == OPEN_ROUND and contract.time is not None]
+        require_signer({network.dso}, [contract.signatories for contract in rounds])
     own = [contract for contract in contracts if network.dso and network.dso in contract.signatories]
     return replace(network, rounds=Rounds(own, _ends_of_rounds(nodes), _holes(frames)))
 
