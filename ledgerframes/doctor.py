@@ -187,13 +187,14 @@ def check_store(net: Network) -> list[Check]:
 
 def _catalog(net: Network) -> Result:
     """Check the file, and the record of each segment."""
+    from ledgerframes.store.scan import REPAIR_STEP
+
     if problems := net.store.catalog.problems():
         return "failed", f"The catalog is damaged: {'; '.join(problems)}.", "Run `ledgerframes store rebuild`."
     unreadable = [each for dataset in net.store.datasets.values() for each in net.store.unreadable(dataset)]
     if unreadable:
         message = f"{pluralize(len(unreadable), 'segment')} of another version, the first is {unreadable[0].name}"
-        step = "Run `ledgerframes store verify --repair` to fetch again what a service still has."
-        return "warning", f"Cannot read {message} ({unreadable[0].reason}).", step
+        return "warning", f"Cannot read {message} ({unreadable[0].reason}).", REPAIR_STEP
     segments = net.store.all_segments()
     return "ok", f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
 

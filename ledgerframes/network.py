@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,6 +77,7 @@ class Network:
         self.settings = settings
         self.name = settings.network
         self.offline = offline
+        self.offline_setting = "offline=True"  # what made it offline, as errors name it
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self.waits = Waits()
         self.extra_members: dict[str, str] = {}
@@ -152,7 +153,8 @@ class Network:
         """Return the URLs of an API, or raise an error if there are none."""
         if self.offline:
             raise CoverageError(
-                f"{self.name} is offline, so no request is sent. Reconnect without offline=True, or use what is in the store."
+                f"{self.name} is offline, so no request is sent. Reconnect without {self.offline_setting}, "
+                "or use what is in the store."
             )
         urls: tuple[str, ...] = getattr(self.settings, name)
         if not urls:
@@ -287,21 +289,40 @@ def connect(
     'sandbox-v3-seed7-events100000-days30'
     """
     # Imported here, because pydantic builds the models of the settings at import.
-    from ledgerframes.settings import SANDBOX, SandboxShape, load_settings
+    from ledgerframes.settings import load_settings
 
     settings = load_settings(profile, overrides)
     frozen = _frozen_catalog(snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT"))
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
+    net = _open(settings, transport, faults, overrides, without_requests, frozen)
+    if frozen:
+        net.offline_setting = "snapshot=" if snapshot else "LEDGERFRAMES_SNAPSHOT"
+    elif offline is None:
+        net.offline_setting = "LEDGERFRAMES_OFFLINE"
+    return net
+
+
+def _open(
+    settings: Settings,
+    transport: BaseTransport | None,
+    faults: Faults | None,
+    overrides: Mapping[str, Any],
+    offline: bool,
+    frozen: Path | None,
+) -> Network:
+    """Return the network of valid settings, which is the sandbox without a URL."""
+    from ledgerframes.settings import SANDBOX, SandboxShape
+
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         if transport is not None:
             raise UsageError("transport= is not for the sandbox. Pass history_url=, ledger_url= or wallet_url=, too.")
-        return _embedded(settings, overrides, faults, without_requests, frozen)
+        return _embedded(settings, overrides, faults, offline, frozen)
     if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
         raise UsageError(
             "seed=, events=, days= and faults= apply to the embedded sandbox only. "
             f"Omit them for profile {settings.profile}, or use profile sandbox without a URL."
         )
-    return Network(settings, transport=transport, offline=without_requests, catalog=frozen)
+    return Network(settings, transport=transport, offline=offline, catalog=frozen)
 
 
 def _frozen_catalog(snapshot: object) -> Path | None:

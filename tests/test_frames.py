@@ -406,12 +406,17 @@ def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:
         lf.open_frames(tmp_path)
 
 
-@pytest.mark.parametrize("manifest", [None, "{", "[]", '{"files": {}}'])
-def test_a_folder_without_frames_is_refused(tmp_path: Path, manifest: str | None) -> None:
-    if manifest is not None:
-        (tmp_path / "manifest.json").write_text(manifest)
+@pytest.mark.parametrize("manifest", ["{", "[]", '{"files": {}}'])
+def test_a_folder_without_frames_is_refused(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(StoreError, match="save_frames"):
         lf.open_frames(tmp_path)
+
+
+def test_a_folder_without_a_manifest_is_a_wrong_argument(tmp_path: Path) -> None:
+    for directory in (tmp_path, tmp_path / "mistyped"):
+        with pytest.raises(UsageError, match=r"has no manifest\.json\. Choose a directory that save_frames wrote"):
+            lf.open_frames(directory)
 
 
 def test_the_sample_in_data_is_the_sandbox_s() -> None:

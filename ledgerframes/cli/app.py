@@ -135,7 +135,7 @@ def _fail(document: dict[str, Any], as_json: bool) -> int:
 def _usage_message(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command_path = context.command_path if context else "ledgerframes"
-    text = error.format_message().rstrip(".")
+    text = error.format_message().replace(": Value error, ", ": ").rstrip(".")  # the words of the validation below Typer
     return f"{text}{'' if text.endswith('?') else '.'} Run `{command_path} --help` for usage."
 
 

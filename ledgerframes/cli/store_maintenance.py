@@ -141,14 +141,15 @@ def _require_intact_databases(net: Network) -> None:
 
 
 def _refuse(context: CommandContext, damage: list[DamagedFile]) -> None:
+    from ledgerframes.store.scan import REPAIR_STEP
+
     if not context.as_json:
         output.write(output.format_table(("problem", "file"), [(file.problem, file.path) for file in damage[:MAX_LINES]]))
         if len(damage) > MAX_LINES:
             output.write(f"… and {len(damage) - MAX_LINES:,} more. Add --json to list all.")
     first = damage[0]
     raise IntegrityError(
-        f"{pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). "
-        "Run `ledgerframes store verify --repair` to fetch the rows again.",
+        f"{pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). {REPAIR_STEP}",
         path=first.path,
         failures={file.path: file.problem for file in damage} if context.as_json else {},
     )

@@ -10,6 +10,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, option
+from ledgerframes.texts.control_characters import escape_control
 
 
 def verify(
@@ -18,6 +19,8 @@ def verify(
     inputs: Annotated[bool, option("--inputs", "Compare the input files with those of the store, too.")] = False,
 ) -> None:
     """Check all files of a directory against its manifest.
+
+    Files of frames that are not in the manifest are named, because nothing can check them.
 
     For evidence, the sums are checked as well. Compare the digest of the manifest with the one that its author
     published.
@@ -30,9 +33,25 @@ def verify(
 
         checks = len(verify_evidence(directory, net=context.connect() if inputs else None))
     else:
-        checks = len(open_frames(directory).tables)
-    document = {"directory": directory, "manifest_sha256": digest_of(directory / MANIFEST), "checks": checks, "failed": 0}
+        open_frames(directory)
+        checks = len(_file_names(directory / MANIFEST))
+    document = {
+        "directory": directory,
+        "manifest_sha256": digest_of(directory / MANIFEST),
+        "checks": checks,
+        "failed": 0,
+        "not_in_manifest": sorted({path.name for path in directory.iterdir()} - _file_names(directory / MANIFEST) - {MANIFEST}),
+    }
     context.print_result(document, _format)
+
+
+def _file_names(manifest: Path) -> set[str]:
+    """Return the names of the files in a manifest.
+
+    Files of frames have the names of their tables there.
+    """
+    names = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    return {name if Path(name).suffix else f"{name}.parquet" for name in names}
 
 
 def _kind(manifest: Path) -> str:
@@ -44,10 +63,10 @@ def _kind(manifest: Path) -> str:
 
 
 def _format(document: dict[str, Any]) -> str:
-    return output.format_pairs(
-        [
-            ("directory", document["directory"]),
-            ("manifest", document["manifest_sha256"]),
-            ("checks", f"{document['checks']:,}, none failed"),
-        ]
-    )
+    pairs = [
+        ("directory", document["directory"]),
+        ("manifest", document["manifest_sha256"]),
+        ("checks", f"{document['checks']:,}, none failed"),
+    ]
+    others = ", ".join(document["not_in_manifest"])
+    return escape_control(output.format_pairs([*pairs, ("not checked", others)] if others else pairs))

@@ -130,13 +130,15 @@ def open_frames(directory: str | Path) -> Frames:
     Raises
     ------
     UsageError
-        If the directory is in an object store.
+        If the directory is in an object store, or has no manifest.
     StoreError
-        If there is no manifest, or it cannot be read.
+        If the manifest cannot be read.
     IntegrityError
         If a file is missing or differs from the manifest.
     """
     source, engine = _local(directory), engine_settings()
+    if not (source / MANIFEST).is_file():
+        raise UsageError(f"{source} has no {MANIFEST}. Choose a directory that save_frames wrote.")
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]

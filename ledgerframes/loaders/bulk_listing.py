@@ -21,6 +21,7 @@ from ledgerframes.datasets.bulk.wire import ActiveContractsListing, ObjectRef, U
 from ledgerframes.datasets.extras import unknown_members
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError, WrongUrlError
 from ledgerframes.loaders.bulk_object import BulkTask
+from ledgerframes.loaders.digest_files import saved_digest
 from ledgerframes.network import Network
 from ledgerframes.store.location import digest_of
 from ledgerframes.values.windows import Window, instant, iso
@@ -189,8 +190,9 @@ def _file_tasks(path: Path, kind: str) -> list[BulkTask]:
 
 def _file_task(file: Path, kind: str) -> BulkTask:
     key = ObjectKey.from_path(file)
+    sha256 = saved_digest(file)
     if key is not None:
-        return BulkTask(key.key, _require_kind(key, kind), path=str(file.absolute()))
+        return BulkTask(key.key, _require_kind(key, kind), path=str(file.absolute()), sha256=sha256)
     if kind == "acs":
         raise UsageError(f"{file} is not named by the key of an ACS object, which contains the snapshot time. Rename the file.")
-    return BulkTask(f"sha256:{digest_of(file)}", None, path=str(file.absolute()))
+    return BulkTask(f"sha256:{digest_of(file)}", None, path=str(file.absolute()), sha256=sha256)

@@ -94,13 +94,8 @@ class BulkLoader(Loader[BulkTask]):
 
     def frames_of(self, extent: Extent | Window, window: Window | None = None) -> Frames:
         """Return frames of the segments that overlap a window, or have objects."""
-        if self.failures and not self.options.allow_partial:
-            raise IntegrityError(
-                f"Cannot read {pluralize(len(self.failures), 'bulk object')}, the first because: "
-                f"{next(iter(self.failures.values()))} Pass allow_partial=True to load the others.",
-                path=next(iter(self.failures)),
-                failures=self.failures,
-            )
+        if self.failures:
+            self._accept_failures()
         snapshot = self.net.store.snapshot(self.dataset, extent)
         # The mark of a folder with a provisional object has no rows, and would make all objects of the day provisional.
         segments = tuple(segment for segment in snapshot.segments if segment.final or segment.files)
@@ -111,6 +106,19 @@ class BulkLoader(Loader[BulkTask]):
             failed=self.failures,
             population=self.dataset.population,
             engine=self.net.settings.engine,
+        )
+
+    def _accept_failures(self) -> None:
+        """Raise an error unless the caller accepts a part of the objects, and there is a part."""
+        has_others = len(self.failures) < len(self.object_keys())
+        if self.options.allow_partial and has_others:
+            return
+        step = " Pass allow_partial=True to load the others." if has_others else ""
+        raise IntegrityError(
+            f"Cannot read {pluralize(len(self.failures), 'bulk object')}, the first because: "
+            f"{next(iter(self.failures.values()))}{step}",
+            path=next(iter(self.failures)),
+            failures=self.failures,
         )
 
     def frames_of_keys(self, object_keys: Iterable[str]) -> Frames:

@@ -30,6 +30,7 @@ from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import Pipeline
+from ledgerframes.loaders.digest_files import save_digest
 from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
@@ -67,7 +68,7 @@ class BulkTask:
     object_key: str  # its key, or the digest of a file that is not named by one
     key: ObjectKey | None
     path: str | None = None  # its file, if it is on the disk
-    sha256: str | None = None  # the digest that the network lists, as hexadecimal digits
+    sha256: str | None = None  # the digest that the network lists, or that was saved with the file, as hexadecimal digits
 
     @property
     def name(self) -> str:
@@ -174,6 +175,7 @@ def _download(net: Network, task: BulkTask, partial: Path, *, is_saved: bool) ->
         digest_status = _check_digest(task, download.sha256, download.bytes)
         if is_saved and task.key is not None:
             path = partial.replace(directory / quote(task.key.key, safe="~:"))
+            save_digest(path, download.sha256)
     except OSError as error:
         raise not_writable_error(directory, error) from error
     return _LocalObject(path, download.bytes, download.sha256, digest_status, download.host)
@@ -187,7 +189,8 @@ def _check_digest(task: BulkTask, digest: str, size: int) -> str:
         return "empty_digest"
     if task.sha256 != digest:
         raise IntegrityError(
-            f"{task.object_key} has the digest {digest[:12]}…, but {task.sha256[:12]}… is listed. Download it again.",
+            f"{task.name} has the digest {digest[:12]}…, but {task.sha256[:12]}… is "
+            f"{'in its digest file' if task.path else 'listed'}. Download it again.",
             path=task.object_key,
         )
     return "matched"

@@ -124,7 +124,7 @@ def recheck(
         raise UsageError(f"sample= must be 1 or more, got {sample!r}.")
     require_live(net.store)
     if net.offline:
-        raise CoverageError(f"{net.name} is offline, so nothing was fetched again. Reconnect without offline=True.")
+        raise CoverageError(f"{net.name} is offline, so nothing was fetched again. Reconnect without {net.offline_setting}.")
     chance = random.Random(seed)  # noqa: S311 - a sample, no secret
     segments = [segment for dataset in choose_datasets(net.store, datasets) for segment in net.store.segments(dataset)]
     served = [segment for segment in segments if _is_served(segment)]

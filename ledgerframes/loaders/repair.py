@@ -126,7 +126,7 @@ def repair(
     """
     require_live(net.store)
     if net.offline:
-        raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
+        raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without {net.offline_setting}.")
     segments = {file.segment.segment_id: file.segment for file in damage}
     tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in segments}
     plans = {

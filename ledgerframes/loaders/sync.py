@@ -230,7 +230,8 @@ def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
     """Raise CoverageError if anything that an offline load needs is not in the store."""
     if names:
         raise CoverageError(
-            f"{net.name} is offline and {count} not in the store ({_some(names)}). Reconnect without offline=True to fetch them.",
+            f"{net.name} is offline and {count} not in the store ({_some(names)}). "
+            f"Reconnect without {net.offline_setting} to fetch them.",
             missing=tuple(names),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,20 @@ def parameter_model(path: Path) -> type[BaseModel]:
 
 
 def report_name(path: Path) -> str:
-    """Return the name of a notebook's report, which is a safe directory name."""
+    """Return the name of a notebook's report, which is a safe directory name.
+
+    Where letters are lost, a digest keeps two notebooks apart.
+
+    >>> report_name(Path("Weekly cost.ipynb"))
+    'weekly-cost'
+    >>> report_name(Path("Küche.ipynb")), report_name(Path("Kasse.ipynb"))
+    ('k-che-a9ec87', 'kasse')
+    """
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if not name or name == "latest":
         raise _invalid_error(path, "has a name without letters and digits, or the name latest")
-    return name
+    is_whole = path.stem.isascii()
+    return name if is_whole else f"{name}-{hashlib.sha256(path.stem.encode()).hexdigest()[:6]}"
 
 
 def _defaults(path: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
-from ledgerframes.store.scan import READ_ERRORS
+from ledgerframes.store.scan import READ_ERRORS, REPAIR_STEP
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, open_parquet
 from ledgerframes.store.store import Store, new_segment, write_segment_files
 from ledgerframes.store.verify import check_file
@@ -256,8 +256,7 @@ def _iter_row_groups(location: Location, table: Table, files: Sequence[SegmentFi
 
 def _damaged_error(location: Location, file: SegmentFile, problem: object) -> IntegrityError:
     return IntegrityError(
-        f"Cannot merge {file.path} of {location}, which is damaged ({problem}). "
-        "Run `ledgerframes store verify --repair` to fetch it again.",
+        f"Cannot merge {file.path} of {location}, which is damaged ({problem}). {REPAIR_STEP}",
         path=f"{location}/{file.path}",
     )
 

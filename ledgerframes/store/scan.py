@@ -23,6 +23,7 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 AHEAD = 2  # row groups that a scan reads before its consumer needs them, each in a thread
 DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
+REPAIR_STEP = "Run `ledgerframes store verify --repair` to fetch again what a service still has."
 LOST_FILE_STEP = "Load again: another process may have pruned it. If the error stays, run `ledgerframes store verify --repair`."
 
 
@@ -188,4 +189,4 @@ def damage_as_store_error(table: str, location: Location | None) -> Iterator[Non
 def damaged_file_error(table: str, reason: object) -> StoreError:
     """Return the error for a file of a table that cannot be read."""
     text = " ".join(str(reason).split())
-    return StoreError(f"A file of table {table} is damaged ({text}). Run `ledgerframes store verify --repair` to fetch it again.")
+    return StoreError(f"A file of table {table} is damaged ({text}). {REPAIR_STEP}")

@@ -168,6 +168,27 @@ def test_offline_without_data(run: Run) -> None:
     assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Reconnect without --offline")
 
 
+def test_the_advice_names_what_made_the_network_offline(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_OFFLINE", "1")
+    assert_fails(run("sync", "events", *DAY), 3, "offline", "Reconnect without LEDGERFRAMES_OFFLINE to fetch")
+    monkeypatch.delenv("LEDGERFRAMES_OFFLINE")
+    store = ("--store", tmp_path / "store")
+    run(*store, "sync", "events", "--since", "2026-11-08", "--until", "2026-11-08T01:00:00Z")
+    (catalog,) = tmp_path.rglob("catalog.sqlite")
+    monkeypatch.setenv("LEDGERFRAMES_SNAPSHOT", str(catalog))
+    assert_fails(run(*store, "sync", "events", *DAY), 3, "offline", "Reconnect without LEDGERFRAMES_SNAPSHOT to fetch")
+
+
+@pytest.mark.parametrize("arguments", [("sync", "updates", "--shape", "nope"), ("sync", "bulk", "--kind", "nope")])
+def test_a_value_that_is_none_of_the_choices(run: Run, arguments: tuple[str, ...]) -> None:
+    option, value = arguments[-2:]
+    assert_fails(run(*arguments), 2, f"Invalid value for '{option}': '{value}' is not one of '")
+
+
+def test_a_mistyped_directory_is_a_wrong_argument(run: Run) -> None:
+    assert_fails(run("verify", "mistyped"), 2, "mistyped has no manifest.json")
+
+
 def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ids").write_text("a/b\n../c?d#e\n")
     assert_fails(

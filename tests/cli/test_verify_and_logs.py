@@ -61,6 +61,9 @@ def test_verify_says_what_it_checked(run: Run, day: lf.Frames, tmp_path: Path) -
     document = run("verify", evidence, "--inputs", "--json").document
     assert document["checks"] == len(lf.grant.verify(evidence, net=lf.connect("sandbox", events=400, days=1)))
     assert "none failed" in run("verify", saved).out
+    (saved / "note.txt").write_text("by hand")
+    assert run("verify", saved, "--json").document["not_in_manifest"] == ["note.txt"]
+    assert "not checked" in run("verify", saved).out and "note.txt" in run("verify", saved).out
     for folder, name in ((evidence, "requests.csv"), (saved, "traffic.parquet")):
         with (folder / name).open("ab") as file:
             file.write(b"0")

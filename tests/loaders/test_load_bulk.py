@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import logging
 import random
@@ -177,10 +178,34 @@ def test_a_file_under_another_name_is_known_by_its_bytes(tmp_path: Path, objects
 def test_downloads_are_kept_when_asked(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     frames = lf.load_bulk(connect(tmp_path / "a"), **DAY, download_dir=kept)
-    assert len(list(kept.iterdir())) == len(frames.bulk_objects)
+    assert len(list(kept.glob("*.zstd"))) == len(frames.bulk_objects)
     again = lf.load_bulk(connect(tmp_path / "b", offline=True), paths=kept)
     assert_equal(tables(again), tables(frames))
     assert not list((tmp_path / "a").rglob("*.part"))
+
+
+def test_a_bit_that_flips_after_the_download_is_noticed(tmp_path: Path) -> None:
+    """It may lie in a value, where neither compression nor JSON would show it."""
+    kept = tmp_path / "kept"
+    lf.load_bulk(connect(tmp_path / "a"), **DAY, download_dir=kept)
+    file = min(kept.glob("*.zstd"))
+    digest = file.with_name(f"{file.name}.sha256")
+    assert digest.read_text() == f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
+    good = file.read_bytes()
+    file.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    with pytest.raises(IntegrityError, match=r"has the digest .+ is in its digest file"):
+        lf.load_bulk(connect(tmp_path / "b"), paths=kept)
+    file.write_bytes(good)
+    assert set(lf.load_bulk(connect(tmp_path / "c"), paths=kept).bulk_objects["digest_status"]) == {"matched"}
+    digest.write_text("no digest")
+    with pytest.raises(UsageError, match="has no SHA-256 digest"):
+        lf.load_bulk(connect(tmp_path / "d"), paths=kept)
+
+
+def test_nothing_but_bad_objects_is_an_error_also_of_a_part(tmp_path: Path) -> None:
+    (tmp_path / "bad.zstd").write_bytes(b"no object")
+    with pytest.raises(IntegrityError, match=r"^Cannot read 1 bulk object, the first because: (?!.*allow_partial)"):
+        lf.load_bulk(connect(tmp_path / "store"), paths=tmp_path / "bad.zstd", allow_partial=True)
 
 
 def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> None:

@@ -306,7 +306,7 @@ def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
     frames = lf.load_events(net, **DAY)
     path = damage(net, EVENTS, "traffic")
     path.write_bytes(b"PAR1" + path.read_bytes()[4:-8] + b"no foot!")
-    with pytest.raises(StoreError, match=r"Run `ledgerframes store verify --repair` to fetch it again"):
+    with pytest.raises(StoreError, match=r"Run `ledgerframes store verify --repair` to fetch again what a service still has"):
         frames.read("traffic")
 
 
