@@ -10,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.analysis import activity, cost, state
 from ledgerframes.analysis.arguments import Snapshot
-from ledgerframes.analysis.cost.anatomy_rows import read_rows
+from ledgerframes.analysis.cost.anatomy_rows import known_cost, read_rows
 from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -71,7 +71,7 @@ class Anatomy:
     def summary(self) -> str:
         """Verdict, time and cost in one line."""
         parts = [each for each in (self._verdict, self._record_time) if each]
-        total = read_rows(self._frames, "traffic", self.update_id, ["total_traffic_cost"])["total_traffic_cost"]
+        total = known_cost(self._frames, self.update_id)
         parts.append(f"{total.iloc[0]:,} bytes" if len(total) else "cost unknown")
         return ", ".join(parts)
 
@@ -143,13 +143,18 @@ class Anatomy:
     def missing(self) -> dict[str, str]:
         """Why a part has no rows, by part."""
         is_rejected = self._verdict == REJECTED.removeprefix("VERDICT_RESULT_").lower()
-        has_update = len(read_rows(self._frames, "updates", self.update_id, ["update_id"])) > 0
-        tree = "a reassignment has no tree" if has_update else "the update is private"
+        kinds = read_rows(self._frames, "updates", self.update_id, ["kind"])["kind"].astype("str").tolist()
+        tree = "a reassignment has no tree" if "reassignment" in kinds else "the history has no nodes of the update"
+        has_verdict, has_cost = (
+            len(read_rows(self._frames, name, self.update_id, ["update_id"])) for name in ("verdicts", "traffic")
+        )
+        envelopes = "its traffic summary has no envelopes" if has_cost else "the history has no traffic summary of the request"
+        rejected = "the request was rejected"
         return {
-            "node": f"No tree: {'the request was rejected' if is_rejected else tree}.",
-            "view": "No views: the history has no verdict of that time.",
-            "envelope": "No cost: the history has no traffic summary of the request.",
-            "activity": f"No record: {'the request was rejected' if is_rejected else 'no featured app provider confirmed it'}.",
+            "node": f"No tree: {rejected if is_rejected else tree if kinds else 'the update is private'}.",
+            "view": f"No views: {'the verdict has none' if has_verdict else 'the history has no verdict of that time'}.",
+            "envelope": f"No cost: {envelopes}.",
+            "activity": f"No record: {rejected if is_rejected else 'the history has none of the request'}.",
         }
 
     def part(self, part: str) -> pd.DataFrame:

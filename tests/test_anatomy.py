@@ -72,7 +72,7 @@ def test_text_of_the_network_is_escaped() -> None:
         ({"visible": False}, "node", "the update is private"),
         ({"result": None}, "view", "no verdict of that time"),
         ({"total": None}, "envelope", "no traffic summary"),
-        ({}, "activity", "no featured app provider"),
+        ({}, "activity", "the history has none of the request"),
     ],
 )
 def test_what_is_missing_has_a_reason(named: dict[str, Any], part: str, reason: str) -> None:

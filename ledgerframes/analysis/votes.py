@@ -330,14 +330,12 @@ def _mad(prices: Sequence[Decimal]) -> Decimal | None:
 
 
 def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
-    """Return all votes that are known at the time of each vote in the history.
-
-    `votes` know those from before the history.
-    """
+    """Return all votes that are known at the time of each vote in the history, with `votes` from before it."""
     cast = [
-        (row["time"], str(argument.get("sv")), to_decimal(argument.get("coinPrice")))
+        (row["time"], argument["sv"], to_decimal(argument.get("coinPrice")))
         for row in network.rows(_votes_query(network))
         for argument in [network.members(row["choice_argument"])]
+        if isinstance(argument.get("sv"), str)
     ]
     rest = votes.dropna(subset=["last_updated_at"])
     older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)

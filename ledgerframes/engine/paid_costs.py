@@ -1,7 +1,8 @@
 """Relations of the costs that a participant paid, next to those of the history.
 
 The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times of both
-sources, up to their last microseconds, and ``owner``, one row with the participant without a prefix. For parts of the ledger, it
+sources, up to their last microseconds, and ``owner``, one row with the participant without a prefix, and whether the history
+``has_all`` requests of its time. For parts of the ledger, it
 passes ``pruned``, one row with the last offsets of ranges that were pruned.
 """
 
@@ -58,6 +59,7 @@ PAID_AND_TOTAL = Relation(
         paid."offset",
         paid.kind::VARCHAR AS kind,
         paid.paid_traffic_cost,
+        owner.has_all,
         paid.update_id IS NOT NULL AS in_ledger,
         requests.update_id IS NOT NULL AS in_history,
         requests.verdict_result::VARCHAR AS verdict_result,
@@ -92,8 +94,10 @@ COMPARED_COSTS = Relation(
                 WHEN NOT in_ledger AND verdict_result = 'VERDICT_RESULT_REJECTED'
                 THEN {'outcome': 'only in history', 'why': 'rejected'}
                 WHEN NOT in_ledger THEN {'outcome': 'only in history', 'why': NULL}
-                WHEN NOT in_history THEN {'outcome': 'only in ledger', 'why': NULL}
                 WHEN paid_traffic_cost IS NULL THEN {'outcome': 'not comparable', 'why': 'no paid cost in the ledger'}
+                WHEN NOT in_history AND NOT has_all
+                THEN {'outcome': 'not comparable', 'why': 'not among the chosen requests of the history'}
+                WHEN NOT in_history THEN {'outcome': 'only in ledger', 'why': NULL}
                 WHEN total_traffic_cost IS NULL THEN {'outcome': 'not comparable', 'why': 'no traffic summary in the history'}
                 WHEN paid_traffic_cost = total_traffic_cost THEN {'outcome': 'equal', 'why': NULL}
                 ELSE {'outcome': 'different', 'why': NULL}

@@ -148,7 +148,7 @@ def cost_overhead(chart: Chart) -> None:
         counts = zip(visible["kind"], visible["envelopes"], strict=True)
         labels = [kind if kind == "unassigned" else f"{kind}\n{pluralize(count, 'envelope')}" for kind, count in counts]
         _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]), r.numbers(visible["share"]))
-    return chart.show_titles(title, r.coverage_note(frame))
+    return chart.show_titles(title, r.coverage_note(frame, "Cost and envelopes"))
 
 
 @draws("cost.wasted", "Wasted share of the traffic cost", empty="The wasted share is not known in this window.", column="share")

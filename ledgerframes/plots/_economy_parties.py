@@ -126,8 +126,11 @@ def economy_purchases(chart: Chart) -> None:
     >>> ax = lf.plot(lf.economy.purchases(frames, every="1d"))
     """
     ax, frame, bought = chart.ax, chart.frame, chart.numbers("bytes")
-    if not np.nansum(bought):
+    if not frame["purchases"].sum():
         return chart.show_message("Nobody bought traffic in this window.")
+    if not np.nansum(bought):
+        return chart.show_message(f"The size of {pluralize(int(frame['purchases'].sum()), 'purchase')} is unknown.")
+    is_known = not (np.isnan(bought) & (frame["purchases"] > 0).to_numpy(dtype=bool)).any()
     if chart.has_periods:
         totals = pd.Series(bought).groupby(chart.positions()).sum().to_numpy()
         s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
@@ -139,10 +142,11 @@ def economy_purchases(chart: Chart) -> None:
     sums = sums.sort_values(ascending=False, kind="stable")
     labels = [f"{_member(buyer)} for {_member(member)}" for buyer, member in sums.index]
     values = sums.to_numpy("float64")
-    c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, values / np.nansum(values)), "Traffic bought")
+    shares = values / np.nansum(values) if is_known else np.full(len(values), np.nan)
+    c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, values, c.size, shares), "Traffic bought")
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
-    title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"
+    title = f"Traffic bought: {'' if is_known else 'at least '}{c.size(float(np.nansum(bought)))}"
     return chart.show_titles(title, prices, suffix="")
 
 

@@ -72,7 +72,7 @@ def outcome_of(name: str, ledger: dict[str, int | None], facts: dict[str, Any]) 
         return "not comparable"
     if name not in ledger:
         return "only in history"
-    if name not in facts:
+    if name not in facts and paid is not None:
         return "only in ledger"
     if paid is None or cost is None:
         return "not comparable"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.figures import Figure
 from ledgerframes.analysis.queries import _values
@@ -163,7 +164,7 @@ OWN: dict[str, tuple[dict[str, Any], Any, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def sources(sandbox_net: lf.Network, sandbox_history: Frames) -> dict[str, Frames]:
+def sources(sandbox_net: lf.Network, sandbox_history: Frames, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Frames]:
     """Frames of all kinds for one day, and from the start of the history to its end."""
     day = {"since": "2026-11-08", "until": "2026-11-09"}
     history = lf.load_events(sandbox_net, since="0001-01-01", until="2026-11-09")
@@ -173,17 +174,27 @@ def sources(sandbox_net: lf.Network, sandbox_history: Frames) -> dict[str, Frame
         "history": history,
         "day": lf.load_events(sandbox_net, **day),
         "part": morning,
+        "other node": _saved_half(lf.load_events(sandbox_net, **day), tmp_path_factory.mktemp("node")),
         "bulk": lf.load_bulk(sandbox_net, **day),
         "ledger": lf.load_updates(sandbox_net),
         **snapshots,
     }
 
 
+def _saved_half(frames: Frames, folder: Path) -> Frames:
+    """Save what a node has that lost every other request, and return its frames."""
+    tables = {name: frames.read(name) for name in frames.tables}
+    ids = set(tables["verdicts"]["update_id"].iloc[::2])
+    half = {name: rows[rows["update_id"].isin(ids)] for name, rows in tables.items()}
+    lf.save_frames(testing.frames_of(window=frames.window, network=frames.network, **half), folder)
+    return lf.open_frames(folder)
+
+
 # Figures of other frames, or of several: the arguments, numbers of all queries together, and the same numbers of the figure.
 COMPARISONS: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     "reconcile.nodes": (
         "day",
-        {"b": "part"},
+        {"b": "other node"},
         lambda rows: (
             {each["aspect"]: 0 for each in rows}
             | {name: sum(each["equal"] for each in rows if each["aspect"] == name) for name in {each["aspect"] for each in rows}}
@@ -215,7 +226,7 @@ COMPARISONS: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
         "history",
         {"every": None},
         lambda rows: {each["name"]: each["requests"] for each in rows},
-        lambda shown: shown[["updates", "verdicts", "with_cost", "with_activity"]].iloc[0].to_dict(),
+        lambda shown: shown[["requests", "updates", "verdicts", "with_cost", "with_activity"]].iloc[0].to_dict(),
     ),
     "reconcile.paid_traffic": (
         "ledger",

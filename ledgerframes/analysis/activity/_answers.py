@@ -72,12 +72,12 @@ def of_concentration(result: pd.DataFrame) -> str:
     if not row.parties or not hasattr(row, "top_3"):
         return NO_PROVIDER if not row.parties else ""
     if row.parties == 1:
-        return "One app provider has the whole weight."
+        return "One app provider has all of the total."
     number, leading = min(LEADING, row.parties), row.top_3_parties
     ties = f" ({leading:,} with ties)" if leading > number else ""
     share = printing.share(row.top_3)
     gini = f" The Gini coefficient is {row.gini:.2f}." if row.parties >= MIN_PARTIES else ""
-    return f"The {number} largest{ties} of {row.parties:,} app providers have {share} of the weight.{gini}"
+    return f"The {number} largest{ties} of {row.parties:,} app providers have {share} of the total.{gini}"
 
 
 def of_reconcile_summary(result: pd.DataFrame) -> str:

@@ -59,7 +59,7 @@ def _queries(frames: Frames, of: str, every: str | None = None, rounds: pd.DataF
 
 CONCENTRATION = declare.Figure(
     "activity.concentration",
-    caption="Concentration of the activity weight",
+    caption="Concentration of activity",
     answer=answers.of_concentration,
     distinct=(),
     rows="One row per round or period; sorted by time.",
@@ -72,7 +72,7 @@ CONCENTRATION = declare.Figure(
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
-    caption="Distribution of the activity weight",
+    caption="Distribution of activity",
     rows="One row per party with more than 0; sorted by value and party.",
     columns=(
         declare.text("party", "App provider."),

@@ -170,12 +170,16 @@ def of_compare(result: pd.DataFrame) -> str:
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
-    texts = [f"{_kind_of(row)} +{printing.share(row.relative)}" for row in rows_of(result[result["judgment"] == "dearer"])]
+    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in rows_of(result[result["judgment"] == "dearer"])]
     names = f" ({', '.join(texts)})" if texts else ""
     dearer = f"{counts['dearer']:,} dearer{names}"
     changed = f"{dearer}, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
     others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"
     return f"Kinds of request: {changed}, {others}."
+
+
+def _rise(relative: float) -> str:
+    return "from 0" if pd.isna(relative) else f"+{printing.share(relative)}"
 
 
 def of_control(result: pd.DataFrame) -> str:
@@ -205,7 +209,7 @@ def of_estimate(result: pd.DataFrame) -> str:
     """Return how far actual costs are from their estimates, for all requests together."""
     matched = result[result["outcome"] == "matched"].dropna(subset=["actual", "estimated"])
     if matched.empty:
-        return "No request has an estimated and an actual cost."
+        return "No accepted request has an estimated and an actual cost."
     number, over = (int(matched[name].sum()) for name in ("requests", "over_10_percent"))
     actual, estimated = (printing.size(int(matched[name].sum())) for name in ("actual", "estimated"))
     share = printing.rate(over, number)

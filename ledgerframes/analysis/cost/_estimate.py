@@ -204,6 +204,7 @@ def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
 
     The text by which they are linked is ``id``.
     """
+    estimates = estimates.dropna(subset="request_bytes")  # without a size, it estimates nothing
     ids = pa.array(estimates[key].astype("str"), pa.string())
     update_ids = ids if key == "update_id" else pa.nulls(len(estimates), pa.string())
     sizes = pa.array(estimates["request_bytes"].astype("Int64"), pa.int64())

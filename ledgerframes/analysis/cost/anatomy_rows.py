@@ -113,8 +113,8 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
         raise _unknown_update_error(frames, update_id)
     parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
     rows = pd.concat(parts, ignore_index=True)
-    has_cost = len(read_rows(frames, "traffic", update_id, ["update_id"]))
-    return ANATOMY.build(frames, {**rows, "coverage": has_cost, "coverage_time": np.nan})
+    has_cost = len(known_cost(frames, update_id)) > 0
+    return ANATOMY.build(frames, {**rows, "coverage": float(has_cost), "coverage_time": np.nan})
 
 
 def _nodes(frames: Frames, update_id: str) -> pd.DataFrame:
@@ -155,15 +155,16 @@ def _envelopes(frames: Frames, update_id: str) -> pd.DataFrame:
     numbers = pd.Series([SEPARATOR.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
     heads = pd.Series(["view " if len(ids) == 1 else "views " for ids in envelopes["view_ids"]], dtype="str")
     label = (heads + numbers).where(numbers != "", "no views (mediator or root hash)")
-    return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
+    costs = envelopes["traffic_cost"]
+    return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=costs.where(costs >= 0))
 
 
 def _unassigned(frames: Frames, update_id: str) -> pd.DataFrame:
-    """Return the part of the total that is in no envelope, no row if that is 0."""
-    total = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
+    """Return the part of the total that is in no envelope, no row if that is 0 or unknown."""
     envelopes = read_rows(frames, "envelopes", update_id, ["traffic_cost"])["traffic_cost"]
-    rest = (total - envelopes.sum()).astype("Int64")
-    rest = rest[rest != 0].reset_index(drop=True)
+    is_known = bool((envelopes >= 0).all())
+    rest = (known_cost(frames, update_id) - envelopes.sum()).astype("Int64")
+    rest = rest[(rest != 0) & is_known].reset_index(drop=True)
     return _part("unassigned", pd.Series(range(len(rest))), label=pd.Series(["in no envelope"] * len(rest)), traffic_cost=rest)
 
 
@@ -212,6 +213,12 @@ def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> 
             columns=columns, batch_readahead=1, fragment_readahead=1
         )
         return table(name).to_pandas(rows_of_update)
+
+
+def known_cost(frames: Frames, update_id: str) -> pd.Series:
+    """Return the total cost of an update, no row if it is unknown, as a negative one is."""
+    costs = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
+    return costs[costs >= 0]
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:

@@ -16,16 +16,16 @@ ROLES = {"app": "apps", "validator": "validators", "sv": "super validators"}
 
 def of_purchases(result: pd.DataFrame) -> str:
     """Return how much traffic was bought, and how much of it for others."""
-    known = result.dropna(subset="bytes")
-    if known.empty:
+    rows = result[result["purchases"] > 0]
+    if rows.empty:
         return "Nobody bought traffic in this window."
-    others = known[known["for_whom"] == "other"]
-    bought = f"{pluralize(int(known['purchases'].sum()), 'purchase')} of {printing.size(int(known['bytes'].sum()))} burned"
-    if known["for_whom"].isna().any():  # groups of both
-        return f"{bought} {_coin(known['coin_spent'])}."
-    number, size = int(others["purchases"].sum()), printing.size(int(others["bytes"].sum()))
-    verb = "was" if number == 1 else "were"
-    return f"{bought} {_coin(known['coin_spent'])}. {number:,} of them, with {size}, {verb} for somebody else."
+    burned = f"burned {_coin(rows['coin_spent'])}"
+    bought = f"{pluralize(int(rows['purchases'].sum()), 'purchase')} of {_size(rows['bytes'])} {burned}."
+    if rows["for_whom"].isna().any():  # groups of both
+        return bought
+    others = rows[rows["for_whom"] == "other"]
+    number, verb = int(others["purchases"].sum()), "was" if others["purchases"].sum() == 1 else "were"
+    return f"{bought} {number:,} of them, with {_size(others['bytes'])}, {verb} for somebody else."
 
 
 def of_rounds(result: pd.DataFrame) -> str:
@@ -35,7 +35,7 @@ def of_rounds(result: pd.DataFrame) -> str:
         return f"No {noun} in this window."
     issued = ", ".join(f"{_coin(result[f'issued_{role}'])} for {name}" for role, name in ROLES.items())
     sizes = result["traffic_bought"]
-    bought = _lower_bound(sizes, printing.size(int(sizes.sum()))) if sizes.notna().any() else "unknown"
+    bought = _size(sizes) if sizes.notna().any() else "unknown"
     return f"{pluralize(len(result), noun)} issued {issued}. Traffic bought in them: {bought}."
 
 
@@ -65,6 +65,12 @@ def _coin(amounts: pd.Series) -> str:
     if len(amounts) and amounts.isna().all():
         return "an unknown amount of coin"
     return _lower_bound(amounts, f"{decimals.total(amounts.dropna()) or 0:,.2f} coin")
+
+
+def _size(byte_counts: pd.Series) -> str:
+    if len(byte_counts) and byte_counts.isna().all():
+        return "an unknown size"
+    return _lower_bound(byte_counts, printing.size(int(byte_counts.sum())))
 
 
 def _lower_bound(values: pd.Series, text: str) -> str:

@@ -215,7 +215,7 @@ def _differs(purchase: Purchase, rounds: Rounds) -> bool | None:
     traffic_price, coin_price = rounds.price(number, "trafficPrice"), rounds.price(number)
     byte_count, usd = whole(purchase.payload.get("totalPurchased")), to_decimal(purchase.payload.get("usdSpent"))
     coin = to_decimal(purchase.payload.get("coinSpent"))
-    if not coin_price or traffic_price is None or byte_count is None or usd is None:
+    if not coin_price or traffic_price is None or byte_count is None or usd is None or coin is None:
         return None
     return usd != multiply(divide(Decimal(byte_count), MEGABYTE), traffic_price) or coin != divide(usd, coin_price)
 

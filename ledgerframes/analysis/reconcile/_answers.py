@@ -70,7 +70,9 @@ def of_nodes(result: pd.DataFrame) -> str:
 def of_digests(result: pd.DataFrame) -> str:
     """Return how many bulk objects have one digest, and which nodes have another one."""
     equal = int((result["outcome"] == "equal").sum())
-    counts = result["dissenters"].dropna().str.split(", ").explode().value_counts()
+    counts = result.loc[result["majority_sha256"].notna(), "dissenters"].dropna().str.split(", ").explode().value_counts()
     names = ", ".join(f"{node} ({number:,})" for node, number in counts.items()) or "none"
     same = f"Of {pluralize(len(result), 'object')}, {equal:,} have the same digest at all nodes."
-    return f"{same} Nodes that differ from most: {names}."
+    undecided = int((result["dissenters"].notna() & result["majority_sha256"].isna()).sum())
+    no_majority = f" Without a majority: {pluralize(undecided, 'object')}." if undecided else ""
+    return f"{same} Nodes that differ from most: {names}.{no_majority}"

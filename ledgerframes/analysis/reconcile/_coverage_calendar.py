@@ -33,6 +33,8 @@ COUNTED = {
     "with_cost": Relation("paid", "One row per request with a known cost.", f"FROM traffic WHERE {COST} >= 0", ("traffic",)),
     "with_activity": Relation("active", "One row per activity record.", "FROM activity_records", ("activity_records",)),
 }
+# A request has a verdict, an update or a traffic summary.
+TABLES_OF_REQUESTS = ("verdicts", "updates", "traffic")
 NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = np.iinfo(np.int64).max
@@ -51,6 +53,7 @@ COVERAGE = declare.Figure(
         declare.choice("dataset", ("events", "bulk"), "events of the listing, or bulk objects."),
         declare.choice("status", STATUSES),
         declare.choice("reason", REASONS, "What is degraded, or not compared. Missing for other days."),
+        declare.integer("requests", "Requests with a verdict, an update or a traffic summary.", "requests"),
         declare.integer("updates", "Visible updates.", "updates"),
         declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
         declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
@@ -59,7 +62,7 @@ COVERAGE = declare.Figure(
         declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
-    queries=lambda frames, every, **_: [_counts_query(_names(frames), every)],
+    queries=lambda frames, every, **_: [_counts_query(_relations(frames), every)],
 )
 
 
@@ -92,6 +95,7 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
         - ``dataset`` (category): events of the listing, or bulk objects.
         - ``status`` (category): ok, provisional, degraded, gap, missing, before history, or future.
         - ``reason`` (category): What is degraded, or not compared. Missing for other days.
+        - ``requests`` (Int64, requests): Requests with a verdict, an update or a traffic summary.
         - ``updates`` (Int64, updates): Visible updates.
         - ``verdicts`` (Int64, verdicts): Verdicts. Missing for bulk objects.
         - ``with_cost`` (Int64, requests): Requests with a known traffic cost. Missing for bulk objects.
@@ -143,7 +147,7 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
         "reason": reason,
         "duplicates_dropped": periods.count_times(_second_verdict_times(frames)),
         "last_fetched": _last_fetched(frames, periods),
-        "coverage": ratio(counts["with_cost"], _requests(counts)),
+        "coverage": ratio(counts["with_cost"], counts["requests"]),
     }
     return COVERAGE.build(frames, values, every=every)
 
@@ -192,20 +196,28 @@ class Periods:
 
 def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd.Series]:
     """Return the requests of each count in each period, missing without its table."""
-    counts = dict.fromkeys(COUNTED, pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
-    names = _names(frames)
-    rows = run(frames, _counts_query(names, every)) if names else pd.DataFrame()
-    for name in names:
+    counts = dict.fromkeys(("requests", *COUNTED), pd.Series(pd.NA, range(len(periods.starts)), "Int64"))
+    relations = _relations(frames)
+    rows = run(frames, _counts_query(relations, every)) if relations else pd.DataFrame()
+    for name in relations:
         counts[name] = periods.total(rows[rows["name"] == name])
     return counts
 
 
-def _names(frames: Frames) -> list[str]:
-    """Return which counts these frames have a table for."""
-    return [name for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)]
+def _relations(frames: Frames) -> dict[str, Relation]:
+    """Return the relations of the counts that these frames have a table for."""
+    counts = {name: relation for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)}
+    tables = [name for name in TABLES_OF_REQUESTS if name in frames.tables]
+    return {"requests": _request_ids(tables), **counts} if tables else counts
 
 
-def _counts_query(names: Sequence[str], every: str | None) -> Query:
+def _request_ids(tables: Sequence[str]) -> Relation:
+    """Return the relation of the requests that have a row in one of the tables."""
+    query = "\nUNION ALL\n".join(f"SELECT update_id, record_time FROM {name}" for name in tables)
+    return Relation("request_ids", "One row per verdict, update and traffic summary.", query, tuple(tables))
+
+
+def _counts_query(relations: Mapping[str, Relation], every: str | None) -> Query:
     """Return the query of the requests of each count, by parts of periods."""
     selects = [
         f"""SELECT
@@ -213,11 +225,11 @@ def _counts_query(names: Sequence[str], every: str | None) -> Query:
     {period_of(every)} AS part,
     min(record_time) AS first_time,
     count(DISTINCT update_id) AS requests
-FROM {COUNTED[name].name}
+FROM {relation.name}
 GROUP BY ALL"""
-        for name in names
+        for name, relation in relations.items()
     ]
-    return Query("\nUNION ALL\n".join(selects), tuple(COUNTED[name] for name in names))
+    return Query("\nUNION ALL\n".join(selects), tuple(relations.values()))
 
 
 def _periods(frames: Frames, every: str | None) -> Periods:
@@ -258,7 +270,7 @@ def _last_fetched(frames: Frames, periods: Periods) -> pd.Series:
 
 def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[str, pd.Series]) -> npt.NDArray[np.object_]:
     """Return why each whole day is degraded, or that there are too few days before it."""
-    volume = _requests(counts).to_numpy("int64")
+    volume = counts["requests"].fillna(0).to_numpy("int64")
     known, visible = ratio(counts["with_cost"], volume), ratio(counts["updates"], volume)
     is_whole = (status == "ok") & ~periods.keys["is_partial"].to_numpy(dtype=bool)
     reasons = np.full(len(status), None, dtype=object)
@@ -275,8 +287,3 @@ def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[
         }
         reasons[day] = next((reason for reason, is_met in conditions.items() if is_met), None)
     return reasons
-
-
-def _requests(counts: Mapping[str, pd.Series]) -> pd.Series:
-    """Return the requests of each period, by updates where the verdicts are missing."""
-    return pd.concat([counts["updates"], counts["verdicts"].fillna(0)], axis=1).max(axis=1)

@@ -31,6 +31,7 @@ REASONS = (
     "topology transaction",
     "no paid cost in the ledger",
     "no traffic summary in the history",
+    "not among the chosen requests of the history",
     "rejected",
     FAILED,
 )
@@ -244,8 +245,12 @@ def _costs_query(ledger: Frames, history: Frames, participant: str | None, selec
     PAID_TRAFFIC.check(history)
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
+    has_all = not history._filter.has_chosen_ids
     times = common_times(_ledger_times(ledger), _history_times(history))
-    parameters = {"owner": pa.table({"participant": [owner]}), "common_times": pa.Table.from_pylist(times, TIMES)}
+    parameters = {
+        "owner": pa.table({"participant": [owner], "has_all": [has_all]}),
+        "common_times": pa.Table.from_pylist(times, TIMES),
+    }
     return Query(select, (COMPARED_COSTS,), parameters, _sources(history))
 
 
