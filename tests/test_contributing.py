@@ -33,8 +33,11 @@ def test_the_analysis_that_is_shown_gives_figures(tmp_path: Path) -> None:
     names: dict[str, Any] = {"__name__": "shown"}
     exec(compile(code[1], "CONTRIBUTING.md", "exec"), names)
     day = lf.load_events(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="2026-11-08", until="2026-11-09")
-    shown = names["accepted"](day, by="participant")
-    accepted = day.verdicts.query("verdict_result == 'VERDICT_RESULT_ACCEPTED'")
-    assert shown["requests"].sum() == len(accepted)
-    costs = day.traffic.set_index("update_id")["total_traffic_cost"].reindex(accepted["update_id"])
-    assert shown["traffic_cost"].sum() == costs.sum()
+    shown = names["largest"](day, by="participant").set_index("submitting_participant_uid")
+    requests = day.verdicts.merge(day.traffic[["update_id", "total_traffic_cost"]], how="left", on="update_id")
+    by_participant = requests.groupby("submitting_participant_uid")["total_traffic_cost"]
+    known = shown.loc[by_participant.max().index]
+    assert known["largest_traffic_cost"].tolist() == by_participant.max().tolist()
+    assert known["coverage"].tolist() == (by_participant.count() / by_participant.size()).tolist()
+    by_hour = names["largest"](day, every="1h")
+    assert by_hour.loc[by_hour["requests"] == 0, "coverage"].isna().all()

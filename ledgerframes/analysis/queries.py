@@ -83,9 +83,7 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     >>> "read_parquet" in lf.query(lf.cost.spend, frames, by="participant")
     True
     """
-    if figure not in ANALYSES:
-        raise UsageError(f"figure= must be an analysis such as lf.cost.spend, got {figure!r}.")
-    declared = ANALYSES[figure]
+    declared = _declaration_of(figure)
     if declared.without_query:
         raise UsageError(f"lf.{declared.name} has no query, because {declared.without_query}.")
     require_frames(frames, declared.name)
@@ -93,6 +91,15 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     network = escape_control(" ".join(frames.network.split()))  # in saved frames it is any text, and a comment is one line
     head = HEAD.format(name=declared.name, network=network)
     return "\n".join([head, *(f"{_statement(frames, each)};\n" for each in queries)])
+
+
+def _declaration_of(figure: object) -> Figure:
+    """Return the declaration of an analysis. Its result and anything else are refused."""
+    declared = ANALYSES.get(figure) if callable(figure) else None
+    if declared is None:
+        value = figure if isinstance(figure, str) or callable(figure) else type(figure).__name__
+        raise UsageError(f"figure= must be an analysis such as lf.cost.spend, without a call, got {value!r}.")
+    return declared
 
 
 def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Frames, arguments: dict[str, Any]) -> list[Query]:

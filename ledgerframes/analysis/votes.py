@@ -330,7 +330,7 @@ def _mad(prices: Sequence[Decimal]) -> Decimal | None:
 
 
 def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
-    """Return all votes that are known at the time of each vote in the history, with `votes` from before it."""
+    """Return the votes that are known at each vote of the history, with `votes` from before."""
     cast = [
         (row["time"], argument["sv"], to_decimal(argument.get("coinPrice")))
         for row in network.rows(_votes_query(network))

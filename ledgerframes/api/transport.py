@@ -43,6 +43,7 @@ logger = logging.getLogger("ledgerframes")
 # Of these, also those of the HTTP library write what a service sent.
 LOGGERS = ("ledgerframes", "ledgerframes.retries", "httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
+HEALTH_CHECKS = ("/readyz", "/livez")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 AVOIDANCES = (60.0, 120.0, 240.0, 480.0, 600.0)  # seconds for which a host comes last after failures in a row
@@ -298,7 +299,7 @@ class Transport:
         except (httpx.TimeoutException, TimeoutError) as error:
             raise RequestTimeoutError(
                 f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s{self._proxy_of(url)}. "
-                "Raise timeout= or lower page_size=.",
+                f"{_step_after_timeout(endpoint)}",
                 endpoint=endpoint,
                 host=host,
             ) from error
@@ -375,3 +376,10 @@ def host_of(url: str) -> str:
 
 def _one_line(error: Exception) -> str:
     return " ".join((str(error) or type(error).__name__).split())[:200]
+
+
+def _step_after_timeout(endpoint: str) -> str:
+    """Return what to change after a timeout."""
+    if endpoint.endswith(HEALTH_CHECKS):  # so small that neither time nor size is the problem
+        return "Check the scheme and the port of the URL, or try again later."
+    return "Raise timeout= or lower page_size=."

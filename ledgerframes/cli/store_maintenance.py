@@ -92,6 +92,7 @@ def verify(
     if drop_unrecoverable and not repair:
         raise UsageError("--drop-unrecoverable requires --repair.")
     net = context.connect()
+    require_store(net)
     if repair and net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was repaired. Run `ledgerframes store verify` without --offline.")
     _require_intact_databases(net)
@@ -123,6 +124,14 @@ def verify(
             f"{len(failures):,} of {pluralize(len(repairs), 'segment')} not repaired, the first is "
             f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
+        )
+
+
+def require_store(net: Network) -> None:
+    """Raise a CoverageError without a store, which would look like one without damage."""
+    if not (net.store.is_frozen or net.store.exists() or net.store.table_files()):
+        raise CoverageError(
+            f"There is no store of {net.name} at {net.store.location}. Check --store and --profile, or load data first."
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, option
-from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs
+from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs, require_store
 from ledgerframes.errors import IntegrityError
 from ledgerframes.texts.representation import pluralize
 
@@ -38,6 +38,7 @@ def recheck(
     from ledgerframes.loaders.recheck import recheck as recheck_store
 
     net = context.connect()
+    require_store(net)
     result = recheck_store(net, sample=sample, seed=seed, datasets=datasets, replace=replace)
     changes = output.plain_rows(result.changes)
     document = {

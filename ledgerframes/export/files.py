@@ -22,6 +22,7 @@ from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.frames.conditions import require_list
 from ledgerframes.store import Store, StoreSnapshot
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import plan_missing
@@ -200,6 +201,9 @@ def write_table(
     >>> export.write_table(frames, "traffic", "traffic.csv", columns=columns) == len(frames.traffic)
     True
     """
+    if not isinstance(frames, Frames):
+        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
+    require_list(columns)
     path, spec = Path(target), table_spec(table)
     selected = _select_columns(spec, columns)
     if path.suffix.lower() not in WRITERS:

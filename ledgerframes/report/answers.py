@@ -25,6 +25,7 @@ from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.statistics import printing
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.control_characters import escape_html as escape
+from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.decimals import is_integer
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
 COVERAGE, NETWORK, PACKAGE, DIFFERS = "coverage", "network", "package_name", "differs"
 CHOSEN = "Of the requests chosen: "
-SOME_ROWS = "Of these rows: "
 PERIOD_KEYS = {"period_start", "round_number"}
 ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"
 
@@ -54,8 +54,8 @@ def show(
     Parameters
     ----------
     result : DataFrame or Axes
-        The result of an analysis, also some of its rows or columns. Of the axes of a plot the answer is the picture alone, and of
-        rows of several results the table.
+        The result of an analysis, also some of its rows or columns. Some rows have no sentence, because their
+        shares are of all rows. Of the axes of a plot, the answer is the picture alone.
     columns : sequence of str, optional
         Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
         from which columns were chosen).
@@ -90,6 +90,7 @@ def show(
         drawing = _drawing_of(result)
         return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
+    _require_rows(result)
     result = with_times_in_utc(result, figure, ADVICE)
     require_list(columns)
     if not is_integer(max_rows) or max_rows < 1:
@@ -192,8 +193,17 @@ def _figure_of(result: pd.DataFrame) -> Figure:
     """Return the figure that a result belongs to."""
     name = result.attrs.get(NAME)
     if name not in FIGURES:
-        raise UsageError(f"{ADVICE}, got a DataFrame of another origin.")
+        raise UsageError(f"{ADVICE}, got a DataFrame of another origin. lf.plot(result, picture=) draws rows of several results.")
     return FIGURES[name]
+
+
+def _require_rows(result: pd.DataFrame) -> None:
+    """Refuse rows whose names are an index, and sums of rows, whose shares are none."""
+    if names := [str(name) for name in result.index.names if name is not None]:
+        raise UsageError(f"{ADVICE}, got one with the index {', '.join(names)}. Call reset_index() first.")
+    sums = [name for name in (COVERAGE, "coverage_time") if name in result and result[name].max() > 1]
+    if sums:
+        raise UsageError(f"{ADVICE}, got sums of its column {sums[0]}, which is a share. Pass the rows, or print the sums.")
 
 
 def _columns(result: pd.DataFrame, figure: Figure, keys: list[str]) -> list[str]:
@@ -242,9 +252,16 @@ def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_tim
     if figure.answer is None or (result.empty and not _has_all_rows(result)):
         return ""
     text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
-    notes = [CHOSEN] if result["population"].eq("chosen").any() else []
-    notes += [] if _has_all_rows(result) else [SOME_ROWS]
-    return text and "".join([*notes, text, _note_of_final(result)])
+    if text and not _has_all_rows(result):  # some of its shares are of these rows, and others of all
+        return _describe_some(result)
+    note = CHOSEN if result["population"].eq("chosen").any() else ""
+    return text and "".join([note, text, _note_of_final(result)])
+
+
+def _describe_some(result: pd.DataFrame) -> str:
+    """Return how many rows of a result these are, an empty text if nobody knows."""
+    number = result.attrs.get(ROWS, 0)
+    return f"{len(result):,} of {pluralize(number, 'row')} of the result." if len(result) < number else ""
 
 
 def _note_of_final(result: pd.DataFrame) -> str:

@@ -5,6 +5,7 @@ A notebook runs from top to bottom, offline, on frozen inputs.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -63,6 +64,10 @@ def environment_variables(
     return {**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}
 
 
+NO_SPACE = f"[Errno {errno.ENOSPC}]"
+FREE_SPACE = "A disk is full: free space there, or choose another directory with out=."
+
+
 def execute(
     notebook: Path, parameters: Mapping[str, Any], variables: dict[str, str], working_dir: Path, max_seconds: float | None = None
 ) -> Notebook:
@@ -85,7 +90,8 @@ def run_cells(book: Notebook, name: str, variables: dict[str, str], working_dir:
         for cell in cells:
             cell["outputs"] = _read_outputs(process, name, seconds)
             if error := _error_of(cell):
-                raise ReportError(f"Code cell {_number_of(cell, cells)} of {name} failed: {error}")
+                step = f". {FREE_SPACE}" if NO_SPACE in error else ""
+                raise ReportError(f"Code cell {_number_of(cell, cells)} of {name} failed: {error.rstrip('.')}{step}")
 
 
 @contextmanager

@@ -189,6 +189,8 @@ def total(values: pd.Series) -> int | Decimal | None:
     >>> lf.decimals.total(pd.Series([2**63 - 1, 2**63 - 1])) == 2**64 - 2
     True
     """
+    if not isinstance(values, pd.Series):
+        raise UsageError(f"values must be a Series of integers or amounts, got {type(values).__name__}. Pass a column.")
     if pd.api.types.is_integer_dtype(values.dtype):
         integers = values.dropna().to_numpy("int64")
         high, low = integers >> LOW_BITS, integers & (2**LOW_BITS - 1)

@@ -209,3 +209,29 @@ def test_a_bill_of_an_unknown_party_and_of_one_without_a_name_has_two_entries() 
     entries = lf.cost.journal(bill, accounts={"traffic": ("1", "2")})
     assert entries["entry_id"].nunique() == 2
     assert entries["memo"].str.contains("party without a name").any() and entries["memo"].str.contains("unknown party").any()
+
+
+@pytest.mark.parametrize("value", [float("nan"), 90, -0.1, True, "0.9", None])
+def test_a_minimum_that_is_no_share_is_refused(value: Any, sandbox_history: lf.Frames) -> None:
+    """Not a number is below nothing, so that every bill would pass."""
+    price = lf.TrafficPrice("500", "USD/MB")
+    with pytest.raises(UsageError, match="min_coverage= must be a number from 0 to 1"):
+        lf.cost.statement(sandbox_history, by="participant", price=price, min_coverage=value)
+    with pytest.raises(UsageError, match="min_coverage= must be a number from 0 to 1"):
+        lf.grant.evidence_totals(
+            sandbox_history, app={"packages": ["x"]}, exclude=[], since="2026-11-08", until="2026-11-09", min_coverage=value
+        )
+
+
+def test_a_wrong_kind_of_argument_is_named(sandbox_history: lf.Frames) -> None:
+    result = lf.cost.spend(sandbox_history)
+    with pytest.raises(UsageError, match=r"frames= must be Frames, such as .+, got DataFrame"):
+        lf.export.write_table(result, "traffic", "t.csv")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="columns= must be a list of column names, got 'update_id'"):
+        lf.export.write_table(sandbox_history, "traffic", "t.csv", columns="update_id")
+    with pytest.raises(UsageError, match=r"figure= must be an analysis such as lf.cost.spend, without a call, got 'DataFrame'"):
+        lf.query(result, sandbox_history)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="values must be a Series of integers or amounts, got list"):
+        lf.decimals.total([1, 2, 3])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="until= must be a time"):
+        lf.reconcile.supply(sandbox_history, base=None, until=None)  # type: ignore[arg-type]

@@ -227,6 +227,8 @@ def test_timeout_and_broken_connection_name_host_and_next_step() -> None:
 
     with pytest.raises(RequestTimeoutError, match=r"one\.invalid did not respond to GET /thing within 60 s\. Raise timeout="):
         transport(late).request("GET", "/thing")
+    with pytest.raises(RequestTimeoutError, match=r"GET /readyz within 60 s\. Check the scheme and the port of the URL"):
+        transport(late).request("GET", "/readyz")
     with pytest.raises(HostUnreachableError, match=r"did not complete GET /thing: peer closed connection\. Check the URL"):
         transport(broken).request("GET", "/thing")
 

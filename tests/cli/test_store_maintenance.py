@@ -89,8 +89,11 @@ def test_verify_without_damage(run: Run, net: Network) -> None:
     assert document["orphan_files"] == {"files": 0, "bytes": 0}
 
 
-def test_verify_of_an_empty_store(run: Run) -> None:
-    assert run("store", "verify", "--json").document["files"] == 0
+@pytest.mark.parametrize("command", ["verify", "recheck"])
+def test_a_store_that_does_not_exist_has_not_passed(run: Run, command: str) -> None:
+    """A mistyped path or a disk that is not mounted would be green for ever."""
+    missing = run("--store", "mistyped", "store", command)
+    assert missing.code == 3 and "There is no store of" in missing.err and "Check --store and --profile" in missing.err
 
 
 def test_damage_is_an_error_until_it_is_repaired(run: Run, net: Network) -> None:

@@ -86,8 +86,8 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
     book = read_notebook(report.path)
     lines = [line for cell in book["cells"] if cell["cell_type"] == "markdown" for line in cell["source"].splitlines()]
     headings = {line.lstrip("# ") for line in lines if line.startswith("##")}
-    assert report.needs_history
-    assert report.headings
+    assert report.needs_history, "a report of this package says what is unusual: declare needs_history=True"
+    assert report.headings, "declare headings={measure: heading of the notebook}"
     assert {*report.headings} <= {*MEASURES, *SUBJECTS}
     assert {*report.headings.values()} <= headings | {""}
 

@@ -179,6 +179,12 @@ def test_an_interrupted_run_is_noted(net: Network, tmp_path: Path, small: Small)
     assert "Reason: It was interrupted." in (tmp_path / "out" / "small" / "FAILED.txt").read_text()
 
 
+def test_a_full_disk_is_not_blamed_on_the_notebook(net: Network, tmp_path: Path, small: Small) -> None:
+    small("raise OSError(28, 'Error writing bytes to file')")
+    with pytest.raises(ReportError, match=r"Error writing bytes to file\. A disk is full: free space there, or choose another"):
+        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+
+
 def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     with without_kernel():

@@ -120,7 +120,7 @@ def test_one_provider_is_singular() -> None:
     row = {"record_time": START, "round_number": 1, "update_id": "u", "party": "p", "weight": 1}
     frames = frames_of(window=DAY, network="memory", activity_records=[row])
     text = lf.show(lf.activity.concentration(frames)).statement
-    assert text == "One app provider has the whole weight."
+    assert text == "One app provider has all of the total."
     assert describe_activity(Periods(frames, None), Prices())[0]["text"].startswith("A weight of 1 for 1 app provider. p has")
 
 
@@ -164,7 +164,7 @@ def test_the_largest_providers_include_ties() -> None:
     rows = [{**head, "update_id": "u", "party": f"p{n}", "weight": 1 if n > 4 else 10} for n in range(12)]
     frames = frames_of(window=DAY, network="memory", activity_records=rows)
     text = lf.show(lf.activity.concentration(frames)).statement
-    assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the weight.")
+    assert text.startswith("The 3 largest (5 with ties) of 12 app providers have 87.7 % of the total.")
 
 
 def test_a_cut_period_has_no_share_of_the_leader() -> None:

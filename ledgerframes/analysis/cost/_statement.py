@@ -16,6 +16,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
+from ledgerframes.analysis.arguments import require_share
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.requests import require_rejections
@@ -217,6 +218,7 @@ def statement(
     True
     """
     keys = STATEMENT.check(frames, by).key_names
+    require_share("min_coverage", min_coverage)
     prices, rate, market = _check(price, rate, market, split)
     if not accept_price:
         require_prices_of_rounds(frames, prices, PRICE_STEP)

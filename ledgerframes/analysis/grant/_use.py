@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ledgerframes.analysis.arguments import Snapshot
+from ledgerframes.analysis.arguments import Snapshot, require_share
 from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
 from ledgerframes.analysis.groups import ratio
@@ -89,6 +89,7 @@ def use_of(
     min_coverage: float,
     base: Snapshot | None,
 ) -> Use:
+    require_share("min_coverage", min_coverage)
     members = members_of(app)
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)

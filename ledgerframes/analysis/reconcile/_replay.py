@@ -280,8 +280,12 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     if frames.is_filtered:
         raise UsageError("lf.reconcile.supply needs all updates of its time. Pass the unfiltered frames.")
     opening = None if base is None else snapshot_rows(base, "base")
-    closing = snapshot_rows(until, "until") if isinstance(until, Snapshot) else active_at(frames, until, base=opening)
-    end = instant(until) if not isinstance(until, Snapshot) else closing["snapshot_time"].iloc[0].to_pydatetime()
+    if isinstance(until, Snapshot):
+        closing = snapshot_rows(until, "until")
+        end = closing["snapshot_time"].iloc[0].to_pydatetime()
+    else:
+        end = instant(until, "until")
+        closing = active_at(frames, end, base=opening)
     since = HISTORY_START if opening is None else opening["snapshot_time"].iloc[0].to_pydatetime()
     require_before(since, end)
     require_final_history(frames, Window(since, end))
