@@ -125,10 +125,23 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     return labeled
 
 
+def with_names(labeled: pd.DataFrame) -> pd.DataFrame:
+    """Return a result of :func:`apply` with names in place of ids.
+
+    An id stays where another one has the same name.
+    """
+    columns = [each for each in labeled if {f"{each}_name", f"{each}_group"} <= {*labeled.columns}]
+    for column in columns:
+        ids, names = labeled[column], labeled[f"{column}_name"]
+        is_only = names.map(ids.groupby(names).nunique()) == 1
+        labeled = labeled.assign(**{str(column): names.where(is_only, ids).astype(ids.dtype)})
+    return labeled.drop(columns=[f"{column}_{label}" for column in columns for label in ("name", "group")])
+
+
 def require_labels(labels: object) -> None:
     """Raise a UsageError unless an argument is a table of labels."""
     if not isinstance(labels, pd.DataFrame) or list(labels.columns) != COLUMNS:
-        raise UsageError("labels= must be a result of lf.labels.read(path).")
+        raise UsageError("labels= must be a result of lf.labels.read(path), with the columns id, name and group.")
 
 
 def groups_by_id(labels: pd.DataFrame | None) -> pd.Series:

@@ -47,7 +47,7 @@ NEXT_STEP: dict[type[ServiceError], str] = {
     BadRequestError: "Check the arguments of the call.",
     AuthenticationError: "Check token=, token_file= or token_env= of the profile.",
     PermissionDeniedError: "Ask the operator for the right that the call needs.",
-    NotFoundError: "Check the id, and that the network has this operation.",
+    NotFoundError: "Check the id, vocabulary= of the profile, and that the network has this operation.",
     ConflictError: "Check the current state before you retry.",
     BusyError: "Lower requests_per_second=, raise max_wait_minutes=, or try again later.",
     ServiceUnavailableError: "Try again later, or add a second host to the profile.",

@@ -31,7 +31,8 @@ def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings
 def _memory_error(error: Exception, settings: EngineSettings) -> UsageError:
     limit = settings.memory_limit or "the default"
     reason = " ".join(str(error).partition("\n\n")[0].split())
+    folder = "" if settings.spill_folder else "set spill_folder= to a folder with more space, "
     return UsageError(
-        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, set spill_folder= to "
-        "a folder with more space, or choose a shorter window."
+        f"The query needs more memory than memory_limit={limit} allows: {reason}. Set memory_limit= higher, {folder}"
+        "or choose a shorter window or fewer columns, because the result must fit, too."
     )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
 from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
@@ -232,6 +233,7 @@ def draws(
     def register(draw: Callable[..., None]) -> Callable[..., Axes]:
         @wraps(draw)
         def draw_result(frame: pd.DataFrame, ax: Axes | None = None, **options: Any) -> Axes:
+            frame = with_names(frame) if isinstance(frame, pd.DataFrame) else frame
             by, has_periods, has_rounds = check_result(frame, figure)
             with c.canvas(ax) as axes:
                 chart = Chart(frame, FIGURES[figure], title, by, has_periods, has_rounds, axes, is_new=ax is None)

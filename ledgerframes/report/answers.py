@@ -16,6 +16,7 @@ from ledgerframes.analysis import FIGURES, Figure
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import FINAL, NAME, ROWS
 from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
@@ -91,6 +92,7 @@ def show(
         return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
     _require_rows(result)
+    result = with_names(result)
     result = with_times_in_utc(result, figure, ADVICE)
     require_list(columns)
     if not is_integer(max_rows) or max_rows < 1:

@@ -102,10 +102,13 @@ def test_a_request_that_was_not_chosen_is_in_no_source_alone() -> None:
     assert rows.loc["b", "why"] == "not among the chosen requests of the history"
 
 
-def test_nodes_compare_all_requests_only() -> None:
+def test_a_comparison_with_chosen_requests_says_so() -> None:
     _, history = ledger_and_history()
-    with pytest.raises(UsageError, match="needs unfiltered frames of one window"):
-        lf.reconcile.nodes(history, history.where("verdicts", update_id="a"))
+    chosen = history.where("verdicts", update_id="a")
+    for nodes in ((history, chosen), (chosen, history)):
+        compared = lf.reconcile.nodes(*nodes)
+        assert set(compared["population"]) == {"chosen"}
+        assert statement(compared).startswith("Of the requests chosen: ")
 
 
 def test_a_purchase_of_unknown_size_is_one() -> None:

@@ -59,7 +59,7 @@ def sentence_on_concentration(weights: Counter[str]) -> str:
     values = sorted(filter(None, weights.values()), reverse=True)
     number = min(3, len(values))
     leading = [value for value in values if value >= values[number - 1]]
-    text = f"The {number} largest of {len(values):,} app providers have {percent(sum(leading), sum(values))} of the weight."
+    text = f"The {number} largest of {len(values):,} app providers have {percent(sum(leading), sum(values))} of the total."
     if len(values) < 10:
         return text
     gini = Fraction(sum((2 * i - len(values) - 1) * x for i, x in enumerate(reversed(values), 1)), len(values) * sum(values))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -235,3 +237,14 @@ def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
     assert [name for name, figure in FIGURES.items() if not figure.caption] == []
     tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
     assert [table.caption for table in tables if table] == ["Traffic cost by party", "Slow requests of those that need a party"]
+
+
+def test_names_stand_for_the_ids_that_they_name(spent: pd.DataFrame) -> None:
+    first, second, third = spent["submitting_participant_uid"].dropna().head(3)
+    known = pd.DataFrame({"id": [first, second, third], "name": ["Bank", "Twin", "Twin"], "group": ["banks", "twins", "twins"]})
+    labeled = lf.labels.apply(spent, known)
+    text = repr(lf.show(labeled, picture=False))
+    assert "Bank" in text and first not in text and "Twin" not in text, "two ids with one name keep their ids"
+    figure = lf.plot(labeled).figure
+    plt.close(figure)
+    assert "Bank" in {each.get_text() for each in figure.findobj(Text)}

@@ -116,7 +116,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     UsageError
         If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
     UsageError
-        If `a` or `b` are not Frames or filtered, or their windows differ.
+        If `a` or `b` are not Frames, or their windows differ.
 
     Notes
     -----
@@ -148,10 +148,8 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
 
 
 def _require_one_window(a: Frames, b: Frames) -> None:
-    if a.window != b.window or a.is_filtered or b.is_filtered:
-        raise UsageError(
-            f"lf.reconcile.nodes needs unfiltered frames of one window, got {a.window} and {b.window}. Load both for one."
-        )
+    if a.window != b.window:
+        raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
 
 
 def _queries(a: Frames, b: Frames, every: str | None) -> list[Query]:
