@@ -67,7 +67,7 @@ def events(
     options = {"since": since, "until": until, "during": during, "update_ids": ids, "on_bad_item": on_bad_item}
     frames, document = _fetch(context, net, load_events, options, workers, dask, plan=plan)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
-    if frames.window and not net.offline and not any(document["rows"].values()):
+    if frames.window and not any(document["rows"].values()):
         require_overlap(net, frames.window)
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 

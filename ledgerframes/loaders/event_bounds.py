@@ -15,12 +15,29 @@ SECOND = 1_000_000  # microseconds
 
 
 def require_overlap(net: Network, window: Window) -> None:
-    """Refuse a window that is before or after all events."""
+    """Refuse a window that is before or after all events.
+
+    Offline, the store knows where the history begins, and not where it ends.
+    """
+    if net.offline:
+        _require_end_after_start(net, window)
+        return
     first, last = history_bounds(net)
     if window.until <= first or window.since > last:
         raise CoverageError(
             f"{net.name} has no events in {window}: its events begin at {iso(first)} and end at {iso(last)}. "
             "Choose a window between them.",
+            missing=(str(window),),
+        )
+
+
+def _require_end_after_start(net: Network, window: Window) -> None:
+    """Refuse a window that ends before the history begins, as far as the store knows."""
+    migrations = net.store.migrations()
+    first = from_microseconds(migrations[0].first) if migrations else window.since
+    if window.until <= first:
+        raise CoverageError(
+            f"{net.name} has no events in {window}: its history begins at {iso(first)}. Choose a later window.",
             missing=(str(window),),
         )
 

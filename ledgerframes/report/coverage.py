@@ -77,9 +77,8 @@ class Requirements:
         """Raise a CoverageError unless the data meet the requirements."""
         least, known_share = self.min_coverage, coverage.known_cost_share
         if least is not None:
-            _require_share(
-                "of the window is final", coverage.final, least, "Run the report again later if the window has just ended"
-            )
+            step = "Choose a window that the history holds, run the report again later if the window has just ended"
+            _require_share("of the window is final", coverage.final, least, step)
         if least is not None and needs_cost and known_share is not None:
             _require_share("of the requests have a known cost", known_share, least, "Choose a later window")
         if self.max_age is not None:

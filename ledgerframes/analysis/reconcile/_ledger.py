@@ -245,7 +245,7 @@ def _costs_query(ledger: Frames, history: Frames, participant: str | None, selec
     PAID_TRAFFIC.check(history)
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     owner = (participant or owner_of(ledger, "Pass participant=.") or "").removeprefix(PARTICIPANT_PREFIX)
-    has_all = not history._filter.has_chosen_ids
+    has_all = history.population != "chosen" and not history.is_filtered
     times = common_times(_ledger_times(ledger), _history_times(history))
     parameters = {
         "owner": pa.table({"participant": [owner], "has_all": [has_all]}),
