@@ -40,6 +40,7 @@ LEADERBOARD = declare.Figure(
         declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
         declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
     ),
+    main_columns=("party", "amount", "share", "rank", "change"),
     has_periods=True,
     condition="with a known amount",
     unit="coupons, transfers or purchases of this row",
