@@ -46,6 +46,7 @@ from ledgerframes.settings import (
     variable_of,
 )
 from ledgerframes.store import Location
+from ledgerframes.store.scan import REPAIR_STEP
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
 from ledgerframes.wallet import Journal
@@ -187,8 +188,6 @@ def check_store(net: Network) -> list[Check]:
 
 def _catalog(net: Network) -> Result:
     """Check the file, and the record of each segment."""
-    from ledgerframes.store.scan import REPAIR_STEP
-
     if problems := net.store.catalog.problems():
         return "failed", f"The catalog is damaged: {'; '.join(problems)}.", "Run `ledgerframes store rebuild`."
     unreadable = [each for dataset in net.store.datasets.values() for each in net.store.unreadable(dataset)]

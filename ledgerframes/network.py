@@ -294,7 +294,7 @@ def connect(
     settings = load_settings(profile, overrides)
     frozen = _frozen_catalog(snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT"))
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
-    net = _open(settings, transport, faults, overrides, without_requests, frozen)
+    net = _network_of(settings, transport, faults, overrides, without_requests, frozen)
     if frozen:
         net.offline_setting = "snapshot=" if snapshot else "LEDGERFRAMES_SNAPSHOT"
     elif offline is None:
@@ -302,7 +302,7 @@ def connect(
     return net
 
 
-def _open(
+def _network_of(
     settings: Settings,
     transport: BaseTransport | None,
     faults: Faults | None,

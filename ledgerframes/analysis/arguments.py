@@ -32,14 +32,6 @@ def require_columns(table: object, columns: Iterable[str], rule: str, step: str 
     raise UsageError(f"{rule}, got {value}. {step}".rstrip())
 
 
-def require_share(name: str, value: object) -> float:
-    """Return a share, or raise a UsageError for what is none, such as a percentage."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:  # type: ignore[operator]
-        raise UsageError(f"{name}= must be a number from 0 to 1, such as 0.99, got {value!r}.")
-    return float(value)  # type: ignore[arg-type]
-
-
 def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> pd.DataFrame:
     """Return columns of the contracts of one snapshot, and its time.
 

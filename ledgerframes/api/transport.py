@@ -299,7 +299,7 @@ class Transport:
         except (httpx.TimeoutException, TimeoutError) as error:
             raise RequestTimeoutError(
                 f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s{self._proxy_of(url)}. "
-                f"{_step_after_timeout(endpoint)}",
+                + _step_after_timeout(endpoint),
                 endpoint=endpoint,
                 host=host,
             ) from error

@@ -31,27 +31,26 @@ def verify(
     if _kind(directory / MANIFEST) == "grant.evidence":
         from ledgerframes.analysis.grant import verify as verify_evidence
 
-        checks = len(verify_evidence(directory, net=context.connect() if inputs else None))
+        # which refuses a file that is not in the manifest
+        checks, others = len(verify_evidence(directory, net=context.connect() if inputs else None)), []
     else:
         open_frames(directory)
-        checks = len(_file_names(directory / MANIFEST))
+        names = _file_names(directory / MANIFEST)
+        checks, others = len(names), sorted({path.name for path in directory.iterdir()} - names - {MANIFEST})
     document = {
         "directory": directory,
         "manifest_sha256": digest_of(directory / MANIFEST),
         "checks": checks,
         "failed": 0,
-        "not_in_manifest": sorted({path.name for path in directory.iterdir()} - _file_names(directory / MANIFEST) - {MANIFEST}),
+        "not_in_manifest": others,
     }
     context.print_result(document, _format)
 
 
 def _file_names(manifest: Path) -> set[str]:
-    """Return the names of the files in a manifest.
-
-    Files of frames have the names of their tables there.
-    """
-    names = json.loads(manifest.read_text(encoding="utf-8"))["files"]
-    return {name if Path(name).suffix else f"{name}.parquet" for name in names}
+    """Return the names of the files in a manifest of frames, which names their tables."""
+    tables = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    return {f"{table}.parquet" for table in tables}
 
 
 def _kind(manifest: Path) -> str:

@@ -23,6 +23,7 @@ from ledgerframes.datasets.schema import TEXT
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import require_list
+from ledgerframes.frames.files import require_frames
 from ledgerframes.store import Store, StoreSnapshot
 from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.values.extents import plan_missing
@@ -201,8 +202,7 @@ def write_table(
     >>> export.write_table(frames, "traffic", "traffic.csv", columns=columns) == len(frames.traffic)
     True
     """
-    if not isinstance(frames, Frames):
-        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
+    require_frames(frames)
     require_list(columns)
     path, spec = Path(target), table_spec(table)
     selected = _select_columns(spec, columns)

@@ -86,8 +86,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     >>> lf.open_frames("shared").traffic.equals(frames.traffic)
     True
     """
-    if not isinstance(frames, Frames):
-        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
+    require_frames(frames)
     target = _local(directory)
     rows = {name: _read(frames, table_spec(name)) for name in frames.tables}
     rows[DROPPED_ROWS.name] = frames._dropped_rows()
@@ -178,6 +177,12 @@ def open_frames(directory: str | Path) -> Frames:
         raise StoreError(
             f"Cannot open frames in {source}: {error}. Choose a directory that save_frames wrote.", path=str(source)
         ) from error
+
+
+def require_frames(frames: object) -> None:
+    """Raise a UsageError unless an argument is Frames."""
+    if not isinstance(frames, Frames):
+        raise UsageError(f"frames= must be Frames, such as the result of lf.load_events(net, …), got {type(frames).__name__}.")
 
 
 def _local(directory: str | Path) -> Path:

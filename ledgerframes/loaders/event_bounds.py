@@ -33,13 +33,18 @@ def require_overlap(net: Network, window: Window) -> None:
 
 def _require_end_after_start(net: Network, window: Window) -> None:
     """Refuse a window that ends before the history begins, as far as the store knows."""
-    migrations = net.store.migrations()
-    first = from_microseconds(migrations[0].first) if migrations else window.since
-    if window.until <= first:
+    first = history_start(net)
+    if first and window.until <= first:
         raise CoverageError(
             f"{net.name} has no events in {window}: its history begins at {iso(first)}. Choose a later window.",
             missing=(str(window),),
         )
+
+
+def history_start(net: Network) -> datetime | None:
+    """Return the first record time, None if the store does not know it."""
+    migrations = net.store.migrations()
+    return from_microseconds(migrations[0].first) if migrations else None
 
 
 def history_bounds(net: Network) -> tuple[datetime, datetime]:

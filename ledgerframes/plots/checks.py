@@ -18,8 +18,7 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
     frame = require_columns(frame, (column.name for column in (*figure.columns, *figure.tail)), advice)
     frame = with_times_in_utc(frame, figure, advice)
     _require_types(frame, figure, advice)
-    if names := [str(name) for name in frame.index.names if name is not None]:
-        raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
+    require_no_index(frame, advice)
     networks = sorted(map(str, frame["network"].dropna().unique()))
     if len(networks) > 1:
         raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
@@ -33,6 +32,12 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
             return by, has_periods, has_rounds
     step = " Call reset_index(drop=True) instead of reset_index()." if "index" in keys else ""
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.{step}")
+
+
+def require_no_index(frame: pd.DataFrame, advice: str) -> None:
+    """Raise a UsageError if the names of rows are an index, which is not shown."""
+    if names := [str(name) for name in frame.index.names if name is not None]:
+        raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
 
 
 def with_times_in_utc(frame: pd.DataFrame, figure: Figure, advice: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
 from ledgerframes.plots import PICTURES
-from ledgerframes.plots.checks import check_result, with_times_in_utc
+from ledgerframes.plots.checks import check_result, require_no_index, with_times_in_utc
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
 from ledgerframes.statistics import printing
@@ -55,8 +55,8 @@ def show(
     Parameters
     ----------
     result : DataFrame or Axes
-        The result of an analysis, also some of its rows or columns. Some rows have no sentence, because their
-        shares are of all rows. Of the axes of a plot, the answer is the picture alone.
+        The result of an analysis, also some of its rows or columns. Of some rows, the sentence says how many they are, because
+        their shares are of all. Of the axes of a plot, the answer is the picture alone.
     columns : sequence of str, optional
         Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
         from which columns were chosen).
@@ -91,7 +91,8 @@ def show(
         drawing = _drawing_of(result)
         return Answer("", None, lambda: drawing)
     figure = _figure_of(result)
-    _require_rows(result)
+    require_no_index(result, ADVICE)
+    _require_shares(result)
     result = with_names(result)
     result = with_times_in_utc(result, figure, ADVICE)
     require_list(columns)
@@ -199,10 +200,8 @@ def _figure_of(result: pd.DataFrame) -> Figure:
     return FIGURES[name]
 
 
-def _require_rows(result: pd.DataFrame) -> None:
-    """Refuse rows whose names are an index, and sums of rows, whose shares are none."""
-    if names := [str(name) for name in result.index.names if name is not None]:
-        raise UsageError(f"{ADVICE}, got one with the index {', '.join(names)}. Call reset_index() first.")
+def _require_shares(result: pd.DataFrame) -> None:
+    """Raise a UsageError for sums of rows, whose shares are none."""
     sums = [name for name in (COVERAGE, "coverage_time") if name in result and result[name].max() > 1]
     if sums:
         raise UsageError(f"{ADVICE}, got sums of its column {sums[0]}, which is a share. Pass the rows, or print the sums.")

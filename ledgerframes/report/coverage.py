@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.event_bounds import require_overlap
+from ledgerframes.loaders.event_bounds import history_start, require_overlap
 from ledgerframes.network import Network
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.store.scan import count_rows, read_rows
 from ledgerframes.texts.representation import pluralize
-from ledgerframes.values.extents import MigrationWindow, from_microseconds
+from ledgerframes.values.decimals import require_share
+from ledgerframes.values.extents import MigrationWindow
 from ledgerframes.values.windows import Window, iso
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class Requirements:
     max_age: timedelta | None
 
     def __post_init__(self) -> None:
-        if self.min_coverage is not None and not 0 <= self.min_coverage <= 1:
-            raise UsageError(f"min_coverage= must be a number from 0 to 1, such as 0.99, got {self.min_coverage!r}.")
+        if self.min_coverage is not None:
+            require_share("min_coverage", self.min_coverage)
 
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
         """Raise a CoverageError unless the data meet the requirements."""
@@ -101,8 +102,7 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     """
     if coverage.requests:
         return
-    starts = [migration.first for migration in net.store.migrations()]
-    begin = from_microseconds(min(starts)) if starts else None
+    begin = history_start(net)
     if begin and window.until <= begin:
         reason = f"The window ends at {iso(window.until)}, before the history of {net.name} begins at {iso(begin)}"
         raise CoverageError(f"{reason}. Choose a later window.", missing=(str(window),))

@@ -30,6 +30,8 @@ PREFIX = "LEDGERFRAMES_"
 INJECTED_TAG = "injected-parameters"
 CELL_TIMEOUT_SECONDS = 900
 MAX_MESSAGE = 400
+NO_SPACE = f"[Errno {errno.ENOSPC}]"
+FREE_SPACE = "A disk is full: free space there, or choose another directory with out=."
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -62,10 +64,6 @@ def environment_variables(
     if history is not None:
         paths[HISTORY_VARIABLE] = str(history.absolute())
     return {**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}
-
-
-NO_SPACE = f"[Errno {errno.ENOSPC}]"
-FREE_SPACE = "A disk is full: free space there, or choose another directory with out=."
 
 
 def execute(

@@ -33,6 +33,12 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def require_share(name: str, value: object) -> None:
+    """Raise a UsageError unless an argument is a share, and no percentage or text."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UsageError(f"{name}= must be a number from 0 to 1, such as 0.99, got {value!r}.")
+
+
 def __dir__() -> list[str]:
     return __all__
 

@@ -182,11 +182,9 @@ def _entry(statement: pd.DataFrame, period: str, **facts: Any) -> dict[str, Any]
     """Return an entry, whose id a second run repeats, so that it can be imported once."""
     kind, party = facts["kind"], facts["party"]
     network = str(statement["network"].iloc[0]) if len(statement) else ""
-    name = "unknown party" if party is None else party or "party without a name"
-    # An unknown party has an empty text here, which one without a name must not share.
-    key = "" if party is None else party or name
-    entry_id = hashlib.sha256("\n".join([network, period, key, kind]).encode()).hexdigest()[:ID_LENGTH]
-    memo = f"{kind} {period}, {name}: {facts['quantity'].normalize():f} {facts['unit']}"
+    name = "party without a name" if party == "" else party or ""  # empty if the party is unknown
+    entry_id = hashlib.sha256("\n".join([network, period, name, kind]).encode()).hexdigest()[:ID_LENGTH]
+    memo = f"{kind} {period}, {name or 'unknown party'}: {facts['quantity'].normalize():f} {facts['unit']}"
     return {"entry_id": entry_id, "memo": memo, **facts}
 
 

@@ -16,7 +16,6 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._grouped import Call, groups_of, measure
-from ledgerframes.analysis.arguments import require_share
 from ledgerframes.analysis.cost import _answers as answers
 from ledgerframes.analysis.measures import BYTES, COST, Count, Expression, Measure, Total
 from ledgerframes.analysis.requests import require_rejections
@@ -28,6 +27,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rounding import largest_remainder
 from ledgerframes.values import decimals, extents
+from ledgerframes.values.decimals import require_share
 from ledgerframes.values.money import (
     MarketRate,
     NetworkRate,

@@ -19,12 +19,13 @@ def of_purchases(result: pd.DataFrame) -> str:
     rows = result[result["purchases"] > 0]
     if rows.empty:
         return "Nobody bought traffic in this window."
-    burned = f"burned {_coin(rows['coin_spent'])}"
-    bought = f"{pluralize(int(rows['purchases'].sum()), 'purchase')} of {_size(rows['bytes'])} {burned}."
+    purchases = pluralize(int(rows["purchases"].sum()), "purchase")
+    bought = f"{purchases} of {_size(rows['bytes'])} burned {_coin(rows['coin_spent'])}."
     if rows["for_whom"].isna().any():  # groups of both
         return bought
     others = rows[rows["for_whom"] == "other"]
-    number, verb = int(others["purchases"].sum()), "was" if others["purchases"].sum() == 1 else "were"
+    number = int(others["purchases"].sum())
+    verb = "was" if number == 1 else "were"
     return f"{bought} {number:,} of them, with {_size(others['bytes'])}, {verb} for somebody else."
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ledgerframes.analysis.arguments import Snapshot, require_share
+from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
 from ledgerframes.analysis.groups import ratio
@@ -16,6 +16,7 @@ from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
+from ledgerframes.values.decimals import require_share
 from ledgerframes.values.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
