@@ -17,6 +17,7 @@ from ledgerframes.analysis.economy.periods import period_of
 from ledgerframes.analysis.groups import Integers, from_microseconds, microseconds, ratio
 from ledgerframes.analysis.measures import COST
 from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.keys import key_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values import extents
@@ -213,7 +214,8 @@ def _relations(frames: Frames) -> dict[str, Relation]:
 
 def _request_ids(tables: Sequence[str]) -> Relation:
     """Return the relation of the requests that have a row in one of the tables."""
-    query = "\nUNION ALL\n".join(f"SELECT update_id, record_time FROM {name}" for name in tables)
+    key = key_of("update_id")
+    query = "\nUNION ALL\n".join(f"SELECT {key} AS update_id, record_time FROM {name}" for name in tables)
     return Relation("request_ids", "One row per verdict, update and traffic summary.", query, tuple(tables))
 
 
