@@ -13,6 +13,7 @@ DTYPES = {
     pa.int64(): pd.Int64Dtype(),
     pa.bool_(): pd.BooleanDtype(),
     pa.string(): pd.StringDtype(na_value=float("nan")),
+    pa.large_string(): pd.StringDtype(na_value=float("nan")),
 }
 
 

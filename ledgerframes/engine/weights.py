@@ -171,6 +171,12 @@ class Weights:
         return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,))
 
     @property
+    def empty_set(self) -> Relation:
+        """The set of no rights."""
+        query = f"SELECT repeat('0', greatest(count(*), 1)::INTEGER)::BIT AS empty_set FROM {self.name}rights"
+        return Relation(f"{self.name}empty_set", "One row: the set of no rights. A set has a bit per right.", query)
+
+    @property
     def providers(self) -> Relation:
         """The app providers that share each envelope."""
         earning = self.candidates.earning
@@ -179,8 +185,8 @@ class Weights:
             update_key,
             traffic_cost,
             total_traffic_cost,
-            -- A party that confirms several views of an envelope counts once.
-            CASE WHEN count(*) > 1 THEN list_distinct(list(right_number)) ELSE list(right_number) END AS right_numbers
+            -- Bits, because lists of all envelopes do not fit into memory.
+            bit_or(set_bit((FROM {self.empty_set.name}), right_number, 1)) AS right_set
         FROM (
             SELECT {key_of("update_id")} AS update_key, envelope_index, traffic_cost, unnest(view_ids) AS view_id
             FROM {self.envelopes.name}
@@ -194,7 +200,7 @@ class Weights:
         GROUP BY update_key, envelope_index, traffic_cost, total_traffic_cost
         """
         rows = "One row per envelope of a request that can earn: the rights of those that can confirm one of its views."
-        relations = (self.envelopes, self.confirmers_with_rights, earning)
+        relations = (self.envelopes, self.confirmers_with_rights, earning, self.empty_set)
         return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
 
     @property
@@ -203,14 +209,26 @@ class Weights:
         query = f"""
         SELECT
             update_key,
-            right_numbers,
+            right_set,
             sum(traffic_cost) AS confirmed_cost,
-            sum(CASE len(right_numbers) WHEN 1 THEN earned ELSE earned // len(right_numbers) END) AS part
+            sum(CASE bit_count(right_set) WHEN 1 THEN earned ELSE earned // bit_count(right_set) END) AS part
         FROM (SELECT *, traffic_cost::HUGEINT * total_traffic_cost AS earned FROM {self.providers.name})
-        GROUP BY update_key, right_numbers
+        GROUP BY update_key, right_set
         """
         rows = "One row per request and rights that share envelopes: their cost, and the part of each right."
         return Relation(f"{self.name}shared_envelopes", rows, query, relations=(self.providers,), is_kept=True)
+
+    @property
+    def rights_of_sets(self) -> Relation:
+        """The rights of each set, which are few."""
+        query = f"""
+        SELECT right_set, right_number
+        FROM (SELECT DISTINCT right_set FROM {self.shared.name})
+        JOIN {self.name}rights ON get_bit(right_set, right_number) = 1
+        """
+        return Relation(
+            f"{self.name}rights_of_sets", "One row per set of rights and right in it.", query, relations=(self.shared,)
+        )
 
     @property
     def burned(self) -> Relation:
@@ -221,14 +239,15 @@ class Weights:
             update_key,
             right_number,
             -- Divided once for all envelopes of the party, in 128 bits.
-            (sum(part) // any_value(confirmed_cost))::BIGINT AS burn_bytes
-        FROM (SELECT update_key, unnest(right_numbers) AS right_number, part FROM {shared})
-        JOIN (SELECT update_key, sum(confirmed_cost) AS confirmed_cost FROM {shared} GROUP BY update_key) USING (update_key)
-        WHERE confirmed_cost > 0
+            (sum(part) // any_value(cost))::BIGINT AS burn_bytes
+        FROM {shared}
+        JOIN {self.rights_of_sets.name} USING (right_set)
+        JOIN (SELECT update_key, sum(confirmed_cost) AS cost FROM {shared} GROUP BY update_key) USING (update_key)
+        WHERE cost > 0
         GROUP BY update_key, right_number
         """
         rows = "One row per request and right of an app provider that earns."
-        return Relation(f"{self.name}burned", rows, query, relations=(self.shared,))
+        return Relation(f"{self.name}burned", rows, query, relations=(self.shared, self.rights_of_sets))
 
     @property
     def weights(self) -> Relation:

@@ -123,6 +123,18 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     ]
 
 
+def test_envelopes_that_many_app_providers_share() -> None:
+    parties = [f"app-{number:03}" for number in range(200)]
+    envelopes, views = [(30_000, [0]), (7_001, [1]), (500, [0, 2])], [[parties], [parties[::7]], [parties[-1:]]]
+    world = World().request("u", 2, total=40_000, envelopes=envelopes, views=views)
+    rows = lf.activity.recompute(world.frames(), **given_state(dict.fromkeys(parties, "1.5")))
+    plain = plain_weights(
+        "ACCEPTED", 40_000, envelopes, dict(enumerate(view[0] for view in views)), dict.fromkeys(parties, "1.5")
+    )
+    expected = [[party, *plain[party]] for party in parties]
+    assert rows[["party", "burn_bytes", "weight"]].to_numpy().tolist() == expected
+
+
 def test_negative_costs_are_left_out_and_counted() -> None:
     world = usual_world().request("u", 2, total=10, envelopes=[(-5, [0]), (15, [0])]).request("v", 3, total=7)
     rows = lf.activity.recompute(world.frames())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +27,7 @@ from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
 KEYS = ["update_id", "party"]
-TOTALS = ["total_published", "total_computed"]
+SIDES = ("published", "computed")
 OUTCOMES = ("different", "only published", "only computed", "equal")
 REASONS = (
     "not accepted",
@@ -55,10 +57,20 @@ TOTALS_OF_SIDES = """
 ROWS = f"""
 SELECT
     update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
-    total_published, total_computed, accepted, unknown
-FROM reconciled
-RIGHT JOIN ({TOTALS_OF_SIDES}) ON true
-ORDER BY list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
+    accepted, unknown, coalesce(is_overall, false) AS is_overall
+FROM (
+    FROM reconciled
+    UNION ALL BY NAME
+    -- The last row. In columns of their own, the totals of millions of rows would need much memory.
+    SELECT
+        true AS is_overall,
+        TRY_CAST(total_published AS BIGINT) AS weight_published,
+        TRY_CAST(total_computed AS BIGINT) AS weight_computed,
+        accepted,
+        unknown
+    FROM ({TOTALS_OF_SIDES})
+)
+ORDER BY is_overall, list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
 BY_ROUND = f"""
@@ -224,8 +236,13 @@ def reconcile(
     state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
-    compared = _compared(frames, _query(frames, state, computed, ROWS))
-    return RECONCILE.build(frames, {**compared, "coverage": computable_share(compared)})
+    rows = run_arrow(frames, _query(frames, state, computed, ROWS))
+    rows, totals = rows.slice(0, len(rows) - 1), to_pandas(rows.slice(len(rows) - 1))
+    _require_totals(rows, {side: totals[f"weight_{side}"][0] for side in SIDES})
+    if rows["update_id"].null_count:
+        rows = rows.filter(pc.is_valid(rows["update_id"]))
+    compared = to_pandas(rows.drop_columns(["accepted", "unknown", "is_overall"]))
+    return RECONCILE.build(frames, {**compared, "coverage": computable_share(totals) if len(compared) else np.nan})
 
 
 @SUMMARY.register
@@ -327,17 +344,8 @@ def weights_without_faults(
     state = network_state(frames, featured, sv_participants, rounds, base)
     require_sum_of_weights(frames)
     rows = run_arrow(frames, _query(frames, state, None, BY_ROUND))
-    _require_totals(rows)
+    _require_totals(rows, {side: rows[f"total_{side}"][0].as_py() for side in SIDES})
     return rows.filter(pc.is_valid(rows["round_number"])).select(["round_number", "party", "is_faulty", "weight"])
-
-
-def _compared(frames: Frames, query: Query) -> pd.DataFrame:
-    """Return each weight next to the other one, after a check of their sums."""
-    rows = run_arrow(frames, query)
-    _require_totals(rows)
-    if rows["update_id"].null_count:
-        rows = rows.filter(pc.is_valid(rows["update_id"]))
-    return to_pandas(rows.drop_columns(TOTALS))
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
@@ -353,11 +361,11 @@ def _require_weights(computed: object) -> pd.DataFrame:
     return computed
 
 
-def _require_totals(rows: pa.Table) -> None:
+def _require_totals(rows: pa.Table, totals: Mapping[str, Any]) -> None:
     """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
-    for side in ("published", "computed"):
-        total = pc.sum(rows[f"weight_{side}"].cast(pa.decimal128(38, 0))).as_py()
-        if (total or 0) != (rows[f"total_{side}"][0].as_py() or 0):
+    for side, total in totals.items():
+        sum_of_rows = pc.sum(rows[f"weight_{side}"].cast(pa.decimal128(38, 0))).as_py()
+        if (sum_of_rows or 0) != (0 if pd.isna(total) else int(total)):
             raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
 
 
