@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coin_exercises import CLAIMS
-from ledgerframes.engine.nodes import CONTRACTS, exercises_in, nodes_of, payloads_above
+from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
@@ -20,12 +20,30 @@ PUBLISHED_WEIGHTS = Relation(
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
 PROCESSES = "('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')"
+COIN_RULES = "'Splice.CoinRules:CoinRules'"
+
+
+def other_contracts(nodes: Relation) -> Relation:
+    """Return the contracts that the network's party does not sign.
+
+    They follow from nodes that are read anyway, because reading the signatories of all contracts would take as long as the rest.
+    """
+    query = f"""
+    SELECT contract_id FROM {nodes.name} WHERE choice = '' AND NOT is_signed
+    UNION ALL
+    SELECT contract_id FROM older_contracts ANTI JOIN created_and_older USING (contract_id) WHERE NOT is_signed
+    """
+    rows = f"One row per contract of {nodes.name} or the snapshot that the network's party does not sign."
+    return Relation(f"others_in_{nodes.name}", rows, query, relations=(nodes, CREATED_AND_OLDER, OLDER_CONTRACTS))
+
+
 STEPS = nodes_of(
     "steps",
-    "One row per contract and exercise that can lead from the end of a round to its coupons, and per version of the DSO's rules.",
+    "One row per contract and exercise that can lead from the end of a round to its coupons, and per contract with rules.",
     condition=f"""(
             node_names.choice IN {PROCESSES}
             OR node_names.choice = '' AND template IN (
+                {COIN_RULES},
                 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2',
                 'Splice.Coin.RewardAccountingV2:ProcessRewardsV2',
                 'Splice.DsoRules:DsoRules'
@@ -35,37 +53,35 @@ STEPS = nodes_of(
         )""",
     are_few=True,
 )
-OTHER_CONTRACTS = Relation(
-    "other_contracts",
-    "One row per contract with such an exercise that another party signs.",
-    f"""
-    SELECT contract_id
-    FROM contracts
-    SEMI JOIN (SELECT contract_id FROM steps WHERE choice IN {PROCESSES}) USING (contract_id)
-    WHERE NOT is_signed
-    """,
-    relations=(CONTRACTS, STEPS),
-)
+OTHERS_IN_STEPS = other_contracts(STEPS)
 REWARD_STEPS = Relation(
     "reward_steps",
     "One row per contract and exercise that leads from the end of a round to its coupons, and per version of the DSO's rules.",
     f"""
     SELECT {STEP}, CASE WHEN choice = '' THEN create_arguments END AS create_arguments, choice_argument
     FROM steps
-    WHERE CASE WHEN choice = '' THEN is_signed ELSE contract_id NOT IN (FROM other_contracts) END
+    WHERE CASE
+        WHEN choice = '' THEN is_signed AND template <> {COIN_RULES}
+        ELSE contract_id NOT IN (FROM {OTHERS_IN_STEPS.name})
+    END
     """,
-    relations=(STEPS, OTHER_CONTRACTS),
+    relations=(STEPS, OTHERS_IN_STEPS),
 )
+COUPON = "'Splice.Coin:RewardCouponV2'"
 NODES_OF_COUPONS = nodes_of(
     "nodes_of_coupons",
-    "One row per node that creates or archives a coupon of rewards for traffic.",
-    condition="template = 'Splice.Coin:RewardCouponV2' AND (node_names.choice = '' OR consuming)",
+    "One row per node that creates or archives a coupon of rewards for traffic, and per contract with rules.",
+    condition=f"""(
+            template = {COUPON} AND (node_names.choice = '' OR consuming)
+            OR node_names.choice = '' AND template IN ({COIN_RULES}, 'Splice.DsoRules:DsoRules')
+        )""",
     are_few=True,
 )
+OTHERS_IN_COUPONS = other_contracts(NODES_OF_COUPONS)
 REWARD_COUPONS_CREATED = Relation(
     "reward_coupons_created",
     "One row per coupon of rewards for traffic.",
-    "FROM nodes_of_coupons WHERE choice = '' AND is_signed",
+    f"FROM nodes_of_coupons WHERE template = {COUPON} AND choice = '' AND is_signed",
     relations=(NODES_OF_COUPONS,),
 )
 REWARD_COUPONS_ENDED = Relation(
@@ -80,13 +96,12 @@ CLAIMED = Relation(
     "claimed_coupons",
     "One row per exercise that archives a coupon below a claim of expired rewards.",
     f"""
-    SELECT DISTINCT claims.update_id, claims.node_index
-    -- The engine keeps the right side of a join, which has few rows.
-    FROM contracts
-    RIGHT JOIN (FROM {ABOVE_ENDED.name} WHERE choice IN {CLAIMS}) AS claims ON claims.contract_id = contracts.contract_id
-    WHERE coalesce(contracts.is_signed, true)
+    SELECT DISTINCT update_id, node_index
+    FROM {ABOVE_ENDED.name}
+    ANTI JOIN {OTHERS_IN_COUPONS.name} USING (contract_id)
+    WHERE choice IN {CLAIMS}
     """,
-    relations=(CONTRACTS, ABOVE_ENDED),
+    relations=(ABOVE_ENDED, OTHERS_IN_COUPONS),
 )
 BATCHES = Relation(
     "batches_of_coupons",
