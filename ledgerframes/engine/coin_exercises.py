@@ -16,7 +16,40 @@ EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoi
 CLAIMS = "('CoinRules_ClaimExpiredRewards', 'CoinRules_ClaimExpiredRewardsV2', 'DsoRules_ClaimExpiredRewards')"
 NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
 
-EXERCISED = nodes_of("exercised", "One row per exercise.", is_create=False)
+NAMES_OF_EXERCISES = Relation(
+    "names_of_exercises",
+    "One row per name of an exercise that can matter to coin.",
+    f"""
+    FROM (
+        SELECT
+            *,
+            {KIND} AS kind,
+            template IN {RULES} AS is_of_rules,
+            choice IN {EXPIRIES} AS is_expiry,
+            choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS} OR choice IN (
+                'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts', 'CoinRules_UnhideRewardCouponsV2'
+            ) AS changes_meaning,
+            CASE
+                WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
+                WHEN choice IN (
+                    'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
+                    'TransferPreapproval_Renew'
+                ) THEN 'burned_preapproval'
+            END AS other_kind,
+            is_of_rules OR other_kind IS NOT NULL OR is_expiry OR changes_meaning AS matters,
+            coalesce(kind IN {COINS} OR kind IN {COUPONS}, false) AS matters_if_consuming
+        FROM node_names
+        WHERE choice <> ''
+    )
+    WHERE matters OR matters_if_consuming
+    """,
+)
+EXERCISED = nodes_of(
+    "exercised",
+    "One row per exercise with such a name.",
+    condition="(matters OR consuming)",
+    names=NAMES_OF_EXERCISES,
+)
 COIN_EXERCISES = Relation(
     "coin_exercises",
     "One row per exercise of the rules, one that mints, burns or ends, or one that changes the meaning of nodes below.",
@@ -68,27 +101,7 @@ COIN_EXERCISES = Relation(
                     {key_of("contract_id")} AS contract_key,
                     CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN choice_argument END AS argument,
                     CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("exercise_result")} END AS result
-                FROM (
-                    SELECT
-                        *,
-                        {KIND} AS kind,
-                        template IN {RULES} AS is_of_rules,
-                        choice IN {EXPIRIES} AS is_expiry,
-                        choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS} OR choice IN (
-                            'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts',
-                            'CoinRules_UnhideRewardCouponsV2'
-                        ) AS changes_meaning,
-                        CASE
-                            WHEN choice = 'CoinRules_Mint' THEN 'minted_other'
-                            WHEN choice IN (
-                                'CoinRules_CreateTransferPreapproval', 'CoinRules_CreateExternalPartySetupProposal',
-                                'TransferPreapproval_Renew'
-                            ) THEN 'burned_preapproval'
-                        END AS other_kind
-                    FROM exercised
-                )
-                WHERE is_of_rules OR other_kind IS NOT NULL OR is_expiry OR changes_meaning
-                    OR is_consuming AND (kind IN {COINS} OR kind IN {COUPONS})
+                FROM exercised
             )
         )
     )

@@ -19,12 +19,20 @@ TEMPLATE = """CASE
 
 
 def nodes_of(
-    name: str, rows: str, *, is_create: bool | None = None, templates: str = "", condition: str = "", are_few: bool = False
+    name: str,
+    rows: str,
+    *,
+    is_create: bool | None = None,
+    templates: str = "",
+    condition: str = "",
+    are_few: bool = False,
+    names: Relation | None = None,
 ) -> Relation:
     """Return the nodes of the network's packages.
 
     With `is_create`, those that create a contract, or the others. With `templates`, a list in SQL, those of these templates,
     whose names do not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it.
+    With `names`, some rows of ``node_names`` with more columns, those with such a name, and these columns.
 
     The engine keeps them if they `are_few`. It would keep many, too, if several relations shared them, payloads included, so each
     has its own ones.
@@ -42,8 +50,7 @@ def nodes_of(
         node_index,
         depth,
         contract_id,
-        template,
-        node_names.choice,
+        node_names.* EXCLUDE (package_name, template_name, sent_choice),
         coalesce(consuming, false) AS is_consuming,
         signatories,
         coalesce(list_contains(signatories, dso), false) AS is_signed,
@@ -52,14 +59,15 @@ def nodes_of(
         exercise_result,
         coin
     FROM tree_events
-    JOIN node_names
+    JOIN {f"{names.name} AS " if names else ""}node_names
         ON node_names.package_name = tree_events.package_name
         AND node_names.template_name IS NOT DISTINCT FROM tree_events.template_name
         AND node_names.sent_choice IS NOT DISTINCT FROM tree_events.choice
     CROSS JOIN network
     WHERE {" AND ".join(conditions) or "true"}
     """
-    return Relation(name, rows, query, tables=("tree_events",), is_kept=are_few, is_read_anew=not are_few)
+    relations = (names,) if names else ()
+    return Relation(name, rows, query, ("tree_events",), relations, is_kept=are_few, is_read_anew=not are_few)
 
 
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
