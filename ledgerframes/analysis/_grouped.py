@@ -37,6 +37,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.values import extents
 from ledgerframes.values.windows import iso
 
+OF_PARTS = ("row_count", "known_rows", "known_bytes")  # measures
+
 
 @dataclass(frozen=True)
 class Grouped:
@@ -51,7 +53,7 @@ class Grouped:
     overall : Series
         The measures of all rows together.
     parts : DataFrame
-        The measures of the parts of the groups, as the query returns them.
+        Numbers of rows and known bytes of the parts of the groups, as the query returns them.
     names : DataFrame
         The columns of the query that name each of its rows.
     """
@@ -217,18 +219,32 @@ class Call:
 
     @property
     def _groups_relation(self) -> Relation:
-        names, parts = self.group_names, self.parts
-        columns = [*names, *parts]
+        names, rows = self.group_names, self._rows_relation
+        is_overall = f"grouping({names[0]}) = 1" if names else "true"
+        columns = [*names, *(f"NULL AS {part}" for part in self.parts)]
         if self.every is not None:
             columns[0] = f"-- Periods of {self.every} from {self._first_period} on, counted from 0.\n{columns[0]}"
-        is_overall = f"grouping({(names or parts)[0]}) = 1" if columns else "true"
-        is_part = f"grouping({parts[0]}) = 0" if parts else "false"
-        selected = [*columns, f"{is_overall} AS is_overall", f"{is_part} AS is_part", *self._selected(self.aggregates)]
-        sets = [f"({', '.join(each)})" for each in (names, [], [*names, *parts] if parts else [])]
-        by_group = f"\nGROUP BY GROUPING SETS ({', '.join(dict.fromkeys(sets))})" if columns else ""
-        select = f"SELECT\n{_as_list(selected)}\nFROM {self.rows}{by_group}"
+        selected = [*columns, f"{is_overall} AS is_overall", "false AS is_part", *self._selected(self.aggregates)]
+        by_group = f"\nGROUP BY GROUPING SETS (({', '.join(names)}), ())" if names else ""
+        select = f"SELECT\n{_as_list(selected)}\nFROM {rows.name}{by_group}{self._select_of_parts if self.parts else ''}"
+        return Relation("groups", "One row per group, and one of all rows together.", select, relations=(rows,), is_kept=True)
+
+    @property
+    def _rows_relation(self) -> Relation:
+        """The rows that are grouped, once for groups and parts."""
         relations = (self.grouping.rows, *self.figure.joins)
-        return Relation("groups", "One row per group, and one of all rows together.", select, relations=relations, is_kept=True)
+        return Relation("grouped_rows", "One row per row of a group.", f"FROM {self.rows}", relations=relations)
+
+    @property
+    def _select_of_parts(self) -> str:
+        """The parts of each group.
+
+        They have no percentiles, whose values the engine cannot move to the disk.
+        """
+        names = ", ".join([*self.group_names, *self.parts])
+        aggregates = [each.expression(self.options) if name in OF_PARTS else "NULL" for name, each in self.aggregates.items()]
+        selected = _as_list([names, "false AS is_overall", "true AS is_part", *aggregates])
+        return f"\nUNION ALL\nSELECT\n{selected}\nFROM {self._rows_relation.name}\nGROUP BY {names}"
 
     def parts_query(self, parts: Sequence[str], measures: Mapping[str, Measure]) -> Query:
         """Return a query by parts of each group, such as its requests of each kind."""

@@ -141,7 +141,7 @@ class Figure:
     others : mapping of str to Measure
         Measures that are no columns, but that columns rest on.
     parts : tuple of str
-        Columns that divide each group into parts, whose measures the analysis needs.
+        Columns that divide each group into parts, whose rows and known bytes the analysis needs.
     queries : callable, optional
         Function from the arguments of the analysis to its queries, unless they follow from the measures.
     without_query : str

@@ -261,7 +261,7 @@ COSTS_OF_VIEWS = Relation(
         FROM (SELECT {key_of("update_id")} AS update_key, view_id, unnest(parties) AS party FROM quorums)
     )
     GROUP BY update_key, view_id
-    HAVING count(informees) + count(envelope) > 0
+    HAVING max(informees) IS NOT NULL OR count(envelope) > 0
     """,
     tables=("views", "envelopes", "quorums"),
 )

@@ -311,7 +311,7 @@ def _estimated_totals(call: Call, grouped: Grouped) -> pd.Series:
     unknown = grouped.values["row_count"] - grouped.values["known_rows"]
     has_estimate = (unknown > 0) & (grouped.values["known_rows"] >= MIN_KNOWN)
     strata: dict[int, list[Stratum]] = {group: [] for group in np.flatnonzero(has_estimate).tolist()}
-    columns = (grouped.parts[name].tolist() for name in ("row_count", "known_rows", COST, "verdict_result"))
+    columns = (grouped.parts[name].tolist() for name in ("row_count", "known_rows", "known_bytes", "verdict_result"))
     for group, rows, known_rows, cost, result in zip(groups_of(call, grouped.parts).codes.tolist(), *columns, strict=True):
         if group in strata:
             # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
