@@ -37,7 +37,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.values import extents
 from ledgerframes.values.windows import iso
 
-OF_PARTS = ("row_count", "known_rows", "known_bytes")  # measures
+OF_PARTS = ("row_count", "known_rows", "known_bytes")  # the measures of parts of groups
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Call:
 
     @property
     def _rows_relation(self) -> Relation:
-        """The rows that are grouped, once for groups and parts."""
+        """The rows that are grouped, which groups and parts share."""
         relations = (self.grouping.rows, *self.figure.joins)
         return Relation("grouped_rows", "One row per row of a group.", f"FROM {self.rows}", relations=relations)
 

@@ -177,8 +177,8 @@ class Ratio(Measure):
 class CoverageOfBytes(Measure):
     """Known bytes over known and estimated unknown ones.
 
-    A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost. It names measures
-    of its group, as :class:`Ratio` does.
+    A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost. Parts of groups
+    have no median. It names measures of its group, as :class:`Ratio` does.
     """
 
     def expression(self, options: Options) -> str:
@@ -188,6 +188,7 @@ class CoverageOfBytes(Measure):
         unknown = f"(groups.row_count - groups.known_rows)::DOUBLE * {median}"
         return (
             "CASE\n"
+            "    WHEN groups.is_part THEN NULL\n"
             "    WHEN groups.row_count = groups.known_rows THEN CASE WHEN groups.row_count > 0 THEN 1::DOUBLE END\n"
             f"    WHEN {known} + {unknown} > 0 THEN {known} / ({known} + {unknown})\n"
             "END"

@@ -47,7 +47,7 @@ NAMES_OF_EXERCISES = Relation(
 EXERCISED = nodes_of(
     "exercised",
     "One row per exercise with such a name.",
-    condition="(matters OR consuming)",
+    condition="(matters OR matters_if_consuming AND consuming)",
     names=NAMES_OF_EXERCISES,
 )
 COIN_EXERCISES = Relation(

@@ -33,8 +33,8 @@ OF_DATABASE = (
     # know of a stored table.
     "disabled_optimizers = 'build_side_probe_side'",
     "asof_loop_join_threshold = 0",  # for the same reason, it would compare all pairs of rows
-    "arrow_large_buffer_size = true",  # texts as pandas has them, which need not be copied
-    "allocator_background_threads = true",  # gives memory back while the result is read
+    "arrow_large_buffer_size = true",  # as pandas has texts, so that they need no copy
+    "allocator_background_threads = true",  # gives memory back while a result is read, on Linux
 )
 OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false")  # for `waiting.py`, which shows it
 DEFAULT_SETTINGS = EngineSettings()

@@ -32,7 +32,7 @@ def nodes_of(
 
     With `is_create`, those that create a contract, or the others. With `templates`, a list in SQL, those of these templates,
     whose names do not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it.
-    With `names`, some rows of ``node_names`` with more columns, those with such a name, and these columns.
+    With `names`, a relation of some rows of ``node_names`` with more columns, the nodes with one of these names, and its columns.
 
     The engine keeps them if they `are_few`. It would keep many, too, if several relations shared them, payloads included, so each
     has its own ones.
@@ -50,7 +50,7 @@ def nodes_of(
         node_index,
         depth,
         contract_id,
-        node_names.* EXCLUDE (package_name, template_name, sent_choice),
+        {"node_names.* EXCLUDE (package_name, template_name, sent_choice)" if names else "template, node_names.choice"},
         coalesce(consuming, false) AS is_consuming,
         signatories,
         coalesce(list_contains(signatories, dso), false) AS is_signed,
@@ -223,7 +223,7 @@ def payloads_above(below: Relation, in_updates: Relation | None = None) -> Relat
         f"payloads_above_{below.name}",
         f"One row per row of {below.name} and exercise of the network above it.",
         f"""
-        SELECT above.*, contract_id, choice, choice_argument, exercise_result
+        SELECT above.*, contract_id, template, choice, choice_argument, exercise_result
         FROM {all_exercises.name} AS exercised
         JOIN (
             -- In pre-order, the node above at a depth is the last one of this depth before.

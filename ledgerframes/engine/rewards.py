@@ -20,20 +20,25 @@ PUBLISHED_WEIGHTS = Relation(
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
 PROCESSES = "('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')"
-COIN_RULES = "'Splice.CoinRules:CoinRules'"
+COIN_RULES, DSO_RULES = "'Splice.CoinRules:CoinRules'", "'Splice.DsoRules:DsoRules'"
+PROCESS = "'Splice.Coin.RewardAccountingV2:ProcessRewardsV2'"
+OF_STEPS = f"({COIN_RULES}, {DSO_RULES}, {PROCESS})"
 
 
 def other_contracts(nodes: Relation) -> Relation:
-    """Return the contracts that the network's party does not sign.
+    """Return the contracts with rules or rewards that the network's party does not sign.
 
     They follow from nodes that are read anyway, because reading the signatories of all contracts would take as long as the rest.
     """
     query = f"""
     SELECT contract_id FROM {nodes.name} WHERE choice = '' AND NOT is_signed
     UNION ALL
-    SELECT contract_id FROM older_contracts ANTI JOIN created_and_older USING (contract_id) WHERE NOT is_signed
+    SELECT contract_id
+    FROM older_contracts
+    ANTI JOIN created_and_older USING (contract_id)
+    WHERE template IN {OF_STEPS} AND NOT is_signed
     """
-    rows = f"One row per contract of {nodes.name} or the snapshot that the network's party does not sign."
+    rows = f"One row per such contract of {nodes.name} or the snapshot that the network's party does not sign."
     return Relation(f"others_in_{nodes.name}", rows, query, relations=(nodes, CREATED_AND_OLDER, OLDER_CONTRACTS))
 
 
@@ -41,13 +46,9 @@ STEPS = nodes_of(
     "steps",
     "One row per contract and exercise that can lead from the end of a round to its coupons, and per contract with rules.",
     condition=f"""(
-            node_names.choice IN {PROCESSES}
-            OR node_names.choice = '' AND template IN (
-                {COIN_RULES},
-                'Splice.Coin.RewardAccountingV2:CalculateRewardsV2',
-                'Splice.Coin.RewardAccountingV2:ProcessRewardsV2',
-                'Splice.DsoRules:DsoRules'
-            )
+            node_names.choice IN {PROCESSES} AND template IN {OF_STEPS}
+            OR node_names.choice = '' AND template IN {OF_STEPS}
+            OR node_names.choice = '' AND template = 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2'
             OR node_names.choice = '' AND template = 'Splice.DsoRules:Confirmation'
                 AND contains(create_arguments, 'StartProcessingRewardsV2')
         )""",
@@ -60,10 +61,8 @@ REWARD_STEPS = Relation(
     f"""
     SELECT {STEP}, CASE WHEN choice = '' THEN create_arguments END AS create_arguments, choice_argument
     FROM steps
-    WHERE CASE
-        WHEN choice = '' THEN is_signed AND template <> {COIN_RULES}
-        ELSE contract_id NOT IN (FROM {OTHERS_IN_STEPS.name})
-    END
+    ANTI JOIN {OTHERS_IN_STEPS.name} USING (contract_id)
+    WHERE choice <> '' OR is_signed AND template <> {COIN_RULES}
     """,
     relations=(STEPS, OTHERS_IN_STEPS),
 )
@@ -73,7 +72,7 @@ NODES_OF_COUPONS = nodes_of(
     "One row per node that creates or archives a coupon of rewards for traffic, and per contract with rules.",
     condition=f"""(
             template = {COUPON} AND (node_names.choice = '' OR consuming)
-            OR node_names.choice = '' AND template IN ({COIN_RULES}, 'Splice.DsoRules:DsoRules')
+            OR node_names.choice = '' AND template IN ({COIN_RULES}, {DSO_RULES})
         )""",
     are_few=True,
 )
@@ -99,7 +98,7 @@ CLAIMED = Relation(
     SELECT DISTINCT update_id, node_index
     FROM {ABOVE_ENDED.name}
     ANTI JOIN {OTHERS_IN_COUPONS.name} USING (contract_id)
-    WHERE choice IN {CLAIMS}
+    WHERE choice IN {CLAIMS} AND template IN ({COIN_RULES}, {DSO_RULES})
     """,
     relations=(ABOVE_ENDED, OTHERS_IN_COUPONS),
 )

@@ -4,7 +4,7 @@ Source: docs/facts.md#activity-weights. A query passes the state in small tables
 
 - ``open_rounds``: the time in which a round is the lowest open one, when it opened, and whether rights and super validators are
   known as of then. Time without a round has a row with a missing one.
-- ``rights``: the factor of an app provider, the time in which it counts, and its number.
+- ``rights``: the factor of an app provider, the time in which it counts, and its number (INTEGER, from 0 on without a hole).
 - ``super_validators``: the participant of a super validator, and the time in which it is one.
 - ``round_openings``: when each round opened.
 """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypedDict
 
-from ledgerframes.analysis import verdict
+import pandas as pd
+
+from ledgerframes.analysis import activity, verdict
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
@@ -17,6 +19,7 @@ from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
 from ledgerframes.report.units import BYTES, MICROSECONDS, SHARE, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
+from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
 
 DayRows = Sequence[dict[str, Any]]
@@ -50,16 +53,20 @@ class KeyFigure(TypedDict):
     days: list[float | None]
 
 
-def measure_key_figures(periods: Periods, prices: Prices, after: Headline, days: DayRows) -> list[KeyFigure]:
-    """Return the key figures of a window whose headline figures and days are known."""
+def measure_key_figures(
+    periods: Periods, prices: Prices, after: Headline, days: DayRows, subjects: Collection[str] = ()
+) -> list[KeyFigure]:
+    """Return the key figures of a window whose headline figures and days are known.
+
+    A report on activity has the weight in place of the waste.
+    """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
-    return [
-        _with_days(_cost(after, before, prices), earlier, days, "total_traffic_cost"),
-        _with_days(_waste(after, before), earlier, days, "wasted_traffic_cost", "total_traffic_cost"),
-        _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests"),
-        {**_latency(periods), "before": medians, "days": _medians(periods.after)},
-    ]
+    cost = _with_days(_cost(after, before, prices), earlier, days, "total_traffic_cost")
+    waste = _with_days(_waste(after, before), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
+    rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
+    latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
+    return [_weight(periods), cost, rejections, latency] if "activity" in subjects else [cost, waste, rejections, latency]
 
 
 def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = SHARE, is_clear: bool = False) -> KeyFigure:
@@ -126,6 +133,19 @@ def _latency(periods: Periods) -> KeyFigure:
     return figure
 
 
+def _weight(periods: Periods) -> KeyFigure:
+    weights = activity.weights(periods.after, every=None)["weight"].dropna()
+    if weights.empty:
+        return _figure("Activity weight", printing.MISSING, "no activity record", unit=BYTES)
+    total, change = int(weights.sum()), ""
+    if periods.before is not None and not periods.obstacle:
+        earlier = int(activity.weights(periods.before, every=None)["weight"].sum())
+        change = signed_percent(total - earlier, earlier) if earlier else ""
+    note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
+    figure = _figure("Activity weight", printing.size(total), note, change, unit=BYTES)
+    return {**figure, "before": _weights_before(periods), "days": _weights_by_day(periods.after)}
+
+
 def _with_sign(points: str) -> str:
     return points if not points or points[0] in "−-<" else f"+{points}"
 
@@ -156,6 +176,20 @@ def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
     if not row["is_whole"] or not row["requests_with_cost" if name.endswith("cost") else "requests"]:
         return None
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
+
+
+def _weights_before(periods: Periods) -> list[float | None]:
+    """Return the activity weight of each day of the weeks or the period before."""
+    if periods.weeks is not None:
+        return _weights_by_day(periods.weeks)[: -len(_weights_by_day(periods.after))]
+    return _weights_by_day(periods.before) if periods.before is not None and not periods.obstacle else []
+
+
+def _weights_by_day(frames: Frames) -> list[float | None]:
+    """Return the activity weight of each day, None if records of it are missing."""
+    days = activity.weights(frames, by=None, every="1d")
+    weights = zip(days["weight"].tolist(), days["is_partial"].tolist(), strict=True)
+    return [None if pd.isna(weight) or is_partial else float(weight) for weight, is_partial in weights]
 
 
 def _medians(frames: Frames) -> list[float | None]:

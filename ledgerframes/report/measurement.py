@@ -42,7 +42,8 @@ class Measurement:
     def measure_key_figures(self, inputs: FrozenInputs) -> list[KeyFigure]:
         """Return the figures that the page of a report opens with."""
         prices = read_prices(inputs.parameters)
-        return measure_key_figures(self.periods, prices, self.facts["headline"], self.facts["days"])
+        headline, days = self.facts["headline"], self.facts["days"]
+        return measure_key_figures(self.periods, prices, headline, days, inputs.report.subjects)
 
     def summarize(self, inputs: FrozenInputs) -> list[Statement]:
         """Return the sentences that the page of a report opens with."""

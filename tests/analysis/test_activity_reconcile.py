@@ -123,6 +123,13 @@ def test_a_weight_of_the_caller_without_an_update_takes_no_row_of_another() -> N
     assert rows[["update_id", "outcome"]].to_numpy().tolist() == [["u", "equal"]]
 
 
+def test_weights_of_the_caller_may_add_up_to_more_than_64_bits() -> None:
+    world = usual_world().request("u", 2, records=[("A", 1000)])
+    mine = pd.DataFrame({"update_id": ["u", "v", "w"], "party": ["A"] * 3, "weight": [1000, 2**62, 2**62]})
+    rows = lf.activity.reconcile(world.frames(), computed=mine)
+    assert rows["outcome"].tolist() == ["only computed", "only computed", "equal"]
+
+
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
     from ledgerframes.analysis.activity import published_weights as module
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from reward_world import RewardWorld, amounts_of, leaf_hash, node_hash, tree_of
+from reward_world import Node, RewardWorld, amounts_of, leaf_hash, node_hash, tree_of
+from trees_by_hand import create, exercise
 
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError, UsageError
@@ -166,6 +167,31 @@ def test_an_error_has_its_difference_and_an_example() -> None:
     assert (node["expected"], node["found"], node["example"]) == (leaf_hash(PAIRS[2:4]), WRONG, "p0-1")
     order = links(RewardWorld(THREE, allowances=SWAPPED)).loc["leaves"]
     assert (order["reason"], order["expected"], order["found"]) == ("parties are not sorted", "app-0", "app-1")
+
+
+class WorldWithStranger(RewardWorld):
+    """Somebody has contracts of their own, with choices that are named like those of the network."""
+
+    def _process(self, number: int, tree: Node, minutes: float, *, is_later: bool = False) -> None:
+        super()._process(number, tree, minutes, is_later=is_later)
+        if is_later:
+            return
+        places = [("Splice.CoinRules:CoinRules", "splice-coin"), ("Mine:Rules", "splice-coin"), ("Mine:Rules", "splice-mine")]
+        for position, (template, package) in enumerate(places):
+            contract, (party, amount) = f"mine-{position}", PAIRS[position]
+            self._update(f"made-{position}", minutes - 2, create(template, contract, package, signed=["eve"]))
+            argument = {"calculateRewardsCid": "calculate-1", "batchHash": {"value": WRONG}}
+            start = exercise(template, contract, "CoinRules_StartProcessingRewardsV2", package=package, argument=argument)
+            self._update(f"start-{position}", minutes + 1.5, start)
+            used = exercise("Splice.Coin:RewardCouponV2", f"coupon-{party}-{amount}", "Archive", consuming=True)
+            claim = exercise(template, contract, "CoinRules_ClaimExpiredRewardsV2", used, package=package)
+            self._update(f"claim-{position}", minutes + 5, claim)
+
+
+def test_choices_of_a_stranger_are_none_of_the_network() -> None:
+    rows = links(WorldWithStranger(THREE))
+    assert rows["status"].tolist() == ["equal"] * 6
+    assert rows["found"]["coupons"] == "7, 3 used, 4 open"
 
 
 def test_a_round_that_is_the_last_can_still_be_processed() -> None:

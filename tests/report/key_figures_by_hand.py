@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from fractions import Fraction
 
-from .head_by_hand import decided_of, median_latency, rejected_of
+from .head_by_hand import decided_of, median_latency, rejected_of, weights_of
 from .stored import ACCEPTED, REJECTED, Stored, design_effect, latency_of, percent, seconds, tenths, wilson
 from .traffic_by_hand import Sides, half_up, money, signed_percent
 
@@ -15,9 +15,12 @@ KeyFigure = tuple[str, str, str, str]  # label, value, note and change
 UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 
-def key_figures_of(sides: Sides) -> Iterator[KeyFigure]:
+def key_figures_of(report: str, sides: Sides) -> Iterator[KeyFigure]:
+    if report == "activity":
+        yield weight(sides)
     yield cost(sides)
-    yield waste(sides)
+    if report != "activity":
+        yield waste(sides)
     yield rejections(sides)
     yield latency(sides)
 
@@ -44,6 +47,15 @@ def cost(sides: Sides) -> KeyFigure:
             earlier = sum(sides.before.costs.values())
             change = signed_percent(total - earlier, earlier)
     return "Traffic cost", three_digits(total, down=has_unknown), note, change
+
+
+def weight(sides: Sides) -> KeyFigure:
+    weights, change = weights_of(sides.after), ""
+    if sides.before is not None:
+        earlier = weights_of(sides.before).total()
+        change = signed_percent(weights.total() - earlier, earlier)
+    note = f"weighted bytes of {len(weights)} app providers"
+    return "Activity weight", three_digits(weights.total(), down=False), note, change
 
 
 def waste(sides: Sides) -> KeyFigure:

@@ -70,7 +70,7 @@ def assert_quality(head: str, stored: Stored) -> None:
 def assert_key_figures(result: ReportResult, head: str, sides: Sides) -> None:
     """Each figure above the statements is made again, with its change, and stands on the page."""
     figures = result.run["key_figures"]
-    expected = list(key_figures_of(sides))
+    expected = list(key_figures_of(result.report, sides))
     assert [(each["label"], each["value"], each["note"], each["change"]) for each in figures] == expected
     assert [each["is_clear"] for each in figures] == [False, False, has_clear_change(sides), False]
     head = re.sub(r"<svg class=\"spark\" .*?</svg>", "", head, flags=re.DOTALL)

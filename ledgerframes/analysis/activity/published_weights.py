@@ -56,21 +56,17 @@ TOTALS_OF_SIDES = """
 """
 ROWS = f"""
 SELECT
-    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason,
-    accepted, unknown, coalesce(is_overall, false) AS is_overall
+    update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason, totals
 FROM (
     FROM reconciled
     UNION ALL BY NAME
-    -- The last row. In columns of their own, the totals of millions of rows would need much memory.
-    SELECT
-        true AS is_overall,
-        TRY_CAST(total_published AS BIGINT) AS weight_published,
-        TRY_CAST(total_computed AS BIGINT) AS weight_computed,
-        accepted,
-        unknown
+    -- The last row. As columns of all rows, totals would need much memory.
+    SELECT MAP {{
+        'published': total_published::HUGEINT, 'computed': total_computed::HUGEINT, 'accepted': accepted, 'unknown': unknown
+    }} AS totals
     FROM ({TOTALS_OF_SIDES})
 )
-ORDER BY is_overall, list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
+ORDER BY totals IS NOT NULL, list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
 BY_ROUND = f"""
@@ -237,12 +233,13 @@ def reconcile(
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
     rows = run_arrow(frames, _query(frames, state, computed, ROWS))
-    rows, totals = rows.slice(0, len(rows) - 1), to_pandas(rows.slice(len(rows) - 1))
-    _require_totals(rows, {side: totals[f"weight_{side}"][0] for side in SIDES})
-    if rows["update_id"].null_count:
+    rows, totals = rows.slice(0, len(rows) - 1), dict(rows["totals"][-1].as_py())
+    _require_totals(rows, {side: totals[side] for side in SIDES})
+    if rows["update_id"].null_count:  # a weight of the caller without an update
         rows = rows.filter(pc.is_valid(rows["update_id"]))
-    compared = to_pandas(rows.drop_columns(["accepted", "unknown", "is_overall"]))
-    return RECONCILE.build(frames, {**compared, "coverage": computable_share(totals) if len(compared) else np.nan})
+    compared = to_pandas(rows.drop_columns("totals"))
+    coverage = computable_share(pd.DataFrame([totals], dtype="object")) if len(compared) else np.nan
+    return RECONCILE.build(frames, {**compared, "coverage": coverage})
 
 
 @SUMMARY.register
@@ -365,7 +362,7 @@ def _require_totals(rows: pa.Table, totals: Mapping[str, Any]) -> None:
     """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
     for side, total in totals.items():
         sum_of_rows = pc.sum(rows[f"weight_{side}"].cast(pa.decimal128(38, 0))).as_py()
-        if (sum_of_rows or 0) != (0 if pd.isna(total) else int(total)):
+        if (sum_of_rows or 0) != (total or 0):
             raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
 
 

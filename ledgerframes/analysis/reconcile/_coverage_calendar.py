@@ -47,6 +47,7 @@ COVERAGE = declare.Figure(
     "reconcile.coverage",
     caption="Coverage of the store",
     distinct=("dataset",),
+    main_columns=("requests", "status", "reason", "updates", "verdicts", "with_cost"),
     rows="One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is "
     "time between others that the store does not hold, and ``future`` is time that has not come or is not "
     "published.",
