@@ -58,7 +58,7 @@ def measure_key_figures(
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    A report on activity has the weight in place of the waste.
+    A report on activity without traffic has the weight in place of the waste.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
@@ -66,7 +66,9 @@ def measure_key_figures(
     waste = _with_days(_waste(after, before), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
-    return [_weight(periods), cost, rejections, latency] if "activity" in subjects else [cost, waste, rejections, latency]
+    if "activity" in subjects and "traffic" not in subjects:
+        return [_weight(periods), cost, rejections, latency]
+    return [cost, waste, rejections, latency]
 
 
 def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = SHARE, is_clear: bool = False) -> KeyFigure:
