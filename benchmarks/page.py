@@ -31,8 +31,8 @@ them. Memory and the large sync at the end are measured without that.
 
 Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
 
-`make bench` measures all of this again and writes this page: 25 minutes on two quiet cores, 40 on busy ones, and 3 GB of disk
-below `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick`
+`make bench-loading` measures all of this again and writes this page: 25 minutes on two quiet cores, 40 on busy ones, and 3 GB
+of disk below `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick`
 runs everything on a small scale, prints its figures, and leaves this page as it is.
 """
 

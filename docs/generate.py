@@ -223,8 +223,8 @@ SETTINGS_INTRODUCTION = """\
 # Settings
 
 Each can be set as a keyword, in the environment or in a profile ([precedence](configuration.md#precedence)). Settings of the
-groups `limits` and `sandbox` may be written in the section itself, or in a section such as `[mainnet.limits]`. `seed`, `events`
-and `days` shape the sandbox and nothing else.
+groups `limits`, `engine` and `sandbox` may be written in the section itself, or in a section such as `[mainnet.limits]`. `seed`,
+`events` and `days` shape the sandbox and nothing else.
 """
 
 

@@ -9,7 +9,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import KeepFormulas
-from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, option
+from ledgerframes.cli.options import CommandContext, During, Until, option
 from ledgerframes.texts.representation import pluralize
 
 
@@ -17,7 +17,9 @@ def export(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],
     to: Annotated[Path, option("--to FILE", "Target file ending in .parquet, .csv or .jsonl.")],
-    since: StoredSince = None,
+    since: Annotated[
+        str | None, option("--since TIME", "Start of the window, which --until needs (default: that of the store).")
+    ] = None,
     until: Until = None,
     during: During = None,
     columns: Annotated[str | None, option("--columns A,B", "Columns to write, in this order (default: all columns).")] = None,

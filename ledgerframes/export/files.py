@@ -180,7 +180,7 @@ def write_table(
     Returns
     -------
     int
-        Number of rows written. Rows are sorted as declared, or in the order of the ids if they were looked up by id.
+        Number of rows written. Rows are sorted as declared, or in the order of their segments if they were looked up by id.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.datasets.registry import BULK_ACS, EVENTS, Dataset
+from ledgerframes.datasets.registry import BULK_ACS, CONTRACTS, EVENTS, Dataset
 from ledgerframes.installation import installed_version
 from ledgerframes.network import Network
 from ledgerframes.report.loads import history_window
@@ -53,7 +53,9 @@ class FrozenInputs:
             "version": installed_version(),
             "history": digest_of(self.history) if self.history else "",
             "events": self._describe(EVENTS),
-            "contracts": self._describe(BULK_ACS) if self.report.needs_state else [],
+            "contracts": [*self._describe(BULK_ACS), self.net.store.snapshot(CONTRACTS).digest]
+            if self.report.needs_state
+            else [],
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -69,7 +69,7 @@ class Limits(BaseModel):
     requests_per_second : float
         Maximum request rate of a host over all threads, processes and APIs; 0 for no limit. It falls while the host refuses.
     max_concurrency : int
-        Maximum number of concurrent HTTP requests, and of chunks fetched at once, in each process.
+        Maximum number of concurrent HTTP requests, and of chunks fetched at once, for each API of a connection.
     page_size : int
         Events or updates per page, at most 1000 (docs/facts.md#history-paging).
     provisional_minutes : float

@@ -11,10 +11,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+import ledgerframes as lf
 from ledgerframes.errors import CoverageError
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, run_report
 from ledgerframes.report.coverage import Coverage
+from ledgerframes.report.freeze import freeze_inputs
+from ledgerframes.report.registry import REPORTS
+from ledgerframes.values.windows import Window, instant
 
 from .conftest import SINCE, UNTIL, Small
 
@@ -92,3 +96,15 @@ def test_a_reused_report_must_meet_the_requirements_of_its_run(net: Network, tmp
 def test_the_coverage_of_a_run_is_read_back(net: Network, tmp_path: Path, small: Small) -> None:
     written = run_again(small, net, tmp_path / "out").run["coverage"]
     assert Coverage.from_dict(written).as_dict() == written
+
+
+def test_contracts_that_a_report_reads_are_of_its_digest(net: Network, tmp_path: Path) -> None:
+    def digest(name: str) -> str:
+        window = Window(instant(SINCE, "since"), instant(UNTIL, "until"))
+        return freeze_inputs(net, window, tmp_path / f"{name}.sqlite", REPORTS["activity"], {}, None).digest()
+
+    lf.load_events(net, since=SINCE, until=UNTIL)
+    before = digest("before")
+    assert before == digest("again")
+    lf.load_contracts(net)
+    assert digest("after") != before

@@ -22,8 +22,9 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
+        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
+        (default: the history then starts with the network).
 
     Returns
     -------
@@ -97,8 +98,9 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
+        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
+        (default: the history then starts with the network).
 
     Returns
     -------
@@ -158,8 +160,9 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
+        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
+        (default: the history then starts with the network).
 
     Returns
     -------
@@ -221,8 +224,9 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
+        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
+        (default: the history then starts with the network).
 
     Returns
     -------
@@ -284,8 +288,9 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
+        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
+        (default: the history then starts with the network).
 
     Returns
     -------

@@ -126,7 +126,6 @@ def latency(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"}, optional
-        "era"}, optional
         Groups of the rows, by the columns below (default: None).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
