@@ -40,6 +40,17 @@ PERIOD_LENGTH = (
     "Mondays or months (default: {default})."
 )
 ROUND_OR_PERIOD = '``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: {default}).'
+BASE = "Contracts active at or before the start of the frames, from {source} (default: the history then starts with the network)."
+# What figures need of them, by the beginning of their names.
+BASE_SOURCES = {
+    ("economy.", "reconcile.contracts", "reconcile.supply"): (
+        ':func:`ledgerframes.load_bulk` with ``kind="acs"``, which loads all of them'
+    ),
+    ("activity.", "reconcile.rewards"): (
+        ":func:`ledgerframes.load_contracts`, from which the tables above follow as far as they are not passed"
+    ),
+    ("grant.", "state."): ":func:`ledgerframes.load_contracts`",
+}
 OF_ANALYSES = {
     "frames : Frames": "With the tables of :func:`ledgerframes.load_events`.",  # unless an analysis says more
     "accept_survivorship : bool, optional": "Continue with committed updates, which have no rejected requests (default: False).",
@@ -59,11 +70,6 @@ OF_ANALYSES = {
     "sv_participants : DataFrame, optional": (
         "Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the "
         "history). While there is none, the state counts as unknown."
-    ),
-    "base : Frames or DataFrame, optional": (
-        "Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables "
-        "above follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with "
-        '``kind="acs"`` (default: the history then starts with the network).'
     ),
     "rounds : DataFrame, optional": (
         "Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) "
@@ -245,6 +251,9 @@ def entry_of(figure: Figure, parameter: inspect.Parameter, own: Entries) -> str:
     if name == "every":
         text = ROUND_OR_PERIOD if figure.has_rounds else PERIOD_LENGTH
         return entry("every : str, optional", text.format(default=default))
+    if name == "base":
+        source = next(text for names, text in BASE_SOURCES.items() if figure.name.startswith(names))
+        return entry("base : Frames or DataFrame, optional", BASE.format(source=source))
     for head, text in OF_ANALYSES.items():
         if head.startswith(f"{name} : "):
             return entry(head, text)

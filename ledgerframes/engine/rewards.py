@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coin_exercises import CLAIMS
+from ledgerframes.engine.lifetimes import RULES
 from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
@@ -20,9 +21,9 @@ PUBLISHED_WEIGHTS = Relation(
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
 PROCESSES = "('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')"
-COIN_RULES, DSO_RULES = "'Splice.CoinRules:CoinRules'", "'Splice.DsoRules:DsoRules'"
-PROCESS = "'Splice.Coin.RewardAccountingV2:ProcessRewardsV2'"
-OF_STEPS = f"({COIN_RULES}, {DSO_RULES}, {PROCESS})"
+COIN_RULES = "'Splice.CoinRules:CoinRules'"
+OF_RULES = f"({COIN_RULES}, {RULES})"
+OF_STEPS = f"({COIN_RULES}, {RULES}, 'Splice.Coin.RewardAccountingV2:ProcessRewardsV2')"
 
 
 def other_contracts(nodes: Relation) -> Relation:
@@ -46,8 +47,7 @@ STEPS = nodes_of(
     "steps",
     "One row per contract and exercise that can lead from the end of a round to its coupons, and per contract with rules.",
     condition=f"""(
-            node_names.choice IN {PROCESSES} AND template IN {OF_STEPS}
-            OR node_names.choice = '' AND template IN {OF_STEPS}
+            template IN {OF_STEPS} AND (node_names.choice = '' OR node_names.choice IN {PROCESSES})
             OR node_names.choice = '' AND template = 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2'
             OR node_names.choice = '' AND template = 'Splice.DsoRules:Confirmation'
                 AND contains(create_arguments, 'StartProcessingRewardsV2')
@@ -72,7 +72,7 @@ NODES_OF_COUPONS = nodes_of(
     "One row per node that creates or archives a coupon of rewards for traffic, and per contract with rules.",
     condition=f"""(
             template = {COUPON} AND (node_names.choice = '' OR consuming)
-            OR node_names.choice = '' AND template IN ({COIN_RULES}, {DSO_RULES})
+            OR node_names.choice = '' AND template IN {OF_RULES}
         )""",
     are_few=True,
 )
@@ -98,7 +98,7 @@ CLAIMED = Relation(
     SELECT DISTINCT update_id, node_index
     FROM {ABOVE_ENDED.name}
     ANTI JOIN {OTHERS_IN_COUPONS.name} USING (contract_id)
-    WHERE choice IN {CLAIMS} AND template IN ({COIN_RULES}, {DSO_RULES})
+    WHERE choice IN {CLAIMS} AND template IN {OF_RULES}
     """,
     relations=(ABOVE_ENDED, OTHERS_IN_COUPONS),
 )

@@ -185,7 +185,7 @@ class Weights:
             update_key,
             traffic_cost,
             total_traffic_cost,
-            -- Bits, because lists of all envelopes do not fit into memory.
+            -- Bits: a party that confirms several views counts once, and lists of all envelopes do not fit into memory.
             bit_or(set_bit((FROM {self.empty_set.name}), right_number, 1)) AS right_set
         FROM (
             SELECT {key_of("update_id")} AS update_key, envelope_index, traffic_cost, unnest(view_ids) AS view_id

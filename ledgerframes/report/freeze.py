@@ -53,11 +53,13 @@ class FrozenInputs:
             "version": installed_version(),
             "history": digest_of(self.history) if self.history else "",
             "events": self._describe(EVENTS),
-            "contracts": [*self._describe(BULK_ACS), self.net.store.snapshot(CONTRACTS).digest]
-            if self.report.needs_state
-            else [],
+            "contracts": self._describe_contracts() if self.report.needs_state else [],
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def _describe_contracts(self) -> list[object]:
+        """Return what decides the state of the network without its whole history."""
+        return [*self._describe(BULK_ACS), self.net.store.snapshot(CONTRACTS).digest]
 
     def _describe(self, dataset: Dataset) -> list[object]:
         """Return what decides the rows of a dataset, and which of them are final."""

@@ -145,7 +145,8 @@ def _weight(periods: Periods) -> KeyFigure:
         change = signed_percent(total - earlier, earlier) if earlier else ""
     note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
     figure = _figure("Activity weight", printing.size(total), note, change, unit=BYTES)
-    return {**figure, "before": _weights_before(periods), "days": _weights_by_day(periods.after)}
+    days = _weights_by_day(periods.after)
+    return {**figure, "before": _weights_before(periods, len(days)), "days": days}
 
 
 def _with_sign(points: str) -> str:
@@ -180,10 +181,10 @@ def _day(row: dict[str, Any], name: str, whole: str) -> float | None:
     return float(row[name]) if not whole else row[name] / row[whole] if row[whole] else None
 
 
-def _weights_before(periods: Periods) -> list[float | None]:
+def _weights_before(periods: Periods, day_count: int) -> list[float | None]:
     """Return the activity weight of each day of the weeks or the period before."""
     if periods.weeks is not None:
-        return _weights_by_day(periods.weeks)[: -len(_weights_by_day(periods.after))]
+        return _weights_by_day(periods.weeks)[:-day_count]
     return _weights_by_day(periods.before) if periods.before is not None and not periods.obstacle else []
 
 

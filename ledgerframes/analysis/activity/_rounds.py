@@ -114,9 +114,8 @@ def rounds(
     rounds : DataFrame, optional
         Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from `base` and the frames' own history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
 
     Returns
     -------

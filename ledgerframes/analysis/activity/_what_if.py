@@ -118,9 +118,8 @@ def what_if(
     rights, sv_participants, rounds : DataFrame, optional
         State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
 
     Returns
     -------

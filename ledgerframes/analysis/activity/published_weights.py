@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,32 +44,29 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-TOTALS_OF_SIDES = """
-    -- Of each side alone, which the rows must add up to. They can be beyond 64 bits.
-    SELECT
-        (SELECT sum(weight) FROM activity_records WHERE weight >= 0) AS total_published,
-        (SELECT sum(weight) FROM compared_with) AS total_computed,
-        accepted,
-        unknown
+# Of each side alone, which the rows must add up to. As columns of all rows they would need much memory.
+TOTALS = """
+    -- The last row: sums that can be beyond 64 bits.
+    SELECT MAP {
+        'published': (SELECT sum(weight) FROM activity_records WHERE weight >= 0)::HUGEINT,
+        'computed': (SELECT sum(weight) FROM compared_with)::HUGEINT,
+        'accepted': accepted,
+        'unknown': unknown
+    } AS totals
     FROM computable
-"""
+""".strip("\n")
 ROWS = f"""
 SELECT
     update_id, record_time, round_number, party, weight_published, weight_computed, difference, outcome, reason, totals
 FROM (
     FROM reconciled
     UNION ALL BY NAME
-    -- The last row. As columns of all rows, totals would need much memory.
-    SELECT MAP {{
-        'published': total_published::HUGEINT, 'computed': total_computed::HUGEINT, 'accepted': accepted, 'unknown': unknown
-    }} AS totals
-    FROM ({TOTALS_OF_SIDES})
+{TOTALS}
 )
 ORDER BY totals IS NOT NULL, list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
 BY_ROUND = f"""
-SELECT by_round.*, total_published, total_computed
 FROM (
     SELECT
         round_number,
@@ -81,8 +77,10 @@ FROM (
         coalesce(sum(CASE WHEN is_fault THEN weight_computed ELSE weight_published END), 0) AS weight
     FROM (SELECT *, outcome <> 'equal' AND coalesce(reason NOT IN {EXCUSES}, true) AS is_fault FROM reconciled)
     GROUP BY round_number, party
-) AS by_round
-RIGHT JOIN ({TOTALS_OF_SIDES}) ON true
+    UNION ALL BY NAME
+{TOTALS}
+)
+ORDER BY totals IS NOT NULL
 """
 COUNTS = """
 SELECT *
@@ -173,9 +171,8 @@ def reconcile(
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
 
     Returns
     -------
@@ -233,12 +230,10 @@ def reconcile(
     state = network_state(frames, featured, sv_participants, rounds, base)
     computed = None if computed is None else _require_weights(computed)
     require_sum_of_weights(frames)
-    rows = run_arrow(frames, _query(frames, state, computed, ROWS))
-    rows, totals = rows.slice(0, len(rows) - 1), dict(rows["totals"][-1].as_py())
-    _require_totals(rows, {side: totals[side] for side in SIDES})
+    rows, totals = _without_totals(run_arrow(frames, _query(frames, state, computed, ROWS)))
     if rows["update_id"].null_count:  # a weight of the caller without an update
         rows = rows.filter(pc.is_valid(rows["update_id"]))
-    compared = to_pandas(rows.drop_columns("totals"))
+    compared = to_pandas(rows)
     coverage = computable_share(pd.DataFrame([totals], dtype="object")) if len(compared) else np.nan
     return RECONCILE.build(frames, {**compared, "coverage": coverage})
 
@@ -271,9 +266,8 @@ def reconcile_summary(
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
+        above follow as far as they are not passed (default: the history then starts with the network).
 
     Returns
     -------
@@ -342,8 +336,7 @@ def weights_without_faults(
     """
     state = network_state(frames, featured, sv_participants, rounds, base)
     require_sum_of_weights(frames)
-    rows = run_arrow(frames, _query(frames, state, None, BY_ROUND))
-    _require_totals(rows, {side: rows[f"total_{side}"][0].as_py() for side in SIDES})
+    rows, _ = _without_totals(run_arrow(frames, _query(frames, state, None, BY_ROUND)))
     return rows.filter(pc.is_valid(rows["round_number"])).select(["round_number", "party", "is_faulty", "weight"])
 
 
@@ -360,12 +353,20 @@ def _require_weights(computed: object) -> pd.DataFrame:
     return computed
 
 
-def _require_totals(rows: pa.Table, totals: Mapping[str, Any]) -> None:
-    """Raise an IntegrityError if the sums of the comparison are not those of its sources."""
-    for side, total in totals.items():
+def _without_totals(rows: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the rows of a comparison without the last one, and the totals that it has.
+
+    Raises
+    ------
+    IntegrityError
+        If the sums of the rows are not those of their sources.
+    """
+    totals, rows = dict(rows["totals"][-1].as_py()), rows.drop_columns("totals").slice(0, len(rows) - 1)
+    for side in SIDES:
         sum_of_rows = pc.sum(rows[f"weight_{side}"].cast(pa.decimal128(38, 0))).as_py()
-        if (sum_of_rows or 0) != (total or 0):
+        if (sum_of_rows or 0) != (totals[side] or 0):
             raise IntegrityError(f"The sum of weight_{side} in the comparison is not that of its source. Load the frames again.")
+    return rows, totals
 
 
 def _query(frames: Frames, state: NetworkState, computed: pd.DataFrame | None, select: str) -> Query:

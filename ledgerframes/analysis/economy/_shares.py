@@ -74,9 +74,8 @@ def leaderboard(
     top : int, default 50
         Only so many ranks per period.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
 
     Returns
     -------

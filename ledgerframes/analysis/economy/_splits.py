@@ -92,9 +92,8 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
         Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
         is valid counts.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
 
     Returns
     -------

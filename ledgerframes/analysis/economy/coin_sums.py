@@ -94,9 +94,8 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     every : str, optional
         ``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: round).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
 
     Returns
     -------
@@ -203,9 +202,8 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: 1mo).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
 
     Returns
     -------

@@ -125,9 +125,8 @@ def evidence(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
@@ -232,9 +231,8 @@ def evidence_totals(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------

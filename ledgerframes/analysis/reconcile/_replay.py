@@ -88,9 +88,8 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     snapshot : Frames or DataFrame
         From :func:`ledgerframes.load_bulk` with ``kind="acs"``, or its table ``active_contracts``.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
 
     Returns
     -------
@@ -221,9 +220,8 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     frames : Frames
         With all updates from the time of `base` to `until`.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
+        loads all of them (default: the history then starts with the network).
     until : str, date, datetime, Frames or DataFrame
         The end, or the contracts active then. Those of a time follow from the history.
 

@@ -22,9 +22,8 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
@@ -98,9 +97,8 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
@@ -160,9 +158,8 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
@@ -224,9 +221,8 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
@@ -288,9 +284,8 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
         whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which tables above
-        follow that are not passed. Figures of coin need all contracts, from :func:`ledgerframes.load_bulk` with ``kind="acs"``
-        (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
+        then starts with the network).
 
     Returns
     -------
