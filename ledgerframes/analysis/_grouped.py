@@ -227,7 +227,9 @@ class Call:
         selected = [*columns, f"{is_overall} AS is_overall", "false AS is_part", *self._selected(self.aggregates)]
         by_group = f"\nGROUP BY GROUPING SETS (({', '.join(names)}), ())" if names else ""
         select = f"SELECT\n{_as_list(selected)}\nFROM {rows.name}{by_group}{self._select_of_parts if self.parts else ''}"
-        return Relation("groups", "One row per group, and one of all rows together.", select, relations=(rows,), is_kept=True)
+        return Relation(
+            "groups", "One row per group, and one of all rows together.", select, relations=(rows,), is_materialized=True
+        )
 
     @property
     def _rows_relation(self) -> Relation:

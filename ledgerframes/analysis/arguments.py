@@ -18,7 +18,12 @@ from ledgerframes.values.windows import iso
 
 Snapshot = Frames | pd.DataFrame
 CONTRACT_COLUMNS = tuple(ACTIVE_CONTRACTS.column_names)
-SNAPSHOT = Relation("snapshot", "One row per contract.", "FROM active_contracts", tables=("active_contracts",))
+SNAPSHOT_TIMES = Relation(
+    "snapshot_times",
+    "One row per time of a snapshot.",
+    "SELECT DISTINCT snapshot_time FROM active_contracts",
+    tables=("active_contracts",),
+)
 
 
 def require_columns(table: object, columns: Iterable[str], rule: str, step: str = "") -> pd.DataFrame:
@@ -73,7 +78,7 @@ def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = C
     """Return columns of a snapshot as a table of queries, named after the argument."""
     name = f"{argument}_contracts"
     if isinstance(snapshot, Frames):
-        times = run(snapshot, Query("SELECT DISTINCT snapshot_time FROM snapshot ORDER BY 1", (SNAPSHOT,)))["snapshot_time"]
+        times = run(snapshot, Query("FROM snapshot_times ORDER BY 1", (SNAPSHOT_TIMES,)))["snapshot_time"]
         _require_one_time(times, argument)
         return SnapshotTable(times.iloc[0].to_pydatetime(), sources={name: (snapshot, "active_contracts")})
     rows = snapshot_rows(snapshot, argument, columns)

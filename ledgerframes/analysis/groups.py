@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.errors import UsageError
-from ledgerframes.statistics.percentiles import least_count
 from ledgerframes.values import extents
 from ledgerframes.values.decimals import totals
 
@@ -55,41 +54,6 @@ class Groups:
         """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
-    def percentiles(self, values: pd.Series, percents: Sequence[int], min_count: int | None = None) -> list[pd.Series]:
-        """Return percentiles of integers by nearest rank, missing for a group with too few values.
-
-        Each percentile needs :func:`ledgerframes.statistics.least_count` values, or `min_count`.
-        """
-        is_known = known(values)
-        codes, numbers = self.codes[is_known], values[is_known].to_numpy("int64")
-        ordered = numbers[np.lexsort((numbers, codes))]
-        counts = np.bincount(codes, minlength=len(self))
-        starts = np.cumsum(counts) - counts
-        results = []
-        for percent in percents:
-            has_enough = counts >= (least_count(percent) if min_count is None else max(min_count, 1))
-            ranks = (counts[has_enough] * percent + 99) // 100
-            result = pd.Series(pd.NA, index=range(len(self)), dtype="Int64")
-            result[has_enough] = ordered[starts[has_enough] + np.maximum(ranks, 1) - 1]
-            results.append(result)
-        return results
-
-    def coverage(self, is_known: Flags) -> Rates:
-        """Return the share of each group's rows in the mask, missing for a group without rows."""
-        return ratio(self.count(is_known), self.count())
-
-    def coverage_bytes(self, costs: pd.Series, is_known: Flags) -> Rates:
-        """Return the known bytes of each group as a share of all, an estimate.
-
-        A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost.
-        """
-        row_counts, unknown_counts = self.count(), self.count(~is_known)
-        (medians,) = self.percentiles(costs, [50], min_count=1)
-        (of_all,) = single_group(len(costs)).percentiles(costs, [50], min_count=1)
-        known_bytes = self.total(costs).fillna(0).to_numpy("float64")
-        unknown = unknown_counts * medians.fillna(of_all.iloc[0]).to_numpy("float64", na_value=np.nan)
-        return np.where(unknown_counts == 0, np.where(row_counts > 0, 1.0, np.nan), ratio(known_bytes, known_bytes + unknown))
-
 
 def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:
     """Return exact integers as a column of 64 bits, or raise a UsageError."""
@@ -120,12 +84,6 @@ def ratio(part: Any, whole: Any) -> Rates:
     result = np.full(len(below), np.nan)
     np.divide(above, below, out=result, where=below > 0)
     return result
-
-
-def shares(values: pd.Series, whole: Any = None) -> Rates:
-    """Return the share of each value in `whole`, by default the sum of all values."""
-    whole = exact_sum(values) if whole is None else whole
-    return ratio(values, pd.Series(pd.NA if whole is None else whole, index=values.index, dtype="Int64"))
 
 
 def distinct(numbers: Integers) -> Integers:

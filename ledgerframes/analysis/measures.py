@@ -13,7 +13,7 @@ COST = "total_traffic_cost"
 IS_KNOWN = "is_known"
 IS_ACCEPTED = "verdict_result = 'VERDICT_RESULT_ACCEPTED'"
 IS_REJECTED = "verdict_result = 'VERDICT_RESULT_REJECTED'"
-IS_UNSPECIFIED = "verdict_result = 'VERDICT_RESULT_UNSPECIFIED'"
+IS_UNSPECIFIED = "verdict_result NOT IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED')"
 IS_REJECTED_IN_TIME = "outcome = 'rejected'"
 IS_TIMEOUT = "outcome = 'timed out (by latency)'"
 PERCENTS = (50, 90, 95, 99)

@@ -17,7 +17,7 @@ from ledgerframes.analysis.figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.datasets import Table
 from ledgerframes.engine.query import OTHER, Query
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Relation, parameters_of
 from ledgerframes.engine.tables import Tables
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -35,7 +35,6 @@ TYPES = {
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }
 SECOND_VERDICTS = "Events whose request has an earlier verdict, which counts."
-DESCRIPTIONS = {"second_verdicts": SECOND_VERDICTS, f"{OTHER}second_verdicts": SECOND_VERDICTS}
 HEAD = """-- lf.{name} over {network}.
 -- Run it with a DuckDB shell, such as `duckdb < query.sql`. Times are UTC.
 -- With is_overall, a row is that of all rows together. With is_part, it is a part of a group. Leave out both to add up groups.
@@ -133,7 +132,11 @@ def _names() -> Iterator[str]:
 def _statement(frames: Frames, query: Query) -> str:
     """Return a query whose tables are the files of frames and whose parameters are values."""
     files = [_files(name, *query.source(frames, name)) for name in query.tables]
-    parameters = [_values(name, rows) for name, rows in query.parameters.items()]
+    declared = parameters_of(query.relations)
+    parameters = [
+        _values(name, declared[name].rows if name in declared else f"Table {name}, as it was passed.", rows)
+        for name, rows in query.parameters.items()
+    ]
     return Query(query.select, (*files, *parameters, *query.relations)).text
 
 
@@ -165,7 +168,7 @@ def _files(name: str, frames: Tables, stored_name: str) -> Relation:
 
 def _second_verdicts(frames: Frames, *, of_other: bool) -> Relation:
     prefix = OTHER if of_other else ""
-    return _values(f"{prefix}second_verdicts", frames._filter.second_verdicts_inside.select(EVENT))
+    return _values(f"{prefix}second_verdicts", SECOND_VERDICTS, frames._filter.second_verdicts_inside.select(EVENT))
 
 
 def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
@@ -183,7 +186,7 @@ def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
         yield f'"offset" > {after} AND "offset" <= {through}'
 
 
-def _values(name: str, rows: pa.Table) -> Relation:
+def _values(name: str, description: str, rows: pa.Table) -> Relation:
     """Return a small table that the caller passed as values."""
     if rows.num_rows > MAX_ROWS:
         raise UsageError(f"The table {name} that was passed has {rows.num_rows:,} rows. Pass frames of a store for it.")
@@ -192,7 +195,7 @@ def _values(name: str, rows: pa.Table) -> Relation:
     values = ",\n        ".join(_row(row.values()) for row in rows.to_pylist()) or _row([None] * rows.num_columns)
     where = "" if rows.num_rows else "\nWHERE false"
     select = f"SELECT {columns}\nFROM (\n    VALUES\n        {values}\n) AS given ({names}){where}"
-    return Relation(name, DESCRIPTIONS.get(name, f"Table {name}, as it was passed."), select)
+    return Relation(name, description, select)
 
 
 def _row(values: Iterable[object]) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ledgerframes.engine.literals import array_of
+
 # The engine would read decimals as floats. As texts, they keep all digits.
 DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
 # All of these have it. It begins with plain characters, so that the engine finds it several times as fast.
@@ -17,6 +21,20 @@ def exact(payload: str) -> str:
 def member(payload: str, path: str) -> str:
     """Return a member of a payload as text. It is missing from a payload that cannot be read."""
     return f"TRY(json_extract_string({payload}, {path}))"
+
+
+def members(payload: str, paths: Mapping[str, str], *, as_json: bool = False) -> str:
+    """Return the list of some members of a payload as texts, for which it is read once.
+
+    `paths` has the path of each by the name of its column. With `as_json`, texts keep their quotes.
+    """
+    function = "json_extract" if as_json else "json_extract_string"
+    return f"TRY({function}({payload}, {array_of(paths.values())}))"
+
+
+def columns_of(texts: str, paths: Mapping[str, str]) -> str:
+    """Return the columns of a list that :func:`members` made."""
+    return ", ".join(f"{texts}[{position}] AS {name}" for position, name in enumerate(paths, start=1))
 
 
 def whole(text: str) -> str:

@@ -1,15 +1,16 @@
-"""Relations of the requests of an app, and of the outside parties that submit them.
-
-A query passes the members of the app (``app_packages``, ``app_templates`` and ``app_parties``), the parties that are not outside
-ones (``excluded``) and the window in microseconds since 1970 (``span``).
-"""
+"""Relations of the requests of an app, and of the outside parties that submit them."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.engine.weights import JUDGED, UNKNOWN, Candidates, Weights
 
+APP_PACKAGES = Parameter("app_packages", "One row per package of the app.")
+APP_TEMPLATES = Parameter("app_templates", "One row per template of the app.")
+APP_PARTIES = Parameter("app_parties", "One row per party of the app.")
+EXCLUDED = Parameter("excluded", "One row per party that is not an outside one.")
+SPAN = Parameter("span", "One row: start and end of the window, in microseconds since 1970.")
 NO_UPDATES = Relation("app_updates", "No row, because nothing shows the app.", "SELECT '' AS update_id WHERE false")
 UPDATES_OF_APP = Relation(
     "updates_of_app",
@@ -21,6 +22,7 @@ UPDATES_OF_APP = Relation(
         AND (template_name IN (FROM app_templates) OR NOT EXISTS (FROM app_templates))
     """,
     tables=("tree_events",),
+    parameters=(APP_PACKAGES, APP_TEMPLATES),
 )
 CONFIRMED_BY_APP = Relation(
     "confirmed_by_app",
@@ -31,6 +33,7 @@ CONFIRMED_BY_APP = Relation(
     WHERE party IN (FROM app_parties)
     """,
     tables=("quorums",),
+    parameters=(APP_PARTIES,),
 )
 
 
@@ -70,7 +73,9 @@ def app_requests(updates: Relation, *, has_state: bool) -> Relation:
     WHERE epoch_us(requests.record_time) >= since AND epoch_us(requests.record_time) < until
     """
     rows = "One row per request of the app, with the parties that submit it and are not excluded."
-    return Relation("app_requests", rows, query, relations=(REQUESTS, updates, burned), is_kept=True)
+    return Relation(
+        "app_requests", rows, query, relations=(REQUESTS, updates, burned), parameters=(EXCLUDED, SPAN), is_materialized=True
+    )
 
 
 NOTHING_BURNED = Relation(
@@ -102,14 +107,14 @@ def burned_for_app(updates: Relation) -> Relation:
     WHERE obstacle IS NULL OR NOT {UNKNOWN}
     """
     rows = "One row per request whose weights can be computed, with the bytes that it burns for the app's parties."
-    return Relation("burned_for_app", rows, query, relations=(candidates.all, weights))
+    return Relation("burned_for_app", rows, query, relations=(candidates.all, weights), parameters=(APP_PARTIES,))
 
 
-OUTSIDE_PARTIES = Relation(
-    "outside_parties",
-    "One row per accepted request and outside party, with its key.",
-    """
+def outside_parties(requests: Relation) -> Relation:
+    """Return the outside parties that submit requests of an app."""
+    query = f"""
     SELECT record_time, party, regexp_replace(party, '(?s)^.*::', '') AS namespace
-    FROM (SELECT record_time, unnest(outside_parties) AS party FROM app_requests WHERE is_accepted)
-    """,
-)
+    FROM (SELECT record_time, unnest(outside_parties) AS party FROM {requests.name} WHERE is_accepted)
+    """
+    rows = "One row per accepted request and outside party, with its key."
+    return Relation("outside_parties", rows, query, relations=(requests,))

@@ -1,18 +1,18 @@
-"""Relations of the coin that parties own, from the creates and archives of coins.
-
-The caller passes ``known``, one row with the time from which the coins are known, and ``chosen``, the parties to count, all
-without rows.
-"""
+"""Relations of the coin that parties own, from the creates and archives of coins."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import amount_of, exact
+from ledgerframes.engine.amounts import amount_of, columns_of, exact, members
 from ledgerframes.engine.coin_contracts import COIN, COINS, KIND
 from ledgerframes.engine.coin_exercises import ENDS
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.nodes import CONTRACTS
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.nodes import CONTRACTS, NETWORK
+from ledgerframes.engine.relation import Parameter, Relation
 
+KNOWN = Parameter("known", "One row: the time from which the coins are known, in microseconds since 1970.")
+CHOSEN = Parameter("chosen", "One row per party to count. Without rows, all parties count.")
+SUMS = Parameter("sums", "One row per sum of the network: its party and its time.")
+OF_COINS = {"owner": "$.owner", "initial_amount": "$.amount.initialAmount", "rate_per_round": "$.amount.ratePerRound.rate"}
 OWNED_COINS = Relation(
     "owned_coins",
     "One row per coin of the network, with its owner. One of the snapshot has no time.",
@@ -21,26 +21,28 @@ OWNED_COINS = Relation(
         record_time,
         contract_key,
         kind = 'locked coin' AS is_locked,
-        members[1] AS owner,
-        {amount_of("members[2]")} AS amount,
-        {amount_of("members[3]")} AS fee_per_round
+        owner,
+        {amount_of("initial_amount")} AS amount,
+        {amount_of("rate_per_round")} AS fee_per_round
     FROM (
-        SELECT *, TRY(json_extract_string({COIN}, [
-            '$.owner', '$.amount.initialAmount', '$.amount.ratePerRound.rate'
-        ])) AS members
+        SELECT *, {columns_of("members", OF_COINS)}
         FROM (
-            SELECT
-                record_time,
-                {key_of("contract_id")} AS contract_key,
-                {KIND} AS kind,
-                {exact("create_arguments")} AS payload
-            FROM contracts
-            WHERE is_signed AND kind IN {COINS}
-        ), network
+            SELECT *, {members(COIN, OF_COINS)} AS members
+            FROM (
+                SELECT
+                    record_time,
+                    {key_of("contract_id")} AS contract_key,
+                    {KIND} AS kind,
+                    {exact("create_arguments")} AS payload
+                FROM contracts
+                WHERE is_signed AND kind IN {COINS}
+            ), network
+        )
     )
     """,
     relations=(CONTRACTS,),
-    is_kept=True,
+    parameters=(NETWORK,),
+    is_materialized=True,
 )
 CHANGES = Relation(
     "changes",
@@ -65,7 +67,8 @@ CHANGES = Relation(
     WHERE owner IS NULL OR owner IN (SELECT party FROM chosen) OR NOT EXISTS (FROM chosen)
     """,
     relations=(OWNED_COINS, ENDS),
-    is_kept=True,
+    parameters=(KNOWN, CHOSEN),
+    is_materialized=True,
 )
 OWNERS = Relation(
     "owners",
@@ -88,4 +91,5 @@ COIN_AT_SUMS = Relation(
     GROUP BY ALL
     """,
     relations=(CHANGES,),
+    parameters=(SUMS,),
 )

@@ -1,14 +1,12 @@
-"""Relations of requests with their parts in the lines of a bill.
-
-They read two small tables of the caller: ``price_starts``, which is one row with the times from which the second and later prices
-count, and ``paid_updates``, which are the updates of own participants.
-"""
+"""Relations of requests with their parts in the lines of a bill."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.requests import REQUESTS, with_parties
+from ledgerframes.engine.relation import Parameter, Relation
+from ledgerframes.engine.requests import PARTY_LABELS, REQUESTS, with_parties
 
+PRICE_STARTS = Parameter("price_starts", "One row: the times from which the second and later prices count.")
+PAID_UPDATES = Parameter("paid_updates", "One row per update of an own participant, with the cost that it paid.")
 BILLED_REQUESTS = Relation(
     "billed_requests",
     "One row per request, with the cost that an own participant paid and the number of the price, from 0.",
@@ -26,6 +24,7 @@ BILLED_REQUESTS = Relation(
     ) AS first_paid USING (update_id)
     """,
     relations=(REQUESTS,),
+    parameters=(PRICE_STARTS, PAID_UPDATES),
 )
 BILLED_WITH_PARTIES = with_parties(BILLED_REQUESTS)
 BILLED_BY_PARTY = Relation(
@@ -59,6 +58,7 @@ BILLED_BY_LABEL = Relation(
     ) USING (update_id)
     """,
     relations=(BILLED_REQUESTS, BILLED_WITH_PARTIES),
+    parameters=(PARTY_LABELS,),
 )
 
 

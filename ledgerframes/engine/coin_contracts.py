@@ -5,31 +5,55 @@ Payloads are most of the bytes, so one relation reads those of contracts, once, 
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import amount_of, exact, member, whole
+from ledgerframes.datasets import templates
+from ledgerframes.engine.amounts import amount_of, columns_of, exact, member, members, whole
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.nodes import CONTRACTS, OLDER_CONTRACTS
+from ledgerframes.engine.literals import one_of, quoted
+from ledgerframes.engine.nodes import CONTRACTS, NETWORK, OLDER_CONTRACTS
 from ledgerframes.engine.relation import Relation
 
-COINS = "('coin', 'locked coin')"
-COUPONS = "('reward', 'app', 'validator', 'sv', 'liveness')"
+COINS = one_of(["coin", "locked coin"])
+COUPONS = one_of(["reward", "app", "validator", "sv", "liveness"])
 # Short texts need little memory.
-KIND = """CASE template
-            WHEN 'Splice.Coin:Coin' THEN 'coin'
-            WHEN 'Splice.Coin:LockedCoin' THEN 'locked coin'
-            WHEN 'Splice.Coin:RewardCouponV2' THEN 'reward'
-            WHEN 'Splice.Coin:AppRewardCoupon' THEN 'app'
-            WHEN 'Splice.Coin:ValidatorRewardCoupon' THEN 'validator'
-            WHEN 'Splice.Coin:SvRewardCoupon' THEN 'sv'
-            WHEN 'Splice.ValidatorLicense:ValidatorLivenessActivityRecord' THEN 'liveness'
-            WHEN 'Splice.DecentralizedSynchronizer:MemberTraffic' THEN 'traffic'
-            WHEN 'Splice.Coin.RewardAccountingV2:ProcessRewardsV2' THEN 'process'
-        END"""
+KINDS = {
+    templates.COIN: "coin",
+    templates.LOCKED_COIN: "locked coin",
+    templates.REWARD_COUPON: "reward",
+    templates.APP_REWARD_COUPON: "app",
+    templates.VALIDATOR_REWARD_COUPON: "validator",
+    templates.SV_REWARD_COUPON: "sv",
+    templates.VALIDATOR_LIVENESS: "liveness",
+    templates.MEMBER_TRAFFIC: "traffic",
+    templates.PROCESS_REWARDS: "process",
+}
+KIND = "\n".join(
+    [
+        "CASE template",
+        *(f"            WHEN {quoted(template)} THEN {quoted(kind)}" for template, kind in KINDS.items()),
+        "        END",
+    ]
+)
 # The network's word for the coin is the name of the coin in a locked one.
 COIN = f"""CASE
             WHEN kind = 'locked coin' THEN {member("payload", "'$.' || coin")}
             ELSE payload
         END"""
 
+OF_CONTRACTS = {
+    "owner": "$.owner",
+    "initial_amount": "$.amount.initialAmount",
+    "round_of_coupon": "$.round.number",
+    "provider": "$.provider",
+    "validator_user": "$.user",
+    "validator": "$.validator",
+    "super_validator": "$.sv",
+    "weight": "$.weight",
+    "amount_of_coupon": "$.amount",
+    "reward_kind": "$.kind",
+    "featured": "$.featured",
+    "dry_run": "$.dryRun",
+    "total_purchased": "$.totalPurchased",
+}
 COIN_CONTRACTS = Relation(
     "coin_contracts",
     "One row per contract that coin moves with, and per contract that the network's party does not sign.",
@@ -42,52 +66,51 @@ COIN_CONTRACTS = Relation(
         contract_key,
         kind,
         is_signed,
-        kind IN {COINS} AND members[1] = dso AS is_of_dso,
+        kind IN {COINS} AND owner = dso AS is_of_dso,
         {amount_of("amount_text")} AS amount,
-        CASE WHEN kind = 'traffic' THEN {whole("members[13]")} END AS bytes_bought,
-        CASE WHEN kind IN {COUPONS} THEN {whole("members[3]")} END AS round_number,
+        CASE WHEN kind = 'traffic' THEN {whole("total_purchased")} END AS bytes_bought,
+        CASE WHEN kind IN {COUPONS} THEN {whole("round_of_coupon")} END AS round_number,
         CASE
             WHEN kind IN {COUPONS}
-            THEN coalesce(nullif(members[4], ''), nullif(members[5], ''), nullif(members[6], ''), nullif(members[7], ''))
+            THEN coalesce(nullif(provider, ''), nullif(validator_user, ''), nullif(validator, ''), nullif(super_validator, ''))
         END AS party,
-        coalesce(members[10] = 'RewardKind_Validator', false) AS is_for_validator,
-        coalesce(members[11] = 'true', false) AS is_featured,
-        coalesce(members[12] = 'true', false) AS is_dry_run
+        coalesce(reward_kind = 'RewardKind_Validator', false) AS is_for_validator,
+        coalesce(featured = 'true', false) AS is_featured,
+        coalesce(dry_run = 'true', false) AS is_dry_run
     FROM (
         SELECT
             *,
             CASE
-                WHEN kind IN {COINS} THEN members[2]
+                WHEN kind IN {COINS} THEN initial_amount
                 WHEN kind = 'liveness' THEN '1'
-                WHEN kind = 'sv' THEN members[8]
+                WHEN kind = 'sv' THEN weight
                 WHEN kind = 'traffic' THEN {member("payload", "'$.' || coin || 'Spent'")}
-                ELSE members[9]
+                ELSE amount_of_coupon
             END AS amount_text
         FROM (
-            SELECT
-                *,
-                TRY(json_extract_string({COIN}, [
-                    '$.owner', '$.amount.initialAmount', '$.round.number', '$.provider', '$.user', '$.validator', '$.sv',
-                    '$.weight', '$.amount', '$.kind', '$.featured', '$.dryRun', '$.totalPurchased'
-                ])) AS members
+            SELECT *, {columns_of("members", OF_CONTRACTS)}
             FROM (
-                SELECT
-                    record_time,
-                    {key_of("update_id")} AS update_key,
-                    node_index,
-                    depth,
-                    {key_of("contract_id")} AS contract_key,
-                    {KIND} AS kind,
-                    is_signed,
-                    CASE WHEN kind IS NOT NULL THEN {exact("create_arguments")} END AS payload
-                FROM contracts
-                WHERE kind IS NOT NULL OR NOT is_signed
-            ), network
+                SELECT *, {members(COIN, OF_CONTRACTS)} AS members
+                FROM (
+                    SELECT
+                        record_time,
+                        {key_of("update_id")} AS update_key,
+                        node_index,
+                        depth,
+                        {key_of("contract_id")} AS contract_key,
+                        {KIND} AS kind,
+                        is_signed,
+                        CASE WHEN kind IS NOT NULL THEN {exact("create_arguments")} END AS payload
+                    FROM contracts
+                    WHERE kind IS NOT NULL OR NOT is_signed
+                ), network
+            )
         )
     )
     """,
     relations=(CONTRACTS,),
-    is_kept=True,
+    parameters=(NETWORK,),
+    is_materialized=True,
 )
 COINS_OF_SNAPSHOT = Relation(
     "coins_of_snapshot",
@@ -101,4 +124,5 @@ COINS_OF_SNAPSHOT = Relation(
     )
     """,
     relations=(OLDER_CONTRACTS,),
+    parameters=(NETWORK,),
 )

@@ -5,16 +5,36 @@ Payloads are most of the bytes, so one relation reads those of exercises, once, 
 
 from __future__ import annotations
 
-from ledgerframes.engine.amounts import exact, member, whole
+from ledgerframes.datasets.templates import COIN_RULES, TRANSFER_PREAPPROVAL
+from ledgerframes.engine.amounts import columns_of, exact, member, members, whole
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS, COUPONS, KIND
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.nodes import nodes_of
+from ledgerframes.engine.literals import array_of, one_of
+from ledgerframes.engine.nodes import NODE_NAMES, nodes_of
 from ledgerframes.engine.relation import Relation
 
-RULES = "('Splice.CoinRules:CoinRules', 'Splice.CoinRules:TransferPreapproval')"
-EXPIRIES = "('Coin_Expire', 'Coin_ExpireV2', 'LockedCoin_ExpireCoin', 'LockedCoin_ExpireCoinV2')"
-CLAIMS = "('CoinRules_ClaimExpiredRewards', 'CoinRules_ClaimExpiredRewardsV2', 'DsoRules_ClaimExpiredRewards')"
+WITH_SUMMARIES = one_of([COIN_RULES, TRANSFER_PREAPPROVAL])
+EXPIRIES = one_of(["Coin_Expire", "Coin_ExpireV2", "LockedCoin_ExpireCoin", "LockedCoin_ExpireCoinV2"])
+CLAIMS = one_of(["CoinRules_ClaimExpiredRewards", "CoinRules_ClaimExpiredRewardsV2", "DsoRules_ClaimExpiredRewards"])
 NAME_PAYMENTS = ("AnsRules_CollectInitialEntryPayment", "AnsRules_CollectEntryRenewalPayment")
+
+OF_RESULTS = {
+    "own_summary": "$.summary",
+    "summary_of_result": "$.result.summary",
+    "summary_of_transfer": "$.transferResult.summary",
+    "round_of_transfer": "$.round.number",
+}
+OF_ARGUMENTS = {"sender_of_transfer": "$.transfer.sender", "provider": "$.provider"}
+# The kind of coin that each member of a summary moves. The amount for validators contains that of the faucet.
+AMOUNTS_OF_SUMMARIES = {
+    "$.inputAppRewardAmount": "minted_app",
+    "$.inputValidatorRewardAmount": "minted_validator",
+    "$.inputSvRewardAmount": "minted_sv",
+    "$.inputUnclaimedActivityRecordAmount": "minted_other",
+    "$.inputDevelopmentFundAmount": "minted_other",
+    "$.holdingFees": "fees",
+    "$.senderChangeFee": "fees",
+}
 
 NAMES_OF_EXERCISES = Relation(
     "names_of_exercises",
@@ -24,9 +44,9 @@ NAMES_OF_EXERCISES = Relation(
         SELECT
             *,
             {KIND} AS kind,
-            template IN {RULES} AS is_of_rules,
+            template IN {WITH_SUMMARIES} AS is_of_rules,
             choice IN {EXPIRIES} AS is_expiry,
-            choice IN {CLAIMS} OR choice IN {NAME_PAYMENTS} OR choice IN (
+            choice IN {CLAIMS} OR choice IN {one_of(NAME_PAYMENTS)} OR choice IN (
                 'ProcessRewardsV2_ProcessBatch', 'CoinRules_MergeMemberTrafficContracts', 'CoinRules_UnhideRewardCouponsV2'
             ) AS changes_meaning,
             CASE
@@ -43,6 +63,7 @@ NAMES_OF_EXERCISES = Relation(
     )
     WHERE matters OR matters_if_consuming
     """,
+    parameters=(NODE_NAMES,),
 )
 EXERCISED = nodes_of(
     "exercised",
@@ -64,13 +85,10 @@ COIN_EXERCISES = Relation(
         is_consuming,
         is_expiry,
         changes_meaning,
-        {whole("(found[4] ->> '$')")} AS round_number,
-        coalesce(nullif(senders[1], ''), senders[2]) AS sender,
+        {whole("(round_of_transfer ->> '$')")} AS round_number,
+        coalesce(nullif(sender_of_transfer, ''), provider) AS sender,
         summary IS NOT NULL AS has_summary,
-        json_extract_string(summary, [
-            '$.inputAppRewardAmount', '$.inputValidatorRewardAmount', '$.inputSvRewardAmount',
-            '$.inputUnclaimedActivityRecordAmount', '$.inputDevelopmentFundAmount', '$.holdingFees', '$.senderChangeFee'
-        ]) AS texts,
+        json_extract_string(summary, {array_of(AMOUNTS_OF_SUMMARIES)}) AS amount_texts,
         json_extract(summary, '$.outputFees[*]') AS output_fees,
         other_kind,
         CASE other_kind WHEN 'minted_other' THEN {member(exact("argument"), "'$.receiver'")} END AS receiver,
@@ -83,31 +101,32 @@ COIN_EXERCISES = Relation(
             *,
             CASE
                 WHEN NOT is_of_rules THEN NULL
-                WHEN starts_with(found[1], '{{') THEN nullif(found[1], '{{}}')
-                WHEN starts_with(found[2], '{{') THEN nullif(found[2], '{{}}')
-                WHEN starts_with(found[3], '{{') THEN nullif(found[3], '{{}}')
+                WHEN starts_with(own_summary, '{{') THEN nullif(own_summary, '{{}}')
+                WHEN starts_with(summary_of_result, '{{') THEN nullif(summary_of_result, '{{}}')
+                WHEN starts_with(summary_of_transfer, '{{') THEN nullif(summary_of_transfer, '{{}}')
             END AS summary
         FROM (
-            SELECT
-                *,
-                TRY(json_extract(result, [
-                    '$.summary', '$.result.summary', '$.transferResult.summary', '$.round.number'
-                ])) AS found,
-                TRY(json_extract_string({exact("argument")}, ['$.transfer.sender', '$.provider'])) AS senders
+            SELECT *, {columns_of("of_result", OF_RESULTS)}, {columns_of("of_argument", OF_ARGUMENTS)}
             FROM (
                 SELECT
-                    * EXCLUDE (choice_argument, exercise_result),
-                    {key_of("update_id")} AS update_key,
-                    {key_of("contract_id")} AS contract_key,
-                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN choice_argument END AS argument,
-                    CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("exercise_result")} END AS result
-                FROM exercised
+                    *,
+                    {members("result", OF_RESULTS, as_json=True)} AS of_result,
+                    {members(exact("argument"), OF_ARGUMENTS)} AS of_argument
+                FROM (
+                    SELECT
+                        * EXCLUDE (choice_argument, exercise_result),
+                        {key_of("update_id")} AS update_key,
+                        {key_of("contract_id")} AS contract_key,
+                        CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN choice_argument END AS argument,
+                        CASE WHEN is_of_rules OR other_kind IS NOT NULL THEN {exact("exercise_result")} END AS result
+                    FROM exercised
+                )
             )
         )
     )
     """,
     relations=(EXERCISED,),
-    is_kept=True,
+    is_materialized=True,
 )
 ENDS = Relation(
     "ends",
@@ -129,7 +148,7 @@ PAYMENTS = Relation(
     relations=(COIN_EXERCISES, COIN_CONTRACTS),
 )
 SUMMARIES = Relation(
-    "summaries",
+    "transfer_summaries",
     "One row per exercise with the summary of a transfer.",
     "FROM payments WHERE has_summary",
     relations=(PAYMENTS,),
@@ -139,8 +158,8 @@ LOWER_SUMMARIES = Relation(
     "One row per summary in an update with an earlier one that can be above it.",
     """
     SELECT update_key, node_index, depth
-    FROM summaries
-    SEMI JOIN summaries AS earlier
+    FROM transfer_summaries AS summaries
+    SEMI JOIN transfer_summaries AS earlier
         ON earlier.update_key = summaries.update_key
         AND earlier.node_index < summaries.node_index
         AND earlier.depth < summaries.depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from tempfile import TemporaryDirectory
@@ -94,9 +94,13 @@ class _Database:
 @cache
 def _database(settings: EngineSettings) -> _Database:
     """Open a database once in a process, because that takes longer than a small query."""
-    folder = temporary_folder(settings)
-    database = _Database(open_database(settings, folder.name), folder)
-    for setting in OF_DATABASE:
-        database.connection.execute(f"SET GLOBAL {setting}")
+    with ExitStack() as opened:  # Ctrl-C leaves nothing open
+        folder = temporary_folder(settings)
+        opened.callback(folder.cleanup)
+        connection = opened.enter_context(closing(open_database(settings, folder.name)))
+        for setting in OF_DATABASE:
+            connection.execute(f"SET GLOBAL {setting}")
+        opened.pop_all()
+    database = _Database(connection, folder)
     atexit.register(database.close)
     return database

@@ -14,22 +14,13 @@ ARCHIVALS = Relation(
     SELECT contract_id FROM tree_events WHERE consuming
     """,
     tables=("tree_events",),
-    is_read_anew=True,
-)
-BASE_CONTRACTS = Relation(
-    "older_contracts",
-    "One row per contract of the earlier snapshot.",
-    """
-    FROM base_contracts
-    """,
-    tables=("base_contracts",),
-    is_read_anew=True,
+    is_materialized=False,
 )
 REPLAYED_CONTRACTS = Relation(
     "replayed_contracts",
     "One row per contract of the earlier snapshot, or that the frames create, and that they do not archive.",
     """
-    FROM older_contracts
+    FROM base_contracts
     ANTI JOIN archivals USING (contract_id)
     UNION ALL BY NAME
     SELECT
@@ -46,10 +37,10 @@ REPLAYED_CONTRACTS = Relation(
         extra
     FROM (FROM tree_events WHERE event_type = 'created_event')
     ANTI JOIN archivals USING (contract_id)
-    ANTI JOIN older_contracts USING (contract_id)
+    ANTI JOIN base_contracts USING (contract_id)
     """,
-    tables=("tree_events",),
-    relations=(ARCHIVALS, BASE_CONTRACTS),
+    tables=("tree_events", "base_contracts"),
+    relations=(ARCHIVALS,),
 )
 SNAPSHOT_CONTRACTS = Relation(
     "snapshot",

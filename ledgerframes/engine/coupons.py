@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from ledgerframes.datasets.templates import CALCULATE_REWARDS, CLOSED_ROUND, PROCESS_REWARDS, SUMMARIZING_ROUND
 from ledgerframes.engine.amounts import member, product_of, whole
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COUPONS
 from ledgerframes.engine.coin_exercises import CLAIMS, COIN_EXERCISES, ENDS, LOWER_SUMMARIES
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, nodes_of
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.literals import one_of, quoted
+from ledgerframes.engine.nodes import CREATED_AND_OLDER, NODE_NAMES, OLDER_CONTRACTS, nodes_of
+from ledgerframes.engine.relation import Parameter, Relation
 
+ISSUANCES = Parameter("issuances", "One row per round and kind of coupon: the amount that is issued for a weight of 1.")
 DEPENDENT = Relation(
     "dependent",
     "One row per node that means something else below some choices, in the updates with such a choice.",
@@ -26,7 +29,7 @@ DEPENDENT = Relation(
     SEMI JOIN (SELECT update_key FROM coin_exercises WHERE changes_meaning) USING (update_key)
     """,
     relations=(COIN_CONTRACTS, COIN_EXERCISES, ENDS),
-    is_kept=True,
+    is_materialized=True,
 )
 BRANCHES = Relation(
     "branches",
@@ -53,7 +56,8 @@ BRANCHES = Relation(
     """,
     tables=("tree_events",),
     relations=(DEPENDENT, LOWER_SUMMARIES),
-    is_kept=True,
+    parameters=(NODE_NAMES,),
+    is_materialized=True,
 )
 
 
@@ -108,7 +112,7 @@ PARENTS = Relation(
     GROUP BY update_key, node_index
     """,
     relations=(ABOVE_DEPENDENT, BRANCHES, COIN_CONTRACTS, COIN_EXERCISES),
-    is_kept=True,
+    is_materialized=True,
 )
 COUPONS_MOVED = Relation(
     "coupons",
@@ -131,7 +135,7 @@ COUPONS_MOVED = Relation(
     WHERE is_consuming AND is_claimed AND ends.kind IN {COUPONS} AND coalesce(is_signed, true)
     """,
     relations=(COIN_CONTRACTS, ENDS, PARENTS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 COUPON_FLOWS = Relation(
     "coupon_flows",
@@ -164,17 +168,13 @@ COUPON_FLOWS = Relation(
             END AS issuance_name
         FROM coupons
     )
-    -- What a round issues for a weight of 1.
     LEFT JOIN issuances USING (round_number, issuance_name)
     """,
     relations=(COUPONS_MOVED,),
-    is_read_anew=True,
+    parameters=(ISSUANCES,),
+    is_materialized=False,
 )
-CLOSED_ROUND = "'Splice.Round:ClosedMiningRound'"
-OF_SETTLEMENTS = f"""(
-        'Splice.Round:SummarizingMiningRound', 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2',
-        'Splice.Coin.RewardAccountingV2:ProcessRewardsV2', {CLOSED_ROUND}
-    )"""
+OF_SETTLEMENTS = (SUMMARIZING_ROUND, CALCULATE_REWARDS, PROCESS_REWARDS, CLOSED_ROUND)
 NODES_OF_SETTLEMENTS = nodes_of(
     "nodes_of_settlements", "One row per node of a contract that settles a round after its end.", templates=OF_SETTLEMENTS
 )
@@ -190,7 +190,7 @@ SETTLEMENTS = Relation(
     FROM (
         FROM nodes_of_settlements WHERE choice = ''
         UNION ALL BY NAME
-        FROM older_contracts ANTI JOIN created_and_older USING (contract_id) WHERE template IN {OF_SETTLEMENTS}
+        FROM older_contracts ANTI JOIN created_and_older USING (contract_id) WHERE template IN {one_of(OF_SETTLEMENTS)}
     )
     WHERE is_signed
     """,
@@ -204,13 +204,13 @@ UNSETTLED_ROUNDS = Relation(
     FROM (
         SELECT round_number, true AS can_issue
         FROM settlements
-        WHERE NOT is_archived AND NOT is_dry_run AND template <> {CLOSED_ROUND}
+        WHERE NOT is_archived AND NOT is_dry_run AND template <> {quoted(CLOSED_ROUND)}
         UNION ALL
         SELECT round_number, false AS can_issue
         FROM coin_contracts
         ANTI JOIN (SELECT contract_key FROM ends WHERE is_consuming) USING (contract_key)
         -- Without its closed round, a coupon of the old scheme can neither be collected nor expire.
-        ANTI JOIN (SELECT round_number AS gone FROM settlements WHERE is_archived AND template = {CLOSED_ROUND})
+        ANTI JOIN (SELECT round_number AS gone FROM settlements WHERE is_archived AND template = {quoted(CLOSED_ROUND)})
             ON gone = round_number AND kind <> 'reward'
         WHERE is_signed AND kind IN {COUPONS}
     )

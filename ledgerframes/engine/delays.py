@@ -1,14 +1,12 @@
-"""Relations of requests that waited while another one timed out.
-
-A query passes three small tables: ``shifts``, by which the intervals are moved, ``delays`` with the least one, and for both
-microseconds.
-"""
+"""Relations of requests that waited while another one timed out."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS
 
+SHIFTS = Parameter("shifts", "One row per shift by which the intervals of timeouts are moved, in microseconds.")
+DELAYS = Parameter("delays", "One row: the shortest delay that counts, in microseconds.")
 OPEN_REQUESTS = Relation(
     "open_requests",
     "One row per request with a possible latency, and when it was open in microseconds since 1970.",
@@ -27,7 +25,7 @@ OPEN_REQUESTS = Relation(
     WHERE latency >= 0
     """,
     relations=(REQUESTS,),
-    is_kept=True,
+    is_materialized=True,
 )
 TIMEOUTS = Relation(
     "timeouts",
@@ -47,7 +45,8 @@ TIMEOUTS = Relation(
     WHERE outcome = 'timed out (by latency)'
     """,
     relations=(OPEN_REQUESTS,),
-    is_kept=True,
+    parameters=(SHIFTS,),
+    is_materialized=True,
 )
 ENDS_OF_TIMEOUTS = Relation(
     "ends_of_timeouts",
@@ -72,7 +71,7 @@ BASELINES = Relation(
     GROUP BY GROUPING SETS ((size), ())
     """,
     relations=(OPEN_REQUESTS, ENDS_OF_TIMEOUTS),
-    is_kept=True,
+    is_materialized=True,
 )
 LATE_REQUESTS = Relation(
     "late_requests",
@@ -89,7 +88,8 @@ LATE_REQUESTS = Relation(
     JOIN delays ON latency - coalesce(of_size.baseline, of_all.baseline) >= least_delay
     """,
     relations=(OPEN_REQUESTS, BASELINES),
-    is_kept=True,
+    parameters=(DELAYS,),
+    is_materialized=True,
 )
 CONFIRMING_PARTIES = Relation(
     "confirming_parties",
@@ -102,7 +102,7 @@ CONFIRMING_PARTIES = Relation(
     """,
     tables=("quorums",),
     relations=(LATE_REQUESTS, TIMEOUTS),
-    is_kept=True,
+    is_materialized=True,
 )
 SETS_OF_PARTIES = Relation(
     "sets_of_parties",
@@ -112,14 +112,14 @@ SETS_OF_PARTIES = Relation(
     FROM (SELECT DISTINCT parties FROM confirming_parties)
     """,
     relations=(CONFIRMING_PARTIES,),
-    is_kept=True,
+    is_materialized=True,
 )
 SETS_OF_REQUESTS = Relation(
     "sets_of_requests",
     "One row per request with confirming parties: the number of their set.",
     "SELECT update_id, set_number FROM confirming_parties JOIN sets_of_parties USING (parties)",
     relations=(CONFIRMING_PARTIES, SETS_OF_PARTIES),
-    is_kept=True,
+    is_materialized=True,
 )
 WAITS = Relation(
     "waits",
@@ -153,7 +153,8 @@ WAITS = Relation(
         AND late.update_id <> culprits.update_id -- no request waits for itself
     """,
     relations=(TIMEOUTS, LATE_REQUESTS, SETS_OF_REQUESTS),
-    is_kept=True,
+    parameters=(DELAYS,),
+    is_materialized=True,
 )
 LINKED_SETS = Relation(
     "linked_sets",
@@ -166,7 +167,7 @@ LINKED_SETS = Relation(
     WHERE len(parties_in_common) > 0
     """,
     relations=(WAITS, SETS_OF_PARTIES),
-    is_kept=True,
+    is_materialized=True,
 )
 VICTIMS = Relation(
     "victims",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import indent
 
 import pyarrow as pa
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 
 ONLY_OURS, ONLY_THEIRS, DIFFERENT, EQUAL_VALUE, EQUAL = range(5)  # outcomes from worst to best
 IMPORT = "canton-network-acs-import-"
+WORST_OF_UPDATES = Parameter("worst_of_updates", "One row per update with a difference: the worst outcome of its rows.")
 COMPARED_UPDATES = Relation(
     "compared_updates",
     "One row per update of either source, with the worst outcome of its rows.",
@@ -33,25 +35,47 @@ COMPARED_UPDATES = Relation(
     LEFT JOIN worst_of_updates ON worst_of_updates.update_id = updates.update_id
     """,
     tables=("updates", "other_updates"),
+    parameters=(WORST_OF_UPDATES,),
 )
 
 
+@dataclass(frozen=True)
+class ComparedColumn:
+    """A column that two sources have.
+
+    Attributes
+    ----------
+    is_payload : bool
+        Whether only its members tell whether two values are the same.
+    can_be_absent : bool
+        Whether a missing value in the second source is no difference.
+    """
+
+    name: str
+    type: pa.DataType
+    is_payload: bool
+    can_be_absent: bool = False
+
+    @property
+    def differs(self) -> str:
+        """The condition that the values differ, in SQL."""
+        cast = "::VARCHAR" if pa.types.is_dictionary(self.type) else ""
+        condition = f"ours.{self.name}{cast} IS DISTINCT FROM theirs.{self.name}{cast}"
+        return f"{condition} AND theirs.{self.name} IS NOT NULL" if self.can_be_absent else condition
+
+
 def differences(
-    name: str, ours: Relation, theirs: Relation, key: str, heads: Sequence[str], columns: Iterable[tuple[str, pa.DataType, bool]]
+    name: str, ours: Relation, theirs: Relation, key: str, heads: Sequence[str], columns: Sequence[ComparedColumn]
 ) -> Relation:
     """Return the relation of the rows of two others, with the columns that differ.
 
-    Each of `columns` has its name, its type, and whether it is a payload. Payloads that differ are in the rows, because only
-    their members tell whether they have the same value.
+    Payloads that differ are in the rows.
     """
-    columns = list(columns)
-    as_text = {each: "::VARCHAR" if pa.types.is_dictionary(kind) else "" for each, kind, _ in columns}
-    differ = {each: f"ours.{each}{cast} IS DISTINCT FROM theirs.{each}{cast}" for each, cast in as_text.items()}
-    names = [f"CASE WHEN {condition} THEN '{each}' END" for each, condition in differ.items()]
+    names = [f"CASE WHEN {each.differs} THEN '{each.name}' END" for each in columns]
     values = [
-        f"CASE WHEN is_in_both AND {differ[each]} THEN {side}.{each} END AS {side}_{each}"
-        for each, _, is_payload in columns
-        if is_payload
+        f"CASE WHEN is_in_both AND {each.differs} THEN {side}.{each.name} END AS {side}_{each.name}"
+        for each in columns
+        if each.is_payload
         for side in ("ours", "theirs")
     ]
     selected = [

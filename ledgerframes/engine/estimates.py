@@ -1,13 +1,11 @@
-"""Relations of actual costs next to estimates.
-
-The estimates are a small table of the caller, ``estimates``.
-"""
+"""Relations of actual costs next to estimates."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS, ROOT_NODES
 
+ESTIMATES = Parameter("estimates", "One row per estimate, with the key of the request or command.")
 REQUEST_COSTS = Relation(
     "request_costs",
     "One row per confirmation request.",
@@ -60,7 +58,8 @@ def outcomes(costs: Relation, key: str, *, has_kinds: bool) -> Relation:
     FROM {costs.name}
     FULL JOIN estimates ON estimates.id = {costs.name}.{key}
     """
-    rows = Relation("outcomes", "One row per request, and per estimate without one.", query, relations=(costs,))
+    description = "One row per request, and per estimate without one."
+    rows = Relation("outcomes", description, query, relations=(costs,), parameters=(ESTIMATES,))
     if not has_kinds:
         return rows
     with_kinds = """

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from ledgerframes.engine.amounts import amount_of
 from ledgerframes.engine.coin_contracts import COIN_CONTRACTS, COINS
-from ledgerframes.engine.coin_exercises import ENDS, LOWER_SUMMARIES, NAME_PAYMENTS, PAYMENTS, SUMMARIES
+from ledgerframes.engine.coin_exercises import AMOUNTS_OF_SUMMARIES, ENDS, LOWER_SUMMARIES, NAME_PAYMENTS, PAYMENTS, SUMMARIES
 from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, UNSETTLED_ROUNDS, branches_above
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.literals import array_of, one_of
+from ledgerframes.engine.relation import Parameter, Relation
+
+LOWEST_ROUNDS = Parameter("lowest_rounds", "One row per lowest open round, with the time from which it is that.")
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
 
@@ -18,7 +21,7 @@ COUNTED_SUMMARIES = Relation(
     "counted_summaries",
     "One row per summary that no node below repeats.",
     """
-    FROM summaries
+    FROM transfer_summaries
     ANTI JOIN (SELECT update_key, above_index AS node_index FROM branches_above_lower_summaries) USING (update_key, node_index)
     """,
     relations=(SUMMARIES, ABOVE_SUMMARIES),
@@ -33,11 +36,8 @@ SUMMARY_FLOWS = Relation(
             record_time,
             sender AS party,
             round_number,
-            unnest([
-                'minted_app', 'minted_validator', 'minted_sv', 'minted_other', 'minted_other', 'fees', 'fees'
-            ]) AS kind,
-            -- That of the validator contains the amount of the faucet.
-            unnest(texts) AS text
+            unnest({array_of(AMOUNTS_OF_SUMMARIES.values())}) AS kind,
+            unnest(amount_texts) AS text
         FROM counted_summaries
         UNION ALL
         SELECT
@@ -53,7 +53,7 @@ SUMMARY_FLOWS = Relation(
     WHERE text IS NOT NULL
     """,
     relations=(COUNTED_SUMMARIES,),
-    is_read_anew=True,
+    is_materialized=False,
 )
 
 # -- other choices ------------------------------------------------------------------------------------------------------------
@@ -66,10 +66,10 @@ NAME_FEES = Relation(
     FROM ends
     JOIN parents USING (update_key, node_index)
     JOIN coin_contracts USING (contract_key)
-    WHERE is_consuming AND ends.kind = 'coin' AND is_of_dso AND parent_choice IN {NAME_PAYMENTS}
+    WHERE is_consuming AND ends.kind = 'coin' AND is_of_dso AND parent_choice IN {one_of(NAME_PAYMENTS)}
     """,
     relations=(ENDS, PARENTS, COIN_CONTRACTS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 ARCHIVED_COINS = Relation(
     "archived_coins",
@@ -89,7 +89,7 @@ ARCHIVED_COINS = Relation(
     )
     """,
     relations=(ENDS, COIN_CONTRACTS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 OTHER_FLOWS = Relation(
     "other_flows",
@@ -127,7 +127,7 @@ OTHER_FLOWS = Relation(
     WHERE other_kind IS NOT NULL
     """,
     relations=(COIN_CONTRACTS, ENDS, ARCHIVED_COINS, NAME_FEES, PARENTS, PAYMENTS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 
 # -- all together -------------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ FLOWS = Relation(
     FROM other_flows
     """,
     relations=(SUMMARY_FLOWS, OTHER_FLOWS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 FLOWS_AND_COUPONS = Relation(
     "flows_and_coupons",
@@ -152,7 +152,7 @@ FLOWS_AND_COUPONS = Relation(
     FROM coupon_flows
     """,
     relations=(FLOWS, COUPON_FLOWS),
-    is_read_anew=True,
+    is_materialized=False,
 )
 ROUNDS_OF_UPDATES = Relation(
     "rounds_of_updates",
@@ -210,5 +210,6 @@ SUMS_BY_ROUND = Relation(
     FROM unsettled_rounds
     """,
     relations=(SUMS_BY_TRANSFER, COUPON_FLOWS, UNSETTLED_ROUNDS),
-    is_read_anew=True,
+    parameters=(LOWEST_ROUNDS,),
+    is_materialized=False,
 )

@@ -22,7 +22,7 @@ COSTS_OF_KINDS = Relation(
     GROUP BY ALL
     """,
     relations=(REQUESTS_BY_TEMPLATE,),
-    is_kept=True,
+    is_materialized=True,
 )
 
 
@@ -39,7 +39,7 @@ def largest_requests(count: int) -> Query:
         LIMIT {count:d}
         """,
         relations=(REQUESTS_BY_TEMPLATE,),
-        is_kept=True,
+        is_materialized=True,
     )
     confirmers = Relation(
         "their_confirmers",

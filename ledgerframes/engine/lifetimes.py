@@ -5,16 +5,15 @@ The caller passes ``base_contracts``, the contracts of an earlier snapshot, or n
 
 from __future__ import annotations
 
+from ledgerframes.datasets.templates import DSO_RULES, OF_STATE, OPEN_ROUND
+from ledgerframes.engine.literals import quoted
 from ledgerframes.engine.relation import Relation
 
-RULES = "'Splice.DsoRules:DsoRules'"
 # Only these templates hold state. The word for the coin differs from network to network.
-IS_STATE = r"""regexp_full_match(
-        template_name, 'Splice\.(DsoRules:DsoRules|Round:OpenMiningRound|\w+:FeaturedAppRight|\w+Rules:\w+Rules)'
-    )"""
+IS_STATE = f"regexp_full_match(template_name, {quoted(OF_STATE)})"
 CREATED = Relation(
-    "created",
-    "One row per contract of such a template that the frames create, or that the snapshot before them has.",
+    "state_creates",
+    "One row per contract with state that the frames create, or that the snapshot before them has.",
     f"""
     SELECT DISTINCT ON (contract_id) *
     FROM (
@@ -47,45 +46,45 @@ CREATED = Relation(
     ORDER BY source, since
     """,
     tables=("tree_events", "base_contracts"),
-    is_kept=True,
+    is_materialized=True,
 )
 ENDS = Relation(
-    "ends",
-    "One row per contract of them that is archived, and per contract with rules: its first consuming exercise.",
+    "state_ends",
+    "One row per archived contract with state, and per contract with rules: its first consuming exercise.",
     f"""
     SELECT DISTINCT ON (contract_id) contract_id, template_name, record_time AS until, update_id
     FROM tree_events
-    WHERE consuming AND (contract_id IN (SELECT contract_id FROM created) OR template_name = {RULES})
+    WHERE consuming AND (contract_id IN (SELECT contract_id FROM state_creates) OR template_name = {quoted(DSO_RULES)})
     ORDER BY record_time, update_id
     """,
     tables=("tree_events",),
     relations=(CREATED,),
-    is_kept=True,
+    is_materialized=True,
 )
 LIFETIMES = Relation(
     "lifetimes",
-    "One row per contract of them.",
+    "One row per contract with state, with its start and end.",
     f"""
     SELECT
-        created.*,
-        ends.until,
+        state_creates.*,
+        state_ends.until,
         updates.effective_at AS effective_until,
         -- Rules that replace others are no start of the network.
-        created.update_id IN (SELECT update_id FROM ends WHERE template_name = {RULES}) AS replaces_rules
-    FROM created
-    LEFT JOIN ends USING (contract_id)
-    LEFT JOIN updates ON updates.update_id = ends.update_id
+        state_creates.update_id IN (SELECT update_id FROM state_ends WHERE template_name = {quoted(DSO_RULES)}) AS replaces_rules
+    FROM state_creates
+    LEFT JOIN state_ends USING (contract_id)
+    LEFT JOIN updates ON updates.update_id = state_ends.update_id
     """,
     tables=("updates",),
     relations=(CREATED, ENDS),
 )
 ROUNDS_CREATED = Relation(
     "rounds_created",
-    "One row per contract of a template with the name of that of mining rounds.",
-    """
+    "One row per contract whose template has the name of mining rounds, of any package.",
+    f"""
     SELECT template_name, package_name, create_arguments, signatories
     FROM tree_events
-    WHERE event_type = 'created_event' AND template_name = 'Splice.Round:OpenMiningRound'
+    WHERE event_type = 'created_event' AND template_name = {quoted(OPEN_ROUND)}
     """,
     tables=("tree_events",),
 )

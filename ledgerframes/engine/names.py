@@ -5,19 +5,17 @@ These nodes are few among all. Their templates do not have the network's word fo
 
 from __future__ import annotations
 
+from ledgerframes.datasets.templates import COIN, DSO_RULES, NAME_ENTRY, NAME_RULES
 from ledgerframes.engine.amounts import amount_of, exact, member
 from ledgerframes.engine.coin_exercises import NAME_PAYMENTS
-from ledgerframes.engine.nodes import CONTRACTS, contracts_from, exercises, exercises_in, nodes_of, payloads_above
+from ledgerframes.engine.literals import one_of, quoted
+from ledgerframes.engine.nodes import CONTRACTS, NETWORK, contracts_from, exercises, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
-
-OF_NAMES = "('Splice.Ans:AnsEntry')"
-OF_RULES_OF_NAMES = "('Splice.Ans:AnsRules')"
-OF_RULES = "('Splice.DsoRules:DsoRules')"
 
 # -- contracts ----------------------------------------------------------------------------------------------------------
 
 ENTRIES = nodes_of(
-    "entries", "One row per node that creates the contract of a name.", is_create=True, templates=OF_NAMES, are_few=True
+    "entries", "One row per node that creates the contract of a name.", is_create=True, templates=(NAME_ENTRY,), are_few=True
 )
 NAMES_CREATED = Relation(
     "names",
@@ -30,24 +28,24 @@ NAMES_CREATED = Relation(
     relations=(ENTRIES,),
 )
 CONTRACTS_OF_NAMES = contracts_from(
-    ENTRIES, "contracts_of_names", "One row per such contract, or contract of a name in the snapshot.", OF_NAMES
+    ENTRIES, "contracts_of_names", "One row per contract of a name that the frames create, or the snapshot has.", (NAME_ENTRY,)
 )
-NAMES_EXPIRED = exercises("expiries_of_names", "choice = 'AnsEntry_Expire'", CONTRACTS_OF_NAMES, OF_NAMES)
+NAMES_EXPIRED = exercises("expiries_of_names", "choice = 'AnsEntry_Expire'", CONTRACTS_OF_NAMES, (NAME_ENTRY,))
 NODES_OF_RULES = nodes_of(
-    "nodes_of_rules", "One row per node that creates a contract of rules.", is_create=True, templates=OF_RULES
+    "nodes_of_rules", "One row per node that creates a contract of rules.", is_create=True, templates=(DSO_RULES,)
 )
 RULES_CREATED = Relation(
     "rules",
     "One row per contract of the network's rules.",
     "SELECT update_id, node_index, depth FROM nodes_of_rules WHERE is_signed",
     relations=(NODES_OF_RULES,),
-    is_kept=True,
+    is_materialized=True,
 )
 
 # -- what is above names ------------------------------------------------------------------------------------------------
 
 RULES_OF_NAMES = nodes_of(
-    "rules_of_names", "One row per exercise of the rules of names.", is_create=False, templates=OF_RULES_OF_NAMES
+    "rules_of_names", "One row per exercise of the rules of names.", is_create=False, templates=(NAME_RULES,)
 )
 UPDATES_OF_NAMES = Relation(
     "updates_of_names",
@@ -55,10 +53,10 @@ UPDATES_OF_NAMES = Relation(
     f"""
     SELECT update_id FROM names
     UNION
-    SELECT update_id FROM rules_of_names WHERE choice IN {NAME_PAYMENTS}
+    SELECT update_id FROM rules_of_names WHERE choice IN {one_of(NAME_PAYMENTS)}
     """,
     relations=(NAMES_CREATED, RULES_OF_NAMES),
-    is_kept=True,
+    is_materialized=True,
 )
 EXERCISES = exercises_in(UPDATES_OF_NAMES)
 CONTRACTS_EXERCISED = Relation(
@@ -69,7 +67,7 @@ CONTRACTS_EXERCISED = Relation(
     SEMI JOIN {EXERCISES.name} USING (contract_id)
     """,
     relations=(CONTRACTS, EXERCISES),
-    is_kept=True,
+    is_materialized=True,
 )
 ABOVE_NAMES = payloads_above(NAMES_CREATED, EXERCISES)
 CHOICES_ABOVE_NAMES = Relation(
@@ -79,7 +77,7 @@ CHOICES_ABOVE_NAMES = Relation(
     SELECT
         above.update_id,
         above.node_index,
-        max(above_index) FILTER (WHERE choice IN {NAME_PAYMENTS}) AS payment_index,
+        max(above_index) FILTER (WHERE choice IN {one_of(NAME_PAYMENTS)}) AS payment_index,
         list(choice) FILTER (WHERE coalesce(contracts.is_signed, true)) AS choices
     FROM {ABOVE_NAMES.name} AS above
     LEFT JOIN contracts_exercised AS contracts USING (contract_id)
@@ -96,7 +94,7 @@ COINS_ENDED = Relation(
     f"""
     SELECT update_id, node_index, depth, contract_id
     FROM {EXERCISES.name}
-    WHERE is_consuming AND template = 'Splice.Coin:Coin'
+    WHERE is_consuming AND template = {quoted(COIN)}
     """,
     relations=(EXERCISES,),
 )
@@ -120,11 +118,12 @@ FEES = Relation(
             GROUP BY above.update_id, above.node_index
         ) AS coins USING (contract_id)
         CROSS JOIN network
-        WHERE coins.choice IN {NAME_PAYMENTS}
-            AND template = 'Splice.Coin:Coin'
+        WHERE coins.choice IN {one_of(NAME_PAYMENTS)}
+            AND template = {quoted(COIN)}
             AND {member("create_arguments", "'$.owner'")} = dso
     )
     GROUP BY update_id, payment_index
     """,
     relations=(CONTRACTS_EXERCISED, ABOVE_COINS, COINS_ENDED),
+    parameters=(NETWORK,),
 )

@@ -1,15 +1,22 @@
-"""Relations of the nodes of transaction trees, and of the contracts that they create.
-
-The caller passes ``network``, one row: the network's word for its coin, the same with a capital letter, and the party that signs
-the network's contracts. It passes ``node_names``, one row per package of the network, template and choice of nodes, with neutral
-names that do not have the network's word for its coin. It also passes ``older``, the contracts of a snapshot before the frames,
-or none.
-"""
+"""Relations of the nodes of transaction trees, and of the contracts that they create."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from collections.abc import Sequence
 
+from ledgerframes.datasets.templates import DSO_RULES, ISSUING_ROUND, MEMBER_TRAFFIC, OPEN_ROUND
+from ledgerframes.engine.literals import one_of
+from ledgerframes.engine.relation import Parameter, Relation
+
+NETWORK = Parameter(
+    "network",
+    "One row: the network's word for its coin, the same with a capital letter, and the party that signs the network's contracts.",
+)
+NODE_NAMES = Parameter(
+    "node_names",
+    "One row per package of the network, template and choice of nodes, with names without the network's word for its coin.",
+)
+OLDER = Parameter("older", "One row per contract of a snapshot before the frames.")
 # Only these packages have templates of the network. The word for the coin differs from network to network.
 TEMPLATE = """CASE
             WHEN package_name IN ('splice-' || coin, 'splice-' || coin || '-name-service', 'splice-dso-governance')
@@ -23,22 +30,22 @@ def nodes_of(
     rows: str,
     *,
     is_create: bool | None = None,
-    templates: str = "",
+    templates: Sequence[str] = (),
     condition: str = "",
     are_few: bool = False,
     names: Relation | None = None,
 ) -> Relation:
     """Return the nodes of the network's packages.
 
-    With `is_create`, those that create a contract, or the others. With `templates`, a list in SQL, those of these templates,
-    whose names do not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it.
-    With `names`, a relation of some rows of ``node_names`` with more columns, the nodes with one of these names, and its columns.
+    With `is_create`, those that create a contract, or the others. With `templates`, those of these templates, whose names must
+    not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it. With `names`,
+    a relation of some rows of ``node_names`` with more columns, the nodes with one of these names, and its columns.
 
-    The engine keeps them if they `are_few`. It would keep many, too, if several relations shared them, payloads included, so each
-    has its own ones.
+    The engine keeps them if they `are_few`. Otherwise each relation needs its own, because the engine would keep what several
+    share, payloads included.
     """
     conditions = [] if is_create is None else [f"node_names.choice {'=' if is_create else '<>'} ''"]
-    conditions += [f"tree_events.template_name IN {templates}", f"template IN {templates}"] if templates else []
+    conditions += [f"{name} IN {one_of(templates)}" for name in ("tree_events.template_name", "template") if templates]
     conditions += [condition] if condition else []
     query = f"""
     SELECT
@@ -67,7 +74,8 @@ def nodes_of(
     WHERE {" AND ".join(conditions) or "true"}
     """
     relations = (names,) if names else ()
-    return Relation(name, rows, query, ("tree_events",), relations, is_kept=are_few, is_read_anew=not are_few)
+    parameters = (NETWORK,) if names else (NETWORK, NODE_NAMES)
+    return Relation(name, rows, query, ("tree_events",), relations, parameters, is_materialized=are_few)
 
 
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
@@ -75,16 +83,16 @@ TRAFFIC_CREATED = nodes_of(
     "traffic_created",
     "One row per node that creates a contract of traffic.",
     is_create=True,
-    templates="('Splice.DecentralizedSynchronizer:MemberTraffic')",
+    templates=(MEMBER_TRAFFIC,),
 )
 TRAFFIC_CONTRACTS = Relation(
     "traffic_contracts",
     "One row per contract of bought traffic that the frames create.",
     "FROM traffic_created WHERE is_signed",
     relations=(TRAFFIC_CREATED,),
-    is_kept=True,
+    is_materialized=True,
 )
-CREATED = nodes_of("created", "One row per such node that creates a contract.", is_create=True)
+CREATES = nodes_of("creates", "One row per node of the network's packages that creates a contract.", is_create=True)
 OLDER_CONTRACTS = Relation(
     "older_contracts",
     "One row per contract of the network's packages in the snapshot.",
@@ -98,7 +106,8 @@ OLDER_CONTRACTS = Relation(
     FROM older, network
     WHERE package_name LIKE 'splice-%'
     """,
-    is_read_anew=True,
+    parameters=(NETWORK, OLDER),
+    is_materialized=False,
 )
 CREATED_AND_OLDER = Relation(
     "created_and_older",
@@ -110,13 +119,14 @@ CREATED_AND_OLDER = Relation(
     WHERE package_name LIKE 'splice-%' AND choice IS NULL
     """,
     tables=("tree_events",),
+    parameters=(OLDER,),
 )
 
 
-def contracts_from(created: Relation, name: str, rows: str, templates: str = "") -> Relation:
+def contracts_from(created: Relation, name: str, rows: str, templates: Sequence[str] = ()) -> Relation:
     """Return the contracts that the frames create, or the snapshot before them has.
 
-    With `templates`, a list in SQL, those of these templates.
+    With `templates`, those of these templates.
     """
     query = f"""
     SELECT
@@ -134,18 +144,18 @@ def contracts_from(created: Relation, name: str, rows: str, templates: str = "")
     UNION ALL BY NAME
     FROM older_contracts
     ANTI JOIN created_and_older USING (contract_id)
-    {f"WHERE template IN {templates}" if templates else ""}
+    {f"WHERE template IN {one_of(templates)}" if templates else ""}
     """
-    return Relation(name, rows, query, relations=(created, CREATED_AND_OLDER, OLDER_CONTRACTS), is_read_anew=True)
+    return Relation(name, rows, query, relations=(created, CREATED_AND_OLDER, OLDER_CONTRACTS), is_materialized=False)
 
 
 CONTRACTS = contracts_from(
-    CREATED,
+    CREATES,
     "contracts",
     "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
 )
 
-OF_RULES_AND_ROUNDS = "('Splice.DsoRules:DsoRules', 'Splice.Round:OpenMiningRound', 'Splice.Round:IssuingMiningRound')"
+OF_RULES_AND_ROUNDS = (DSO_RULES, OPEN_ROUND, ISSUING_ROUND)
 NODES_OF_ROUNDS = nodes_of(
     "nodes_of_rounds", "One row per node of the network's rules and rounds.", templates=OF_RULES_AND_ROUNDS
 )
@@ -159,13 +169,13 @@ RULES_AND_ROUNDS = Relation(
     SELECT *, false AS is_consuming
     FROM older_contracts
     ANTI JOIN created_and_older USING (contract_id)
-    WHERE template IN {OF_RULES_AND_ROUNDS}
+    WHERE template IN {one_of(OF_RULES_AND_ROUNDS)}
     """,
     relations=(NODES_OF_ROUNDS, CREATED_AND_OLDER, OLDER_CONTRACTS),
 )
 
 
-def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templates: str = "") -> Relation:
+def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templates: Sequence[str] = ()) -> Relation:
     """Return the exercises that meet a condition on their nodes.
 
     With `templates`, those on contracts of these templates, of which `contracts` are all.
@@ -179,7 +189,7 @@ def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templa
     WHERE coalesce(contracts.is_signed, true)
     """
     rows = "One row per such exercise on a contract of the network or one that is not known, with the payload of the contract."
-    return Relation(name, rows, query, relations=(nodes, contracts), is_read_anew=True)
+    return Relation(name, rows, query, relations=(nodes, contracts), is_materialized=False)
 
 
 def exercises_in(updates: Relation) -> Relation:
@@ -209,7 +219,8 @@ def exercises_in(updates: Relation) -> Relation:
         """,
         tables=("tree_events",),
         relations=(updates,),
-        is_kept=True,
+        parameters=(NODE_NAMES,),
+        is_materialized=True,
     )
 
 

@@ -1,16 +1,19 @@
-"""Relations of the costs that a participant paid, next to those of the history.
-
-The table ``ledger_updates`` is that of the participant's ledger. The caller passes ``common_times``, the separate times of both
-sources, up to their last microseconds, and ``owner``, one row with the participant without a prefix, and whether the history
-``has_all`` requests of its time. For parts of the ledger, it
-passes ``pruned``, one row with the last offsets of ranges that were pruned.
-"""
+"""Relations of the costs on a participant's ledger next to those of the history."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS
 
+
+def logical_id(synchronizer: str) -> str:
+    """Return the id of a synchronizer without the suffix of its physical one."""
+    return f"regexp_replace({synchronizer}, '::[0-9]+-[0-9]+$', '')"
+
+
+PRUNED = Parameter("pruned", "One row: the last offsets of ranges that were pruned.")
+COMMON_TIMES = Parameter("common_times", "One row per interval that both sources cover, with its first and last microsecond.")
+OWNER = Parameter("owner", "One row: the participant without a prefix, and whether the history has all requests of its time.")
 LEDGER_PARTS = Relation(
     "ledger_parts",
     "One row per part of the ledger between two pruned ranges, with its first and last time.",
@@ -20,6 +23,7 @@ LEDGER_PARTS = Relation(
     GROUP BY part
     """,
     tables=("ledger_updates",),
+    parameters=(PRUNED,),
 )
 HISTORY_TIME = Relation(
     "history_time",
@@ -30,8 +34,8 @@ HISTORY_TIME = Relation(
     """,
     tables=("verdicts", "updates"),
 )
-OWNERS = Relation(
-    "owners",
+LEDGER_PARTICIPANTS = Relation(
+    "ledger_participants",
     "One row per participant of the ledger, in the order of their first offsets.",
     """
     SELECT participant_id FROM ledger_updates GROUP BY ALL ORDER BY min("offset")
@@ -39,11 +43,19 @@ OWNERS = Relation(
     tables=("ledger_updates",),
 )
 
-PAID = Relation(
-    "paid",
+SYNCHRONIZERS = Relation(
+    "synchronizers_of_history",
+    "One row: the synchronizers of the history, without the suffix that some nodes add to their ids.",
+    f"""
+    SELECT list(DISTINCT {logical_id("synchronizer_id")}) AS synchronizers FROM verdicts
+    """,
+    tables=("verdicts",),
+)
+FIRST_UPDATES = Relation(
+    "first_updates",
     "One row per update of the ledger. Of two with one id, the first counts.",
     """
-    SELECT DISTINCT ON (update_id) update_id, "offset", record_time, kind, paid_traffic_cost
+    SELECT DISTINCT ON (update_id) update_id, "offset", record_time, kind, paid_traffic_cost, synchronizer_id
     FROM ledger_updates
     ORDER BY "offset"
     """,
@@ -52,7 +64,7 @@ PAID = Relation(
 PAID_AND_TOTAL = Relation(
     "paid_and_total",
     "One row per update or request in either source.",
-    """
+    f"""
     SELECT
         coalesce(requests.update_id, paid.update_id) AS update_id,
         coalesce(requests.record_time, paid.record_time) AS record_time,
@@ -68,12 +80,17 @@ PAID_AND_TOTAL = Relation(
         coalesce(
             regexp_replace(requests.submitting_participant_uid, '^PAR::', '') = owner.participant,
             CASE WHEN paid.paid_traffic_cost IS NOT NULL THEN true END
-        ) AS is_own
+        ) AS is_own,
+        coalesce(
+            requests.update_id IS NULL AND NOT list_contains(synchronizers, {logical_id("paid.synchronizer_id")}), false
+        ) AS is_elsewhere
     FROM requests
-    FULL JOIN paid ON requests.update_id = paid.update_id
+    FULL JOIN first_updates AS paid ON requests.update_id = paid.update_id
     CROSS JOIN owner
+    CROSS JOIN synchronizers_of_history
     """,
-    relations=(REQUESTS, PAID),
+    relations=(REQUESTS, FIRST_UPDATES, SYNCHRONIZERS),
+    parameters=(OWNER,),
 )
 COMPARED_COSTS = Relation(
     "compared_costs",
@@ -84,8 +101,9 @@ COMPARED_COSTS = Relation(
         SELECT
             paid_and_total.*,
             paid_traffic_cost - total_traffic_cost AS difference,
-            first_time IS NOT NULL AS is_inside,
+            first_time IS NOT NULL AND NOT is_elsewhere AS is_inside,
             CASE
+                WHEN is_elsewhere THEN {'outcome': 'not comparable', 'why': 'another synchronizer'}
                 WHEN NOT is_inside THEN {'outcome': 'not comparable', 'why': 'outside the common time'}
                 WHEN kind = 'topology' THEN {'outcome': 'not comparable', 'why': 'topology transaction'}
                 WHEN NOT is_own THEN {'outcome': 'not comparable', 'why': 'request of another participant'}
@@ -107,4 +125,5 @@ COMPARED_COSTS = Relation(
     )
     """,
     relations=(PAID_AND_TOTAL,),
+    parameters=(COMMON_TIMES,),
 )

@@ -169,6 +169,6 @@ def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
     """
     known = _shared.setdefault(tables, {})
     if relation.name not in known:
-        is_small = sum(count_of(tables, name) for name in relation.rows_of or tables_of([relation])) <= MAX_SHARED_ROWS
+        is_small = sum(count_of(tables, name) for name in relation.bounded_by or tables_of([relation])) <= MAX_SHARED_ROWS
         known[relation.name] = _run(tables, Query(f"FROM {relation.name}", (relation,)), {}) if is_small else None
     return known[relation.name]

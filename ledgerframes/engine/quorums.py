@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import DECISIONS, ROOT_NODES
 
+HOSTING = Parameter("hosting", "One row per party and participant that hosts it, with the time in which it does.")
 PARTY_SETS = Relation(
     "party_sets",
     "One row per request, set of parties and threshold, with the number of such quorums and of their views.",
@@ -60,7 +61,7 @@ JUDGED_REQUESTS = Relation(
             coalesce(outcome = 'timed out (by latency)', false) AS is_timeout,
             quantile_disc(latency, 0.90) FILTER (WHERE NOT is_timeout) OVER () AS usual_latency
         FROM decisions
-        WHERE latency >= 0 AND verdict_result <> 'VERDICT_RESULT_UNSPECIFIED'
+        WHERE latency >= 0 AND verdict_result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED')
     )
     """,
     relations=(DECISIONS,),
@@ -100,4 +101,5 @@ ROLES_OF_PARTICIPANTS = Relation(
     GROUP BY ALL
     """,
     relations=(ROLES_OF_PARTIES, JUDGED_REQUESTS),
+    parameters=(HOSTING,),
 )

@@ -1,24 +1,20 @@
-"""Relations that compare published with computed weights.
+"""Relations of published next to computed weights and the reasons of mismatches.
 
-They name the reason of each mismatch. Beside the state of the network, once as it was recorded and once with ledger times
-(``effective_``), a query passes ``living_rounds``, which nobody archived, ``final_times`` and whether they are known
-(``coverage``), and all ``factors`` of a party.
+A query passes the state of the network twice: as it was recorded, and with ledger times (``effective_``).
 """
 
 from __future__ import annotations
 
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.weights import (
-    CANDIDATES,
-    COMPUTED,
-    PUBLISHED_ROUNDS,
-    RECORDS,
-    Candidates,
-    Weights,
-    judged,
-)
+from ledgerframes.engine.published_weights import PUBLISHED_ROUNDS, RECORDS
+from ledgerframes.engine.relation import Parameter, Relation
+from ledgerframes.engine.weights import CANDIDATES, COMPUTED, Candidates, Weights, judged, rights_table
 
+LIVING_ROUNDS = Parameter("living_rounds", "One row per round that nobody archived.")
+FINAL_TIMES = Parameter("final_times", "One row per interval whose data are final.")
+COVERAGE = Parameter("coverage", "One row: whether it is known which data are final.")
+FACTORS = Parameter("factors", "One row per party and factor that one of its rights ever had.")
+CALLER_WEIGHTS = Parameter("passed", "One row per weight of the caller.")
 OWN = Relation(
     "compared_with",
     "One row per computed weight.",
@@ -29,6 +25,7 @@ PASSED = Relation(
     "compared_with",
     "One row per weight of the caller.",
     f"SELECT update_id, {key_of('update_id')} AS update_key, party, weight, round_number FROM passed",
+    parameters=(CALLER_WEIGHTS,),
 )
 
 
@@ -58,28 +55,28 @@ def reconciled(computed: Relation) -> Relation:
         FULL JOIN compared_with USING (update_key, party)
         """,
         relations=(RECORDS, computed),
-        is_kept=True,
+        is_materialized=True,
     )
     mismatches = Relation(
         "mismatches",
         "One row per request and party with a mismatch.",
         "FROM compared WHERE outcome <> 'equal'",
         relations=(compared,),
-        is_kept=True,
+        is_materialized=True,
     )
     mismatched = Relation(
         "mismatched",
         "One row per request with a verdict and a mismatch.",
         "FROM all_judged SEMI JOIN mismatches USING (update_key)",
         relations=(judged("all_"), mismatches),
-        is_kept=True,
+        is_materialized=True,
     )
     own = Relation(
         "weights_of_mismatched",
         "One row per request with a mismatch and app provider that earns.",
         "FROM weights SEMI JOIN mismatches USING (update_key)",
         relations=(COMPUTED.weights, mismatches),
-        is_kept=True,
+        is_materialized=True,
     )
     obstacles = Relation(
         "obstacles",
@@ -149,6 +146,7 @@ def reconciled(computed: Relation) -> Relation:
         LEFT JOIN (SELECT party, list(factor) AS factors FROM factors GROUP BY party) AS factors_of_party USING (party)
         """,
         relations=(mismatches, mismatched, obstacles, own, effective, PUBLISHED_ROUNDS),
+        parameters=(LIVING_ROUNDS, FINAL_TIMES, COVERAGE, FACTORS, rights_table()),
     )
     query = """
     SELECT *, NULL AS reason FROM compared WHERE outcome = 'equal'

@@ -8,10 +8,26 @@ from textwrap import dedent, indent
 
 
 @dataclass(frozen=True)
-class Relation:
-    """A named query over stored tables, and over other relations.
+class Parameter:
+    """A small table that a caller passes with a query.
 
-    It is no frame. The engine reads it when a figure needs it, and only the columns that the figure names.
+    Attributes
+    ----------
+    name : str
+        The name by which relations read it.
+    rows : str
+        What a row is.
+    """
+
+    name: str
+    rows: str
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A named query over stored tables, parameters and other relations.
+
+    It is not a frame: the engine computes it on demand, and only the columns that a figure selects.
 
     Attributes
     ----------
@@ -25,13 +41,14 @@ class Relation:
         Stored tables that the query names.
     relations : tuple of Relation
         Relations that the query names.
-    is_kept : bool
-        Whether the engine keeps its rows, which are few, because several parts of a query read them.
-    is_read_anew : bool
-        Whether each part of a query reads its own rows again, because all together are many. Without either, the engine decides.
+    parameters : tuple of Parameter
+        Parameters that the query names.
+    is_materialized : bool, optional
+        Whether the engine computes its rows once, which must fit into memory, or again for each part of a query that reads them
+        (default: the engine decides).
     is_shared : bool
         Whether queries over the same tables share its rows, if they are few (see :mod:`ledgerframes.engine.query`).
-    rows_of : tuple of str
+    bounded_by : tuple of str
         Stored tables that have at least as many rows, all together (default: those that it reads, which can have many more).
     """
 
@@ -40,15 +57,15 @@ class Relation:
     query: str
     tables: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
-    is_kept: bool = False
-    is_read_anew: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    is_materialized: bool | None = None
     is_shared: bool = False
-    rows_of: tuple[str, ...] = ()
+    bounded_by: tuple[str, ...] = ()
 
     @property
     def definition(self) -> str:
         """The relation as a part of a ``WITH``, with a comment on its rows."""
-        materialized = "MATERIALIZED " if self.is_kept else "NOT MATERIALIZED " if self.is_read_anew else ""
+        materialized = {True: "MATERIALIZED ", False: "NOT MATERIALIZED ", None: ""}[self.is_materialized]
         query = indent(dedent(self.query).strip(), "    ")
         return f"-- {self.rows}\n{self.name} AS {materialized}(\n{query}\n)"
 
@@ -57,15 +74,26 @@ def in_order(relations: Iterable[Relation], *, without: Collection[str] = ()) ->
     """Return relations with all that they need, each once and after those that it needs.
 
     It omits those of `without`, and what only they need.
+
+    Raises
+    ------
+    ValueError
+        If two different relations have one name, of which a query could read the wrong one.
     """
     ordered: dict[str, Relation] = {}
     for relation in relations:
         if relation.name not in without:
             for each in [*in_order(relation.relations, without=without), relation]:
-                ordered.setdefault(each.name, each)
+                if ordered.setdefault(each.name, each).query != each.query:
+                    raise ValueError(f"Two relations have the name {each.name!r}.")
     return list(ordered.values())
 
 
 def tables_of(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[str]:
     """Return the stored tables that relations need, each once."""
     return list(dict.fromkeys(table for each in in_order(relations, without=without) for table in each.tables))
+
+
+def parameters_of(relations: Iterable[Relation]) -> dict[str, Parameter]:
+    """Return the parameters that relations need, by name."""
+    return {parameter.name: parameter for each in in_order(relations) for parameter in each.parameters}

@@ -6,23 +6,31 @@ All that start with ``requests`` have the columns of the first, so that a measur
 from __future__ import annotations
 
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 
+# The mediator gives up after 30 s, and clocks can make a timeout look a little shorter [microseconds].
+TIMEOUT = 29_900_000
+# Rejections from this latency on can be timeouts of a network with another limit [microseconds].
+NEAR_TIMEOUT = 20_000_000
+PARTY_LABELS = Parameter("party_labels", "One row per party with a label.")
+PARTICIPANT_LABELS = Parameter("participant_labels", "One row per participant with a label, without a prefix.")
+ERAS = Parameter("eras", "One row per era of the network, with its start and end.")
+SEGMENTS = Parameter("segments", "One row per segment of the store, with its source, migration, start and end.")
 DECISIONS = Relation(
     "decisions",
     "One row per verdict, with its latency in microseconds and the class of its outcome.",
-    """
+    f"""
     SELECT
         *,
         epoch_us(finalization_time) - epoch_us(record_time) AS latency,
-        -- Result and latency together. The mediator gives up after 30 s, and clocks can make a timeout look a little shorter.
+        -- A verdict does not say why. Result and latency together do.
         CASE
             WHEN latency < 0 THEN 'impossible: before its record time'
-            WHEN verdict_result = 'VERDICT_RESULT_UNSPECIFIED' THEN 'unspecified'
-            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency < 29_900_000 THEN 'accepted'
-            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= 29_900_000 THEN 'accepted after the limit'
-            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < 29_900_000 THEN 'rejected'
-            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= 29_900_000 THEN 'timed out (by latency)'
+            WHEN verdict_result NOT IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'unspecified'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency < {TIMEOUT:_} THEN 'accepted'
+            WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= {TIMEOUT:_} THEN 'accepted after the limit'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency < {TIMEOUT:_} THEN 'rejected'
+            WHEN verdict_result = 'VERDICT_RESULT_REJECTED' AND latency >= {TIMEOUT:_} THEN 'timed out (by latency)'
             WHEN verdict_result IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'latency missing'
         END AS outcome
     FROM verdicts
@@ -84,8 +92,8 @@ def with_parties(rows: Relation) -> Relation:
     SELECT * EXCLUDE (known_parties), CASE WHEN len(known_parties) > 0 THEN known_parties ELSE [NULL] END AS parties
     FROM (SELECT *, list_sort(list_distinct(submitting_parties)) AS known_parties FROM {rows.name})
     """
-    rows_of = "One row per request: its submitting parties by name, or one that is missing."
-    return Relation(f"{rows.name}_with_parties", rows_of, query, relations=(rows,))
+    description = "One row per request: its submitting parties by name, or one that is missing."
+    return Relation(f"{rows.name}_with_parties", description, query, relations=(rows,))
 
 
 REQUESTS_WITH_PARTIES = with_parties(REQUESTS)
@@ -127,6 +135,7 @@ REQUESTS_BY_LABEL = Relation(
     )
     """,
     relations=(REQUESTS,),
+    parameters=(PARTY_LABELS, PARTICIPANT_LABELS),
 )
 ROOT_NODES = Relation(
     "root_nodes",
@@ -139,7 +148,7 @@ ROOT_NODES = Relation(
     """,
     tables=("tree_events",),
     is_shared=True,
-    rows_of=("updates",),
+    bounded_by=("updates",),
 )
 REQUESTS_BY_TEMPLATE = Relation(
     "requests_by_template",
@@ -158,6 +167,7 @@ REQUESTS_BY_ERA = Relation(
     LEFT JOIN eras ON record_time >= eras.since AND record_time < eras.until
     """,
     relations=(REQUESTS,),
+    parameters=(ERAS,),
 )
 REQUESTS_BY_SOURCE = Relation(
     "requests_by_source",
@@ -170,6 +180,7 @@ REQUESTS_BY_SOURCE = Relation(
         AND coalesce(segments.migration_id, requests.migration_id) = requests.migration_id
     """,
     relations=(REQUESTS,),
+    parameters=(SEGMENTS,),
 )
 
 
@@ -214,7 +225,7 @@ ENVELOPES_BY_REQUEST = Relation(
     """,
     tables=("envelopes",),
     is_shared=True,
-    rows_of=("traffic",),
+    bounded_by=("traffic",),
 )
 ENVELOPES_BY_VIEW = Relation(
     "envelopes_by_view",

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from ledgerframes.datasets.templates import (
+    CALCULATE_REWARDS,
+    COIN_RULES,
+    CONFIRMATION,
+    DSO_RULES,
+    PROCESS_REWARDS,
+    REWARD_COUPON,
+)
 from ledgerframes.engine.amounts import amount_of, member
 from ledgerframes.engine.coin_exercises import CLAIMS
-from ledgerframes.engine.lifetimes import RULES
+from ledgerframes.engine.literals import one_of, quoted
 from ledgerframes.engine.nodes import CREATED_AND_OLDER, OLDER_CONTRACTS, exercises_in, nodes_of, payloads_above
 from ledgerframes.engine.relation import Relation
 
@@ -20,10 +28,9 @@ PUBLISHED_WEIGHTS = Relation(
     tables=("activity_records",),
 )
 STEP = "migration_id, record_time, update_id, event_id, parent_event_id, node_index, contract_id, template, choice"
-PROCESSES = "('CoinRules_StartProcessingRewardsV2', 'ProcessRewardsV2_ProcessBatch')"
-COIN_RULES = "'Splice.CoinRules:CoinRules'"
-OF_RULES = f"({COIN_RULES}, {RULES})"
-OF_STEPS = f"({COIN_RULES}, {RULES}, 'Splice.Coin.RewardAccountingV2:ProcessRewardsV2')"
+PROCESSES = one_of(["CoinRules_StartProcessingRewardsV2", "ProcessRewardsV2_ProcessBatch"])
+OF_RULES = one_of([COIN_RULES, DSO_RULES])
+OF_STEPS = one_of([COIN_RULES, DSO_RULES, PROCESS_REWARDS])
 
 
 def other_contracts(nodes: Relation) -> Relation:
@@ -48,8 +55,8 @@ STEPS = nodes_of(
     "One row per contract and exercise that can lead from the end of a round to its coupons, and per contract with rules.",
     condition=f"""(
             template IN {OF_STEPS} AND (node_names.choice = '' OR node_names.choice IN {PROCESSES})
-            OR node_names.choice = '' AND template = 'Splice.Coin.RewardAccountingV2:CalculateRewardsV2'
-            OR node_names.choice = '' AND template = 'Splice.DsoRules:Confirmation'
+            OR node_names.choice = '' AND template = {quoted(CALCULATE_REWARDS)}
+            OR node_names.choice = '' AND template = {quoted(CONFIRMATION)}
                 AND contains(create_arguments, 'StartProcessingRewardsV2')
         )""",
     are_few=True,
@@ -62,16 +69,15 @@ REWARD_STEPS = Relation(
     SELECT {STEP}, CASE WHEN choice = '' THEN create_arguments END AS create_arguments, choice_argument
     FROM steps
     ANTI JOIN {OTHERS_IN_STEPS.name} USING (contract_id)
-    WHERE choice <> '' OR is_signed AND template <> {COIN_RULES}
+    WHERE choice <> '' OR is_signed AND template <> {quoted(COIN_RULES)}
     """,
     relations=(STEPS, OTHERS_IN_STEPS),
 )
-COUPON = "'Splice.Coin:RewardCouponV2'"
 NODES_OF_COUPONS = nodes_of(
     "nodes_of_coupons",
     "One row per node that creates or archives a coupon of rewards for traffic, and per contract with rules.",
     condition=f"""(
-            template = {COUPON} AND (node_names.choice = '' OR consuming)
+            template = {quoted(REWARD_COUPON)} AND (node_names.choice = '' OR consuming)
             OR node_names.choice = '' AND template IN {OF_RULES}
         )""",
     are_few=True,
@@ -80,7 +86,7 @@ OTHERS_IN_COUPONS = other_contracts(NODES_OF_COUPONS)
 REWARD_COUPONS_CREATED = Relation(
     "reward_coupons_created",
     "One row per coupon of rewards for traffic.",
-    f"FROM nodes_of_coupons WHERE template = {COUPON} AND choice = '' AND is_signed",
+    f"FROM nodes_of_coupons WHERE template = {quoted(REWARD_COUPON)} AND choice = '' AND is_signed",
     relations=(NODES_OF_COUPONS,),
 )
 REWARD_COUPONS_ENDED = Relation(

@@ -52,7 +52,7 @@ TOKEN_EXERCISES = Relation(
     )
     """,
     tables=("tree_events",),
-    is_kept=True,
+    is_materialized=True,
 )
 TOKEN_TRANSFERS = Relation(
     "token_transfers",

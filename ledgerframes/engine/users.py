@@ -1,13 +1,11 @@
-"""Relations of the users of a participant whose commands became requests.
-
-The caller passes ``completions``, those of one or more participants.
-"""
+"""Relations of the users of a participant whose commands became requests."""
 
 from __future__ import annotations
 
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS
 
+COMPLETIONS = Parameter("completions", "One row per completion of one or more participants.")
 USERS = Relation(
     "users",
     "One row per update that a completion names. Of several completions, the first counts.",
@@ -17,6 +15,7 @@ USERS = Relation(
     WHERE update_id <> ''
     ORDER BY completion_offset
     """,
+    parameters=(COMPLETIONS,),
 )
 REQUESTS_BY_USER = Relation(
     "requests_by_user",
@@ -41,4 +40,5 @@ REQUESTS_BY_USER = Relation(
     LEFT JOIN users USING (update_id)
     """,
     relations=(REQUESTS, USERS),
+    parameters=(COMPLETIONS,),
 )

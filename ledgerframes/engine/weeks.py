@@ -1,15 +1,18 @@
 """Relations of the same stretch of several weeks, counted back from a window.
 
-A query passes the small table ``stretch``: the window's ``since`` and ``until``, ``step`` from a week to the one before it, all
-in microseconds, and ``weeks``, the number of weeks before. The window itself is week 0.
+The window itself is week 0.
 """
 
 from __future__ import annotations
 
 from ledgerframes.engine.quorums import ROLES_OF_PARTIES
-from ledgerframes.engine.relation import Relation
+from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import REQUESTS, ROOT_NODES
 
+STRETCH = Parameter(
+    "stretch",
+    "One row: start and end of the window, the step from a week to the one before, all in microseconds, and the number of weeks.",
+)
 DAY, HOUR = 86_400_000_000, 3_600_000_000
 CLASSES = 20  # of values, from one to the next 5 % more
 KIND_NAME = "concat_ws('/', template_name, choice)"
@@ -45,7 +48,8 @@ REQUESTS_OF_WEEKS = Relation(
     LEFT JOIN root_nodes USING (update_id)
     """,
     relations=(REQUESTS, ROOT_NODES),
-    is_kept=True,
+    parameters=(STRETCH,),
+    is_materialized=True,
 )
 PARTIES_OF_WEEKS = Relation(
     "parties_of_weeks",
@@ -72,6 +76,7 @@ ACTIVITY_OF_WEEKS = Relation(
     "One row per activity record of a week with a known weight.",
     _weeks_of("activity_records"),
     tables=("activity_records",),
+    parameters=(STRETCH,),
 )
 LARGEST_BEFORE = Relation(
     "largest_before",

@@ -1,12 +1,6 @@
 """Relations of activity weights, computed from requests and the state of the network.
 
-Source: docs/facts.md#activity-weights. A query passes the state in small tables, with times in microseconds since 1970:
-
-- ``open_rounds``: the time in which a round is the lowest open one, when it opened, and whether rights and super validators are
-  known as of then. Time without a round has a row with a missing one.
-- ``rights``: the factor of an app provider, the time in which it counts, and its number (INTEGER, from 0 on without a hole).
-- ``super_validators``: the participant of a super validator, and the time in which it is one.
-- ``round_openings``: when each round opened.
+Source: docs/facts.md#activity-weights. Times of the state are in microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -14,8 +8,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ledgerframes.engine.keys import key_of
-from ledgerframes.engine.relation import Relation
-from ledgerframes.engine.requests import ROOT_NODES
+from ledgerframes.engine.relation import Parameter, Relation
+
+
+def open_rounds_table(name: str = "") -> Parameter:
+    """Return the declaration of the lowest open rounds."""
+    rows = (
+        "One row per interval with one lowest open round, which can be missing: when it opened, and whether rights and super "
+        "validators are known as of then."
+    )
+    return Parameter(f"{name}open_rounds", rows)
+
+
+def rights_table(name: str = "") -> Parameter:
+    """Return the declaration of the rights of app providers."""
+    rows = "One row per right of an app provider, with its factor, its start and end, and its number from 0 on without a hole."
+    return Parameter(f"{name}rights", rows)
+
+
+def super_validators_table(name: str = "") -> Parameter:
+    """Return the declaration of the super validators."""
+    return Parameter(f"{name}super_validators", "One row per participant of a super validator and interval in which it is one.")
+
+
+ROUND_OPENINGS = Parameter("round_openings", "One row per round, with the time at which it opened.")
 
 
 def judged(name: str = "") -> Relation:
@@ -92,7 +108,8 @@ class Candidates:
         JOIN {self.name}open_rounds ON since < (hour + 1) * 3_600_000_000 AND until > hour * 3_600_000_000
         """
         rows = "One row per hour with verdicts and round that is the lowest open one in a part of it."
-        return Relation(f"{self.name}rounds_by_hour", rows, query, tables=("verdicts",))
+        parameters = (open_rounds_table(self.name),)
+        return Relation(f"{self.name}rounds_by_hour", rows, query, tables=("verdicts",), parameters=parameters)
 
     @property
     def all(self) -> Relation:
@@ -126,8 +143,8 @@ class Candidates:
         ) USING (update_key)
         """
         rows = "One row per request, with the lowest open round, and why it earns nothing. Other requests can earn."
-        relations = (self.requests, self.rounds, self.envelopes)
-        return Relation(f"{self.name}candidates", rows, query, relations=relations, is_kept=True)
+        relations, parameters = (self.requests, self.rounds, self.envelopes), (super_validators_table(self.name),)
+        return Relation(f"{self.name}candidates", rows, query, (), relations, parameters, is_materialized=True)
 
     @property
     def earning(self) -> Relation:
@@ -168,13 +185,14 @@ class Weights:
         JOIN {self.name}rights AS rights USING (party)
         """
         rows = "One row per party of a quorum and right of it, with its view."
-        return Relation(f"{self.name}confirmers_with_rights", rows, query, relations=(self.confirmers,))
+        return Relation(f"{self.name}confirmers_with_rights", rows, query, (), (self.confirmers,), (rights_table(self.name),))
 
     @property
     def empty_set(self) -> Relation:
         """The set of no rights."""
         query = f"SELECT repeat('0', greatest(count(*), 1)::INTEGER)::BIT AS empty_set FROM {self.name}rights"
-        return Relation(f"{self.name}empty_set", "One row: the set of no rights. A set has a bit per right.", query)
+        rows = "One row: the set of no rights. A set has a bit per right."
+        return Relation(f"{self.name}empty_set", rows, query, parameters=(rights_table(self.name),))
 
     @property
     def providers(self) -> Relation:
@@ -216,7 +234,7 @@ class Weights:
         GROUP BY update_key, right_set
         """
         rows = "One row per request and rights that share envelopes: their cost, and the part of each right."
-        return Relation(f"{self.name}shared_envelopes", rows, query, relations=(self.providers,), is_kept=True)
+        return Relation(f"{self.name}shared_envelopes", rows, query, relations=(self.providers,), is_materialized=True)
 
     @property
     def rights_of_sets(self) -> Relation:
@@ -226,9 +244,8 @@ class Weights:
         FROM (SELECT DISTINCT right_set FROM {self.shared.name})
         JOIN {self.name}rights ON get_bit(right_set, right_number) = 1
         """
-        return Relation(
-            f"{self.name}rights_of_sets", "One row per set of rights and right in it.", query, relations=(self.shared,)
-        )
+        rows = "One row per set of rights and right in it."
+        return Relation(f"{self.name}rights_of_sets", rows, query, (), (self.shared,), (rights_table(self.name),))
 
     @property
     def burned(self) -> Relation:
@@ -267,7 +284,8 @@ class Weights:
         JOIN {self.name}rights USING (right_number)
         """
         rows = "One row per request and app provider that earns."
-        return Relation(f"{self.name}weights", rows, query, relations=(self.burned, self.candidates.earning))
+        relations, parameters = (self.burned, self.candidates.earning), (rights_table(self.name),)
+        return Relation(f"{self.name}weights", rows, query, (), relations, parameters)
 
 
 CANDIDATES = Candidates()
@@ -293,107 +311,3 @@ WEIGHTS_OF_UPDATES = Relation(
     tables=("verdicts",),
     relations=(COMPUTED.weights,),
 )
-RECORDS = Relation(
-    "records",
-    "One row per published weight that is not negative.",
-    f"""
-    SELECT migration_id, record_time, update_id, {key_of("update_id")} AS update_key, round_number, party, weight
-    FROM activity_records
-    WHERE weight >= 0
-    """,
-    tables=("activity_records",),
-)
-PUBLISHED_ROUNDS = Relation(
-    "published_rounds",
-    "One row: the first and the last round with records.",
-    "SELECT coalesce(min(round_number), 1) AS first, coalesce(max(round_number), 0) AS last FROM activity_records",
-    tables=("activity_records",),
-)
-RECORDS_WITH_FACTORS = Relation(
-    "records_with_factors",
-    "One row per published weight, with the factor of the right when the round opened.",
-    """
-    SELECT records.*, factor
-    FROM records
-    LEFT JOIN round_openings USING (round_number)
-    LEFT JOIN rights ON rights.party = records.party AND opens_at >= rights.since AND opens_at < rights.until
-    """,
-    relations=(RECORDS,),
-)
-RECORDED = Relation(
-    "recorded",
-    "One row per request with a published weight from which the bytes before the factor do not follow.",
-    """
-    FROM judged
-    WHERE update_key IN (SELECT update_key FROM records_with_factors WHERE factor IS DISTINCT FROM 1)
-    """,
-    relations=(JUDGED, RECORDS_WITH_FACTORS),
-)
-WEIGHTS_OF_RECORDED = Weights(candidates=Candidates(requests=RECORDED))
-WEIGHTED_RECORDS = Relation(
-    "weighted_records",
-    "One row per published weight, with its factor and the bytes before it: the computed ones, if the computed weight is equal.",
-    """
-    SELECT records_with_factors.*, CASE WHEN factor = 1 THEN weight ELSE computed_bytes END AS burn_bytes
-    FROM records_with_factors
-    LEFT JOIN (SELECT update_key, party, weight, burn_bytes AS computed_bytes FROM weights) USING (update_key, party, weight)
-    """,
-    relations=(RECORDS_WITH_FACTORS, WEIGHTS_OF_RECORDED.weights),
-)
-RECORDS_WITHOUT_STATE = Relation(
-    "weighted_records",
-    "One row per published weight. Without the state of the network, factors are missing.",
-    "SELECT *, NULL::DECIMAL(38, 10) AS factor, NULL::BIGINT AS burn_bytes FROM records",
-    relations=(RECORDS,),
-)
-
-
-def with_labels(rows: Relation) -> Relation:
-    """Return weights with the labels of their parties."""
-    query = f"SELECT {rows.name}.*, label FROM {rows.name} LEFT JOIN party_labels ON id = party"
-    rows_of = "One row per published weight, with the label of its party."
-    return Relation(f"{rows.name}_with_labels", rows_of, query, relations=(rows,))
-
-
-# -- merged envelopes ---------------------------------------------------------------------------------------------------
-
-
-def merged_confirmers(confirmers: Relation) -> Relation:
-    """Return the envelopes that have the same confirmers as others."""
-    query = f"""
-    SELECT update_id, envelope_index, list_sort(list(DISTINCT party)) AS merged_by
-    FROM (SELECT update_id, envelope_index, unnest(view_ids) AS view_id FROM envelopes)
-    JOIN {confirmers.name} USING (update_id, view_id)
-    GROUP BY ALL
-    """
-    rows = "One row per envelope with confirmers, which are what envelopes that become one have in common."
-    return Relation("merged", rows, query, tables=("envelopes",), relations=(confirmers,))
-
-
-MERGED_CHOICES = Relation(
-    "merged",
-    "One row per envelope with views of a request with one of some choices as its root.",
-    """
-    SELECT update_id, envelope_index, true AS merged_by
-    FROM envelopes
-    WHERE len(view_ids) > 0
-        AND update_id IN (SELECT update_id FROM root_nodes SEMI JOIN merged_choices USING (template_name, choice))
-    """,
-    tables=("envelopes",),
-    relations=(ROOT_NODES,),
-)
-
-
-def merged_envelopes(merged: Relation) -> Relation:
-    """Return envelopes of which those of a request that have something in common are one."""
-    query = f"""
-    SELECT
-        update_id,
-        min(envelope_index) AS envelope_index,
-        sum(traffic_cost)::BIGINT AS traffic_cost,
-        flatten(list(view_ids)) AS view_ids
-    FROM envelopes
-    LEFT JOIN {merged.name} USING (update_id, envelope_index)
-    GROUP BY update_id, merged_by, CASE WHEN merged_by IS NULL THEN envelope_index END
-    """
-    return Relation("merged_envelopes", "One row per envelope after the merge.", query, ("envelopes",), (merged,))

@@ -9,10 +9,11 @@ import pandas as pd
 
 from ledgerframes.analysis.arguments import require_columns
 from ledgerframes.analysis.figures import TIME
-from ledgerframes.analysis.groups import is_true
+from ledgerframes.analysis.groups import Flags, is_true, microseconds
+from ledgerframes.analysis.requests import REJECTED
 from ledgerframes.analysis.verdict.empty_results import NO_VERDICT
-from ledgerframes.analysis.verdict.latency_classes import timeouts_of, with_latency
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
+from ledgerframes.engine.requests import NEAR_TIMEOUT, TIMEOUT
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots import _shapes as s
@@ -89,12 +90,12 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     columns = ("record_time", "finalization_time", "verdict_result")
     require_columns(verdicts, columns, "Pass frames.verdicts to lf.plot")
     with c.canvas(ax) as ax:
-        rows = with_latency(verdicts.astype(dict.fromkeys(columns[:2], TIME)))
+        rows = _with_latency(verdicts.astype(dict.fromkeys(columns[:2], TIME)))
         if rows.empty:
             c.set_titles(ax, LATENCY_TITLE)
             c.draw_message(ax, NO_VERDICT)
             return ax
-        timeouts = timeouts_of(rows)
+        timeouts = _timeouts_of(rows)
         is_timeout = np.zeros(len(rows), dtype=bool) if timeouts is None else timeouts
         latencies = np.maximum(rows["latency"] / 1e6, MIN_SECONDS)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
@@ -114,6 +115,25 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.legend_right(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
+
+
+def _with_latency(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts with a possible latency [microseconds]."""
+    decided = verdicts[verdicts["finalization_time"].notna()]
+    latency = microseconds(decided["finalization_time"]) - microseconds(decided["record_time"])
+    return decided.assign(latency=latency)[latency >= 0]
+
+
+def _timeouts_of(rows: pd.DataFrame) -> Flags | None:
+    """Return which requests timed out.
+
+    It is unknown if more rejections lie just below the limit than from it on.
+    """
+    is_rejected = is_true(rows["verdict_result"] == REJECTED)
+    latency = rows["latency"].to_numpy()
+    is_timeout: Flags = is_rejected & (latency >= TIMEOUT)
+    is_near = is_rejected & (latency >= NEAR_TIMEOUT) & (latency < TIMEOUT)
+    return None if is_near.sum() > is_timeout.sum() else is_timeout
 
 
 PICTURES["verdict.latency_distribution"] = verdict_latency_distribution  # of a table, not of a figure

@@ -64,8 +64,8 @@ class FolderContents:
         self._cached_objects = lru_cache(max_cached_folders)(self._compressed)
         # Digests outlive the objects in memory.
         self.digests = cache(lambda folder: [digest_of(raw) for raw in self.objects(folder)])
-        # The newest snapshot by encoding, as its time and its lines by contract id.
-        self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
+        # The newest snapshot by encoding, as its time and its contracts by id.
+        self._snapshots: dict[str, tuple[int, dict[str, ActiveContract]]] = {}
         self._lock = RLock()
 
     def objects(self, folder: Folder) -> list[bytes]:
@@ -94,7 +94,8 @@ class FolderContents:
         for event in self._events(time, folder.begin, folder.encoding):
             _apply(event, active)
         self._snapshots[folder.encoding] = folder.begin, active
-        return active.values()
+        migration_id = max((contract.migration_id for contract in active.values()), default=0)
+        return (contract.line(migration_id) for contract in active.values())
 
 
 class BulkStorage:
@@ -149,7 +150,20 @@ class BulkStorage:
         return None
 
 
-def _apply(event: Event, active: dict[str, bytes]) -> None:
+class ActiveContract(NamedTuple):
+    """A contract of a snapshot."""
+
+    migration_id: int
+    members: dict[str, object]
+    update_id: str
+
+    def line(self, migration_id: int) -> bytes:
+        """Return the line of a snapshot, which does not name an update of an earlier migration."""
+        is_imported = self.migration_id < migration_id
+        return _line(self.members if is_imported else {**self.members, "created_in_update_id": self.update_id})
+
+
+def _apply(event: Event, active: dict[str, ActiveContract]) -> None:
     """Remove the contracts that an update consumed, and add those that it created."""
     nodes = decode_object(event.update).get("events_by_id", {}).values()
     consumed = {node["contract_id"] for node in nodes if node.get("consuming")}
@@ -158,7 +172,7 @@ def _apply(event: Event, active: dict[str, bytes]) -> None:
     for node in nodes:
         if "created_at" in node and node["contract_id"] not in consumed:
             members = {name: value for name, value in node.items() if name not in ("event_id", "event_type")}
-            active[node["contract_id"]] = _line({**members, "created_in_update_id": event.update_id})
+            active[node["contract_id"]] = ActiveContract(event.migration_id, members, event.update_id)
 
 
 def _line(value: object) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from network_world import FINAL, SV, WINDOW, World, at, usual_world
 import ledgerframes as lf
 from ledgerframes.analysis.activity.published_weights import REASONS
 from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.values.windows import Window
 
 EXAMPLE = [(1150, []), (150, []), (3000, [0]), (1001, [1])]
 EXAMPLE_VIEWS = [[["A", "x"]], [["A", "B"]]]
@@ -70,6 +72,18 @@ def test_a_round_that_opens_before_the_rules_has_no_state() -> None:
     rows = lf.activity.reconcile(world.frames())
     assert rows[PAIR].to_numpy().tolist() == [["only published", "no state"]]
     assert rows["coverage"].tolist() == [0]
+
+
+def test_rights_that_ended_before_the_snapshot_are_unknown() -> None:
+    """Round 1 opens before the snapshot, which does not have the right of A that ended in between."""
+    world = World().rules().right("A").right("C").archive("right-A", 5).round(1, 0, 1).round(2, 0, 11).archive("round-1", 11)
+    whole = Window(datetime(1, 1, 1, tzinfo=UTC), WINDOW.until)
+    base = lf.contracts.active_at(world.frames(whole, [{**FINAL[0], "since": whole.since}]), at(6))
+    world.request("first", 8, records=[("A", 1000)]).request("second", 15, records=[("C", 1000)], views=[[["C"]]], round_number=2)
+    rows = lf.activity.reconcile(world.frames().between(at(6), WINDOW.until), base=base).set_index("update_id")
+    assert rows.loc["first", PAIR].tolist() == ["only published", "no state"]
+    assert rows.loc["second", "outcome"] == "equal"
+    assert lf.activity.reconcile(world.frames()).set_index("update_id")["outcome"].tolist() == ["equal", "equal"]
 
 
 def test_a_record_without_a_verdict_has_no_envelopes() -> None:

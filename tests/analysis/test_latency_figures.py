@@ -13,7 +13,6 @@ import pyarrow.dataset as ds
 import pytest
 
 from ledgerframes.analysis import verdict
-from ledgerframes.analysis.verdict import latency_classes as classes
 from ledgerframes.engine import DEFAULT_SETTINGS, Query, run
 from ledgerframes.engine.requests import DECISIONS
 
@@ -65,8 +64,6 @@ def test_vector(case: dict[str, Any]) -> None:
     inputs = case["input"]
     tables = OneVerdict(inputs["verdict_result"], inputs["latency_us"])
     assert run(tables, Query("SELECT outcome FROM decisions", (DECISIONS,)))["outcome"].tolist() == [case["expected"]]
-    numbers = pd.Series([inputs["latency_us"]], dtype="Int64")
-    assert classes.outcome_classes(pd.Series([inputs["verdict_result"]]), numbers).tolist() == [case["expected"]]
 
 
 def test_there_are_vectors() -> None:

@@ -412,5 +412,5 @@ def test_no_text_of_saved_frames_becomes_a_statement(tmp_path: Path, sample: Fra
 def test_lists_of_a_snapshot_keep_their_texts() -> None:
     texts = [["a", "b'c, d]", '"e"'], []]
     rows = pa.table({"parties": pa.array(texts, pa.list_(pa.string()))})
-    relation = _values("given_rows", rows)
+    relation = _values("given_rows", "Rows.", rows)
     assert [row["parties"] for row in run(f"WITH {relation.definition} FROM given_rows")] == texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ def at(minute: int) -> datetime:
     return DAY.replace(hour=1 + minute // 60, minute=minute % 60)
 
 
-def ledger_of(*rows: tuple[str, int, int | None], gaps: tuple[tuple[int, int], ...] = ()) -> Frames:
+def ledger_of(
+    *rows: tuple[str, int, int | None], gaps: tuple[tuple[int, int], ...] = (), synchronizers: Mapping[str, str] | None = None
+) -> Frames:
     """Frames of a ledger with (update id, minute, paid cost), offsets in tens."""
     updates = [
         {
@@ -35,6 +38,7 @@ def ledger_of(*rows: tuple[str, int, int | None], gaps: tuple[tuple[int, int], .
             "kind": "transaction",
             "participant_id": OWN,
             "paid_traffic_cost": paid,
+            "synchronizer_id": (synchronizers or {}).get(update_id),
         }
         for number, (update_id, minute, paid) in enumerate(rows, start=1)
     ]
@@ -45,7 +49,7 @@ def ledger_of(*rows: tuple[str, int, int | None], gaps: tuple[tuple[int, int], .
     return frames_of(coverage=coverage or None, ledger_updates=updates)
 
 
-def history_of(*rows: tuple[str, int, str, str, int | None]) -> Frames:
+def history_of(*rows: tuple[str, int, str, str, int | None], synchronizer: str | None = None) -> Frames:
     """Frames of a history with (update id, minute, participant, result, cost)."""
     verdicts = [
         {
@@ -53,6 +57,7 @@ def history_of(*rows: tuple[str, int, str, str, int | None]) -> Frames:
             "record_time": at(minute),
             "submitting_participant_uid": uid,
             "verdict_result": f"VERDICT_RESULT_{result}",
+            "synchronizer_id": synchronizer,
         }
         for update_id, minute, uid, result, _ in rows
     ]
@@ -90,6 +95,16 @@ def test_what_only_one_source_has_stays() -> None:
     assert compared["coverage"].iloc[0] == 2 / 4
     assert compared["paid_traffic_cost"].sum() == 6909
     assert compared.loc[compared["is_own"].fillna(False), "total_traffic_cost"].sum() == 379
+
+
+def test_updates_of_another_synchronizer_are_in_no_history() -> None:
+    ids = {"a": "global::1220aa::35-0", "p": "app::1220bb", "c": "global::1220aa"}
+    ledger = ledger_of(("a", 0, 100), ("p", 1, 7000), ("c", 3, 700), synchronizers=ids)
+    history = history_of(HISTORY[0], ("c", 3, OWN, "ACCEPTED", 700), synchronizer="global::1220aa")
+    compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
+    assert compared.loc["p", ["outcome", "why"]].tolist() == ["not comparable", "another synchronizer"]
+    assert compared.loc[["a", "c"], "outcome"].tolist() == ["equal", "equal"]
+    assert compared["coverage"].iloc[0] == 1
 
 
 def test_totals_account_for_every_byte() -> None:

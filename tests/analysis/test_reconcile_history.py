@@ -161,6 +161,29 @@ def test_contracts_of_a_replay_and_of_a_snapshot() -> None:
             lf.reconcile.contracts(frames, wrong)
 
 
+def test_a_contract_of_an_earlier_migration_names_no_update() -> None:
+    whole = Window(datetime(1, 1, 1, tzinfo=UTC), WINDOW.until)
+    create = {"event_type": "created_event", "create_arguments": "{}", "template_name": "M:T", "package_name": "m"}
+    nodes = [
+        {"record_time": START, "update_id": name, "event_id": f"{name}:0", "contract_id": name, **create} for name in ("1", "2")
+    ]
+    frames = testing.frames_of(window=whole, tree_events=nodes)
+    replayed = lf.contracts.active_at(frames, WINDOW.until)
+    imported = replayed.assign(created_in_update_id=replayed["created_in_update_id"].mask(replayed["contract_id"] == "1"))
+    assert lf.reconcile.contracts(frames, imported)[["equal", "different"]].to_numpy().tolist() == [[2, 0]]
+    other = replayed.assign(created_in_update_id="3")
+    rows = lf.reconcile.contracts(frames, other)
+    assert rows[["different", "first_path"]].to_numpy().tolist() == [[2, "created_in_update_id"]]
+
+
+def test_unknown_members_are_compared_if_both_sources_send_them() -> None:
+    listing, bulk = (history_of({"a": "{}", "b": "{}"}, extra=extra) for extra in ('{"event":{"new":1},"x":1}', '{"x":1}'))
+    assert set(lf.reconcile.bulk(listing, bulk)["outcome"]) == {"equal"}
+    assert set(lf.reconcile.bulk(listing, history_of({"a": "{}", "b": "{}"}))["outcome"]) == {"equal"}
+    rows = lf.reconcile.bulk(listing, history_of({"a": "{}", "b": "{}"}, extra='{"x":2}')).set_index("table")
+    assert rows.loc["updates", "first_path"].tolist() == ["extra:$.x"] * 2
+
+
 def test_the_sandbox_snapshots_follow_from_its_history(net: lf.Network, history: Frames) -> None:
     first, second = (lf.load_bulk(net, kind="acs", at=time) for time in ("2026-11-07", "2026-11-08"))
     for rows in (

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.state.payloads import COIN_RULES, OPEN_ROUND, RIGHT, RULES
 from ledgerframes.api.transport import in_process
+from ledgerframes.datasets.templates import COIN_RULES, DSO_RULES, FEATURED_APP_RIGHT, OPEN_ROUND
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.contracts import STATE_TEMPLATES
 from ledgerframes.report import load_state
@@ -23,6 +23,7 @@ FUNCTIONS = ("rounds", "featured", "super_validators", "config")
 OF_THE_HISTORY = [
     "from",
     "until",
+    "known_from",
     "known_until",
     "effective_until",
     "source",
@@ -83,7 +84,17 @@ def test_a_snapshot_and_the_history_after_it_have_the_state_of_the_window(tmp_pa
         pd.testing.assert_series_equal(*(each.sort_index() for each in ends))
     computed = lf.activity.reconcile(window, **lf.state.tables(window, base=base))
     expected = lf.activity.reconcile(window, **lf.state.tables(whole))
-    pd.testing.assert_frame_equal(computed, expected)
+    rounds = lf.state.rounds(whole)
+    opened_later = rounds.loc[rounds["opens_at"] >= pd.Timestamp(start), "round_number"]
+    rows, expected_rows = (
+        each[each["round_number"].isin(opened_later)].drop(columns="coverage").reset_index(drop=True)
+        for each in (computed, expected)
+    )
+    assert len(rows) > 0.9 * len(expected)
+    pd.testing.assert_frame_equal(rows, expected_rows)
+    others = computed[~computed["round_number"].isin(opened_later)]
+    assert not others.empty
+    assert set(others["reason"]) == {"no state"}  # a right can have ended between the opening of the round and the snapshot
 
 
 def test_a_report_without_the_history_gets_its_state_from_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +113,7 @@ def test_a_report_without_the_history_gets_its_state_from_the_service(tmp_path: 
 
 def test_the_loader_asks_for_what_the_state_reads() -> None:
     templates = {template.partition(":")[2].replace("{Coin}", "Coin") for template in STATE_TEMPLATES}
-    assert templates == {RULES, OPEN_ROUND, RIGHT, COIN_RULES}
+    assert templates == {DSO_RULES, OPEN_ROUND, FEATURED_APP_RIGHT, COIN_RULES}
 
 
 def test_a_look_alike_in_a_snapshot_does_not_count(tmp_path: Path) -> None:
@@ -111,14 +122,14 @@ def test_a_look_alike_in_a_snapshot_does_not_count(tmp_path: Path) -> None:
         contracts = lf.load_contracts(net, at=pd.Timestamp("2026-11-07T03:00:00Z").to_pydatetime() + timedelta(hours=hours))
         if len(lf.state.problems(contracts)):
             assert lf.state.problems(contracts)["reason"].tolist() == ["not signed by the network"]
-            assert len(lf.state.featured(contracts)) == (contracts["template_name"] == RIGHT).sum() - 1
+            assert len(lf.state.featured(contracts)) == (contracts["template_name"] == FEATURED_APP_RIGHT).sum() - 1
             return
     pytest.fail("no look-alike was met")
 
 
 def test_a_snapshot_without_rules_is_refused(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    rights = lf.load_contracts(net, templates=[f"splice-coin:{RIGHT}"])
+    rights = lf.load_contracts(net, templates=[f"splice-coin:{FEATURED_APP_RIGHT}"])
     day = lf.load_events(net, since="2026-11-09")
     for call in (
         lambda: lf.state.featured(rights),
@@ -130,7 +141,7 @@ def test_a_snapshot_without_rules_is_refused(tmp_path: Path) -> None:
     coins = lf.load_contracts(net, templates=["splice-coin:Splice.Coin:Coin"])
     with pytest.raises(UsageError, match="no rules of the network"):
         lf.state.featured(coins)
-    rules = lf.load_contracts(net, templates=[f"splice-dso-governance:{RULES}", f"splice-coin:{RIGHT}"])
+    rules = lf.load_contracts(net, templates=[f"splice-dso-governance:{DSO_RULES}", f"splice-coin:{FEATURED_APP_RIGHT}"])
     assert len(lf.state.featured(rules)) == len(rights)
     with pytest.raises(UsageError, match=r"no contract of Splice\.Round:OpenMiningRound"):
         lf.state.rounds(rules)

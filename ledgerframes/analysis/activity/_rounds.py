@@ -20,7 +20,7 @@ from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.state.network_state import network_state
 from ledgerframes.analysis.state.payloads import is_for_traffic
 from ledgerframes.engine import Query, run
-from ledgerframes.engine.weights import RECORDS
+from ledgerframes.engine.published_weights import RECORDS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import near_matches

@@ -19,14 +19,8 @@ from ledgerframes.analysis.groups import ratio, sort_largest_first
 from ledgerframes.analysis.measures import Count, Expression, Total
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
-from ledgerframes.engine.weights import (
-    COMPUTABLE,
-    RECORDS,
-    RECORDS_WITHOUT_STATE,
-    WEIGHTED_RECORDS,
-    WEIGHTS_OF_UPDATES,
-    with_labels,
-)
+from ledgerframes.engine.published_weights import RECORDS, RECORDS_WITHOUT_STATE, WEIGHTED_RECORDS, with_labels
+from ledgerframes.engine.weights import COMPUTABLE, WEIGHTS_OF_UPDATES
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 

@@ -21,19 +21,17 @@ from ledgerframes.analysis.groups import ratio, sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, checked, network_state
 from ledgerframes.analysis.state.payloads import MAX_FACTOR
 from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.merged_envelopes import MERGED_CHOICES, merged_confirmers, merged_envelopes
 from ledgerframes.engine.requests import ROOT_NODES
 from ledgerframes.engine.weights import (
     CANDIDATES,
     COMPUTABLE,
     COMPUTED,
     ENVELOPE_COSTS,
-    MERGED_CHOICES,
     Candidates,
     Weights,
     confirmers_of_quorums,
     informees,
-    merged_confirmers,
-    merged_envelopes,
     sent_envelopes,
 )
 from ledgerframes.errors import UsageError

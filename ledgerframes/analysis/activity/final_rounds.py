@@ -11,7 +11,7 @@ from ledgerframes.analysis.coverage import covered_time, has_times
 from ledgerframes.analysis.groups import is_true, microseconds
 from ledgerframes.analysis.state.network_state import FOREVER, starts_and_ends
 from ledgerframes.engine import Query, run
-from ledgerframes.engine.weights import PUBLISHED_ROUNDS
+from ledgerframes.engine.published_weights import PUBLISHED_ROUNDS
 from ledgerframes.frames import Frames
 
 

@@ -18,6 +18,7 @@ from ledgerframes.analysis.coverage import covered_time, timed_segments
 from ledgerframes.analysis.groups import sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
+from ledgerframes.engine.literals import array_of, one_of
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.reconciled_weights import OWN, PASSED, reconciled
 from ledgerframes.engine.results import to_pandas
@@ -63,7 +64,7 @@ FROM (
     UNION ALL BY NAME
 {TOTALS}
 )
-ORDER BY totals IS NOT NULL, list_position({list(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
+ORDER BY totals IS NOT NULL, list_position({array_of(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
 EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
 BY_ROUND = f"""
@@ -75,7 +76,7 @@ FROM (
         sum(weight_computed) AS weight_computed,
         bool_or(is_fault) AS is_faulty,
         coalesce(sum(CASE WHEN is_fault THEN weight_computed ELSE weight_published END), 0) AS weight
-    FROM (SELECT *, outcome <> 'equal' AND coalesce(reason NOT IN {EXCUSES}, true) AS is_fault FROM reconciled)
+    FROM (SELECT *, outcome <> 'equal' AND coalesce(reason NOT IN {one_of(EXCUSES)}, true) AS is_fault FROM reconciled)
     GROUP BY round_number, party
     UNION ALL BY NAME
 {TOTALS}

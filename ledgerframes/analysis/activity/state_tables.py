@@ -9,6 +9,7 @@ import pyarrow as pa
 from ledgerframes.analysis.groups import Integers, microseconds
 from ledgerframes.analysis.state.network_state import (
     FOREVER,
+    NEVER,
     Members,
     NetworkState,
     RoundLookup,
@@ -16,7 +17,6 @@ from ledgerframes.analysis.state.network_state import (
     validator_members,
 )
 
-NEVER = np.iinfo(np.int64).min
 FACTOR = pa.decimal128(38, 10)
 
 
@@ -28,7 +28,7 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
         validator_members(state.validators),
     )
     tables = {
-        "open_rounds": _open_rounds(rounds, featured, validators),
+        "open_rounds": _open_rounds(rounds, featured, validators, state.rights_known_from),
         "rights": _rights(state.rights, featured),
         "super_validators": _lifetimes(validators, "participant"),
         "round_openings": _openings(state.rounds),
@@ -36,13 +36,14 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
     return {f"{prefix}{name}": table for name, table in tables.items()}
 
 
-def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members) -> pa.Table:
+def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members, rights_known_from: int) -> pa.Table:
     """Return the lowest open round of all times, a missing one without any."""
-    edges = rounds._segments.edges
+    edges = rounds.segments.edges
     rows = rounds.at(np.append(NEVER, edges))
     has_round = rows >= 0
     opens_at, numbers = (np.append(values, 0)[rows] for values in (rounds.opens_at, rounds.numbers))
-    has_state = featured.is_known[featured.segments.at(opens_at)] & validators.is_known[validators.segments.at(opens_at)]
+    has_rights = featured.is_known[featured.segments.at(opens_at)] & (opens_at >= rights_known_from)
+    has_state = has_rights & validators.is_known[validators.segments.at(opens_at)]
     return pa.table(
         {
             "round_number": pa.array(numbers, pa.int64(), mask=~has_round),
@@ -64,7 +65,7 @@ def _rights(rights: pd.DataFrame, featured: Members) -> pa.Table:
 def _lifetimes(members: Members, name: str) -> pa.Table:
     """Return each name and value with the time in which it counts."""
     width = max(len(members.names), 1)
-    segments, codes, values = members._keys // width, members._keys % width, members._values
+    segments, codes, values = members.keys // width, members.keys % width, members.values
     order = np.lexsort((segments, codes))
     segments, codes, values = segments[order], codes[order], values[order]
     # Neighbors of one value are one lifetime.

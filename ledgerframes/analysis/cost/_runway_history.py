@@ -12,6 +12,7 @@ from ledgerframes.analysis.cost.traffic_balance import BaseRate, TrafficBalance
 from ledgerframes.analysis.coverage import covered_time
 from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ORIGIN, ratio
 from ledgerframes.engine import Query, Relation, run
+from ledgerframes.engine.relation import Parameter
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
@@ -22,14 +23,15 @@ from ledgerframes.values import extents
 
 MIN_COVERAGE = 0.9
 WEEK = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
-SUBMITTERS = Relation(
-    "submitters",
+SUBMITTING_PARTICIPANTS = Relation(
+    "submitting_participants",
     "One row per participant that submits.",
     """
     SELECT DISTINCT submitting_participant_uid FROM verdicts WHERE submitting_participant_uid IS NOT NULL
     """,
     tables=("verdicts",),
 )
+SPAN = Parameter("span", "One row: the participant, and start and end of the weeks, in microseconds since 1970.")
 REQUESTS_WITHIN = Relation(
     "requests_within",
     "One row per request of the weeks before the balance.",
@@ -39,6 +41,7 @@ REQUESTS_WITHIN = Relation(
     WHERE epoch_us(record_time) >= span.since AND epoch_us(record_time) < span.until
     """,
     relations=(REQUESTS,),
+    parameters=(SPAN,),
 )
 
 
@@ -141,7 +144,7 @@ def _parameters(participant: str, since: int, until: int) -> dict[str, pa.Table]
 
 def _require_submitter(frames: Frames, participant: str) -> None:
     """Raise a UsageError unless the participant submits requests."""
-    submitters = run(frames, Query("FROM submitters", (SUBMITTERS,)))["submitting_participant_uid"]
+    submitters = run(frames, Query("FROM submitting_participants", (SUBMITTING_PARTICIPANTS,)))["submitting_participant_uid"]
     if not (submitters == participant).any():
         near = near_matches(str(participant), submitters)
         step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."

@@ -23,8 +23,7 @@ from ledgerframes.analysis.measures import (
 )
 from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.analysis.usual_range import MEASURES, period_totals, totals_of_groups, waste_limits
-from ledgerframes.analysis.verdict.latency_classes import REJECT_KINDS
-from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, is_limit_doubtful
+from ledgerframes.analysis.verdict.limit import LIMIT_EVIDENCE, REJECT_KINDS, is_limit_doubtful
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 

@@ -14,8 +14,8 @@ from ledgerframes.analysis.contracts import HISTORY_START
 from ledgerframes.analysis.coverage import incomplete_windows
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates
 from ledgerframes.analysis.economy.periods import period_of
-from ledgerframes.analysis.state.payloads import RULES
 from ledgerframes.datasets.schema import TEXT, TIME
+from ledgerframes.datasets.templates import DSO_RULES
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.balances import CHANGES, COIN_AT_SUMS
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
@@ -116,7 +116,7 @@ def _require_coins(network: Network, parties: list[str] | None) -> None:
     owners = set(run(network.frames, network.query("SELECT DISTINCT owner FROM coins_of_snapshot", COINS_OF_SNAPSHOT))["owner"])
     if not owners:
         raise CoverageError("base= has no coins. Load it with owners=, or with all contracts.", missing=("coins",))
-    if RULES in network.older["template_name"].to_pylist():
+    if DSO_RULES in network.older["template_name"].to_pylist():
         return
     if parties is None:
         raise CoverageError("base= has only some contracts. Pass the party= whose coins they are.", missing=("other coins",))

@@ -15,8 +15,10 @@ from ledgerframes.analysis.arguments import Snapshot, require_columns
 from ledgerframes.analysis.economy.network import Network, read_network, require_all_updates, round_of
 from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.state.payloads import member
+from ledgerframes.datasets.templates import REWARD_COUPON
 from ledgerframes.engine import Query, Relation
 from ledgerframes.engine.coupons import PARENTS
+from ledgerframes.engine.literals import quoted
 from ledgerframes.engine.nodes import CONTRACTS, NODES, exercises, nodes_of, payloads_above
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -25,7 +27,7 @@ AS_CONFIGURED, OTHER = "as configured", "other percentages"
 NOT_ASSIGNED, MISSING = "not assigned (provider keeps it)", "missing beneficiary"
 UNKNOWN, EXPIRED, NO_CONFIGURATION = "unknown beneficiary", "expired", "no configuration"
 ASSIGNMENTS = exercises("assignments", "choice = 'RewardCoupon_AssignBeneficiaries'")
-ARCHIVALS = exercises("archivals_of_coupons", "is_consuming AND template = 'Splice.Coin:RewardCouponV2'")
+ARCHIVALS = exercises("archivals_of_coupons", f"is_consuming AND template = {quoted(REWARD_COUPON)}")
 ASSIGNING = nodes_of("assigning", "One row per exercise, again.", is_create=False)
 ASSIGNED_COUPONS = Relation(
     "assigned_coupons",
@@ -50,14 +52,14 @@ ASSIGNED_COUPONS = Relation(
 PARTS = Relation(
     "parts",
     "One row per coupon that is created in an update with an assignment of beneficiaries.",
-    """
+    f"""
     SELECT update_id, node_index, depth, create_arguments
     FROM nodes
-    WHERE choice = '' AND template = 'Splice.Coin:RewardCouponV2'
+    WHERE choice = '' AND template = {quoted(REWARD_COUPON)}
         AND update_id IN (SELECT update_id FROM assigning WHERE choice = 'RewardCoupon_AssignBeneficiaries')
     """,
     relations=(NODES, ASSIGNING),
-    is_kept=True,
+    is_materialized=True,
 )
 ABOVE_PARTS = payloads_above(PARTS)
 SPLIT = declare.Figure(

@@ -14,8 +14,9 @@ import pyarrow as pa
 from ledgerframes.analysis._amounts import to_decimal
 from ledgerframes.analysis.arguments import Snapshot, require_signer, snapshot_rows
 from ledgerframes.analysis.coverage import has_times, incomplete_windows, part_of_time
-from ledgerframes.analysis.state.payloads import OPEN_ROUND, RULES, Values, decoded, member, whole
+from ledgerframes.analysis.state.payloads import Values, decoded, member, whole
 from ledgerframes.datasets.schema import AMOUNT, INTEGER, TEXT, TEXTS, TIME
+from ledgerframes.datasets.templates import DSO_RULES, ISSUING_ROUND, OPEN_ROUND
 from ledgerframes.engine import Query
 from ledgerframes.engine.nodes import RULES_AND_ROUNDS
 from ledgerframes.engine.query import run_arrow
@@ -24,7 +25,6 @@ from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 from ledgerframes.values.extents import microseconds
 
-ISSUING = "Splice.Round:IssuingMiningRound"
 OLDER = pa.schema(
     {"contract_id": TEXT, "template_name": TEXT, "package_name": TEXT, "signatories": TEXTS, "create_arguments": TEXT}
 )
@@ -125,7 +125,7 @@ class Rounds:
                 self.opened[number] = contract
                 if contract.contract_id in ends:
                     self.ended[number] = ends[contract.contract_id]
-            elif contract.template == ISSUING:
+            elif contract.template == ISSUING_ROUND:
                 self.issuing[number] = contract.payload
         ends_in_order = sorted((time, number) for number, time in self.ended.items())
         highest = accumulate((number for _, number in ends_in_order), max)
@@ -290,11 +290,11 @@ def _holes(frames: Frames) -> list[int]:
 
 def _network_party(contracts: list[Contract]) -> str:
     """Return the party that alone signs the network's rules, or else its rounds."""
-    signers: dict[str, set[str]] = {RULES: set(), OPEN_ROUND: set()}
+    signers: dict[str, set[str]] = {DSO_RULES: set(), OPEN_ROUND: set()}
     for contract in contracts:
         if contract.template in signers and contract.signatories == [contract.payload.get("dso")]:
             signers[contract.template].add(contract.signatories[0])
-    parties = signers[RULES] or signers[OPEN_ROUND]
+    parties = signers[DSO_RULES] or signers[OPEN_ROUND]
     if len(parties) > 1:
         raise IntegrityError(
             f"Contracts of the network are signed by {len(parties)} parties: {', '.join(sorted(parties))}. "

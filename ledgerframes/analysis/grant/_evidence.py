@@ -17,7 +17,6 @@ from ledgerframes.analysis.grant._requests import app_query, excluded_parties, m
 from ledgerframes.analysis.grant._use import DAYS, MIN_COVERAGE, Use, outside_rows, use_of
 from ledgerframes.analysis.groups import as_integers, exact_sum
 from ledgerframes.engine import Query
-from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Time, Window, instant, iso
 
@@ -50,7 +49,7 @@ def _queries(
     excluded = excluded_parties(frames, exclude, labels)
     require_known_names(frames, members)
     window = Window(instant(since, "since"), instant(until, "until"))
-    return [app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)]
+    return [app_query(frames, members, excluded, window, DAYS, by_confirmer=by_confirmer, base=base)]
 
 
 EVIDENCE = declare.Figure(

@@ -12,7 +12,7 @@ from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.labels import require_labels
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.app_requests import CONFIRMED_BY_APP, UPDATES_OF_APP, app_requests, app_updates
+from ledgerframes.engine.app_requests import CONFIRMED_BY_APP, UPDATES_OF_APP, app_requests, app_updates, outside_parties
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.frames.conditions import near_matches
@@ -29,8 +29,8 @@ NODES = Relation(
     "SELECT DISTINCT package_name, template_name FROM tree_events",
     tables=("tree_events",),
 )
-SUBMITTERS = Relation(
-    "submitters",
+SUBMITTING_PARTIES = Relation(
+    "submitting_parties",
     "One row per submitting party.",
     "SELECT DISTINCT unnest(submitting_parties) AS party FROM verdicts",
     tables=("verdicts",),
@@ -53,11 +53,11 @@ def app_query(
     excluded: Collection[str],
     window: Window,
     select: str,
-    *relations: Relation,
+    *,
     by_confirmer: bool,
     base: Snapshot | None,
 ) -> Query:
-    """Return a query over the requests of an app."""
+    """Return a query over the requests of an app and the outside parties that submit them."""
     sources = [UPDATES_OF_APP] if app["packages"] or app["templates"] else []
     updates = app_updates(*sources, *([CONFIRMED_BY_APP] if by_confirmer else []))
     state = _state_or_none(frames, base) if app["parties"] else None
@@ -68,7 +68,8 @@ def app_query(
     tables["span"] = pa.table({"since": [since], "until": [until]})
     if state is not None:
         tables |= state_tables(state)
-    return Query(select.strip(), (app_requests(updates, has_state=state is not None), *relations), tables)
+    requests = app_requests(updates, has_state=state is not None)
+    return Query(select.strip(), (requests, outside_parties(requests)), tables)
 
 
 def _state_or_none(frames: Frames, base: Snapshot | None) -> NetworkState | None:
@@ -98,7 +99,7 @@ def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFram
 
 
 def _submitters(frames: Frames) -> list[str]:
-    parties: list[str] = run(frames, Query("FROM submitters", (SUBMITTERS,)))["party"].dropna().tolist()
+    parties: list[str] = run(frames, Query("FROM submitting_parties", (SUBMITTING_PARTIES,)))["party"].dropna().tolist()
     return parties
 
 

@@ -12,7 +12,6 @@ from ledgerframes.analysis.coverage import window_share
 from ledgerframes.analysis.grant._requests import App, app_query, excluded_parties, members_of, require_known_names
 from ledgerframes.analysis.groups import ratio
 from ledgerframes.engine import run
-from ledgerframes.engine.app_requests import OUTSIDE_PARTIES
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
@@ -104,7 +103,7 @@ def use_of(
             missing=(str(window),),
         )
     _require_coverage("of the window is final", window_share(part), min_coverage)
-    query = app_query(frames, members, excluded, window, DAYS, OUTSIDE_PARTIES, by_confirmer=by_confirmer, base=base)
+    query = app_query(frames, members, excluded, window, DAYS, by_confirmer=by_confirmer, base=base)
     days = run(part, query)
     accepted_count = int(days["accepted"].sum())
     coverage = float(ratio([int(days["known"].sum())], [accepted_count])[0])

@@ -17,7 +17,7 @@ from ledgerframes.analysis.groups import Groups, Integers, cross, ratio
 from ledgerframes.analysis.reconcile._row_differences import compared
 from ledgerframes.datasets import table
 from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.differences import COMPARED_UPDATES, DIFFERENT, EQUAL, differences
+from ledgerframes.engine.differences import COMPARED_UPDATES, DIFFERENT, EQUAL, ComparedColumn, differences
 from ledgerframes.engine.query import other_sources
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -283,7 +283,7 @@ def _differences_of(name: str) -> Relation:
     columns = [each for each in table(name).columns if each.name not in (key, OF_THE_HOST)]
     listing = Relation(f"listing_{name}", "Rows of the listing.", f"FROM {name}", (name,))
     in_bulk = Relation(f"bulk_{name}", "Rows of the bulk objects.", f"FROM other_{name}", (f"other_{name}",))
-    facts = [(each.name, each.type, each.is_json) for each in columns]
+    facts = [ComparedColumn(each.name, each.type, each.is_json) for each in columns]
     return differences(f"{name}_of_both", listing, in_bulk, key, list(dict.fromkeys([*HEAD, key])), facts)
 
 

@@ -31,7 +31,9 @@ REASONS = (FEWER_COSTS, FEWER_UPDATES, FEWER_REQUESTS, MORE_REQUESTS, NOT_COMPAR
 COUNTED = {
     "updates": Relation("visible", "One row per visible update.", "FROM updates", ("updates",)),
     "verdicts": Relation("decided", "One row per verdict.", "FROM verdicts", ("verdicts",)),
-    "with_cost": Relation("paid", "One row per request with a known cost.", f"FROM traffic WHERE {COST} >= 0", ("traffic",)),
+    "with_cost": Relation(
+        "with_known_cost", "One row per request with known cost.", f"FROM traffic WHERE {COST} >= 0", ("traffic",)
+    ),
     "with_activity": Relation("active", "One row per activity record.", "FROM activity_records", ("activity_records",)),
 }
 # A request has a verdict, an update or a traffic summary.

@@ -16,7 +16,7 @@ from ledgerframes.analysis.reconcile import _answers as answers
 from ledgerframes.analysis.requests import PARTICIPANT_PREFIX
 from ledgerframes.datasets.schema import TIME
 from ledgerframes.engine import Query, Relation, run
-from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTS, OWNERS
+from ledgerframes.engine.paid_costs import COMPARED_COSTS, HISTORY_TIME, LEDGER_PARTICIPANTS, LEDGER_PARTS
 from ledgerframes.engine.query import Source
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -25,6 +25,7 @@ from ledgerframes.values import extents
 OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
 FAILED = "failed command without an update id"
 REASONS = (
+    "another synchronizer",
     "outside the common time",
     "request of another participant",
     "no verdict, so the participant is unknown",
@@ -38,8 +39,11 @@ REASONS = (
 Interval = tuple[int, int]  # first and last microsecond since 1970
 TIMES = pa.schema({"first_time": TIME, "last_time": TIME})
 LEDGER = Relation("ledger", "One row per update of the ledger.", "FROM ledger_updates", ("ledger_updates",))
-SUMMARIES = Relation(
-    "summaries", "One row per traffic summary with a known cost.", "FROM traffic WHERE total_traffic_cost >= 0", ("traffic",)
+TRAFFIC_SUMMARIES = Relation(
+    "traffic_summaries",
+    "One row per traffic summary with a known cost.",
+    "FROM traffic WHERE total_traffic_cost >= 0",
+    ("traffic",),
 )
 SELECT_ROWS = """SELECT
     update_id,
@@ -259,8 +263,8 @@ def _sums_query(history: Frames) -> Query:
     select = """
 SELECT
     (SELECT coalesce(sum(paid_traffic_cost), 0) FROM ledger) AS paid_traffic_cost,
-    (SELECT coalesce(sum(total_traffic_cost), 0) FROM summaries) AS total_traffic_cost"""
-    return Query(select.lstrip(), (LEDGER, SUMMARIES), sources=_sources(history))
+    (SELECT coalesce(sum(total_traffic_cost), 0) FROM traffic_summaries) AS total_traffic_cost"""
+    return Query(select.lstrip(), (LEDGER, TRAFFIC_SUMMARIES), sources=_sources(history))
 
 
 def _sources(history: Frames) -> dict[str, Source]:
@@ -299,7 +303,7 @@ def _require_total(name: str, costs: dict[str, pd.Series], expected: int) -> Non
 
 def owner_of(ledger: Frames, advice: str) -> str | None:
     """Return the only participant of a ledger's updates, None without updates."""
-    owners = run(ledger, Query(f"FROM {OWNERS.name}", (OWNERS,)))["participant_id"]
+    owners = run(ledger, Query(f"FROM {LEDGER_PARTICIPANTS.name}", (LEDGER_PARTICIPANTS,)))["participant_id"]
     if len(owners) > 1:
         raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
     return str(owners[0]) if len(owners) else None

@@ -21,7 +21,7 @@ from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.amounts import amount_of
 from ledgerframes.engine.coin_contracts import COINS_OF_SNAPSHOT
 from ledgerframes.engine.contracts import REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS
-from ledgerframes.engine.differences import differences
+from ledgerframes.engine.differences import ComparedColumn, differences
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.values.windows import Time, Window, instant
@@ -171,7 +171,8 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
 
 def _contracts_query(older: SnapshotTable, theirs: SnapshotTable) -> Query:
     """Return the query of the contracts of either side."""
-    columns = [(each.name, each.type, each.is_json) for each in COMPARED]
+    # A snapshot does not name the update of a contract from an earlier migration.
+    columns = [ComparedColumn(each.name, each.type, each.is_json, each.name == "created_in_update_id") for each in COMPARED]
     relation = differences(
         "contracts_of_both", REPLAYED_CONTRACTS, SNAPSHOT_CONTRACTS, "contract_id", ["contract_id", *NAMES], columns
     )

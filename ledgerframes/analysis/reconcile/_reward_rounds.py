@@ -19,12 +19,11 @@ from ledgerframes.analysis.economy.network import Network, round_of
 from ledgerframes.analysis.groups import microseconds
 from ledgerframes.analysis.reconcile._reward_tree import LEAF, NODE
 from ledgerframes.analysis.state.payloads import Values, is_for_traffic, member, read_round, read_validators, whole
+from ledgerframes.datasets.templates import CALCULATE_REWARDS, DSO_RULES, PROCESS_REWARDS
 from ledgerframes.engine.query import run_arrow
 from ledgerframes.engine.rewards import PUBLISHED_WEIGHTS, REWARD_COUPONS, REWARD_STEPS
 
 APP, VALIDATOR = "app", "validator"
-CALCULATE, PROCESS = (f"Splice.Coin.RewardAccountingV2:{name}RewardsV2" for name in ("Calculate", "Process"))
-RULES = "Splice.DsoRules:DsoRules"
 START, PROCESS_BATCH = "CoinRules_StartProcessingRewardsV2", "ProcessRewardsV2_ProcessBatch"
 Key = tuple[int, str, bool]  # round, kind, and whether it is a dry run
 
@@ -265,18 +264,19 @@ FROM reward_steps
 ORDER BY migration_id, record_time, update_id, node_index"""
         rows = network.rows(network.query(select, REWARD_STEPS))
         steps = [_step(network, row) for row in rows]
-        self._of = {name: [step for step in steps if name in (step.choice, step.template)] for name in (CALCULATE, RULES)}
+        templates = (CALCULATE_REWARDS, DSO_RULES)
+        self._of = {name: [step for step in steps if step.template == name] for name in templates}
         self._starts = [step for step in steps if step.choice == START]
         self._confirmations = [step for step in steps if not step.choice and step.template.endswith(":Confirmation")]
         self._processed = {step.contract_id: step for step in steps if step.choice == PROCESS_BATCH}
         self._children: defaultdict[str | None, list[Step]] = defaultdict(list)
         for step in steps:
-            if not step.choice and step.template == PROCESS:
+            if not step.choice and step.template == PROCESS_REWARDS:
                 self._children[step.parent_event_id].append(step)
 
     def rounds(self) -> dict[Key, RewardRound]:
         """Return the rewards of each round that the ledger calculates or processes."""
-        by_contract = {step.contract_id: _reward_round(step.payload) for step in self._of[CALCULATE]}
+        by_contract = {step.contract_id: _reward_round(step.payload) for step in self._of[CALCULATE_REWARDS]}
         for contract_id, each in by_contract.items():
             if each:
                 each.calculate_id = contract_id
@@ -298,7 +298,7 @@ ORDER BY migration_id, record_time, update_id, node_index"""
 
     def _super_validators(self, start: Step) -> frozenset[str] | None:
         """Return the super validators at a step, None if the rules are not in the frames."""
-        before = [step for step in self._of[RULES] if not step.choice and step.time <= start.time]
+        before = [step for step in self._of[DSO_RULES] if not step.choice and step.time <= start.time]
         return frozenset(row["party"] for row in read_validators(before[-1].payload)) if before else None
 
     def _batch(self, created: Step) -> Batch:

@@ -29,7 +29,7 @@ def compared(frames: Frames, query: Query, heads: Sequence[str]) -> Iterator[pd.
     The query is one of :func:`ledgerframes.engine.differences.differences`.
 
     The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal
-    value, because its text differs.
+    value, because its text differs. Members that this version does not know are compared if both sources send them.
     """
     for batch in run_batches(frames, query):
         yield to_pandas(pa.Table.from_batches([_compare_rows(batch)]).select([*heads, "outcome", "first_path"]))
@@ -62,16 +62,28 @@ def _compare_cell(name: str, left: object, right: object) -> tuple[int, str | No
 
     Only payloads have texts.
     """
+    if name == "extra":
+        left, right = left or "{}", right or "{}"
     if not (isinstance(left, str) and isinstance(right, str)):
         return DIFFERENT, name
     try:
-        differences = list(_differences(DECODER.decode(left), DECODER.decode(right), "$"))
+        payloads = DECODER.decode(left), DECODER.decode(right)
     except msgspec.DecodeError:
         return DIFFERENT, name
+    if name == "extra" and all(
+        isinstance(each, dict) for each in payloads
+    ):  # one source can have more around an update or a contract than the other
+        payloads = _common_members(*payloads)
+    differences = list(_differences(*payloads, "$"))
     if not differences:
         return EQUAL, None
     code, path = min(differences, key=lambda difference: difference[0])
     return code, f"{name}:{path}"
+
+
+def _common_members(left: Any, right: Any) -> tuple[Any, Any]:
+    names = left.keys() & right.keys()
+    return {name: left[name] for name in names}, {name: right[name] for name in names}
 
 
 def _differences(left: Any, right: Any, path: str) -> Iterator[tuple[int, str]]:

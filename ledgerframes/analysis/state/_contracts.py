@@ -49,7 +49,8 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
           contract.
         - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
-        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
+        - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
         - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
         - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
         - ``contract_id`` (str): The contract.
@@ -111,7 +112,8 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``weight`` (decimal128(38, 10)[pyarrow]): Factor of the right, 1 by default. Missing if it cannot be read.
         - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
-        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
+        - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
         - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
         - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
         - ``contract_id`` (str): The contract.
@@ -175,7 +177,8 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
         - ``joined_round`` (Int64): Round of joining. Missing if it is not sent.
         - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
-        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
+        - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
         - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
         - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
         - ``contract_id`` (str): The contract.
@@ -241,7 +244,8 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
           contract.
         - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
-        - ``known_until`` (datetime64[us, UTC]): Time up to which the frames know. A contract can have ended later.
+        - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
+        - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
         - ``effective_from`` (datetime64[us, UTC]): Ledger effective time of the create. Missing if unknown.
         - ``effective_until`` (datetime64[us, UTC]): Ledger effective time of the archival. Missing if alive.
         - ``contract_id`` (str): The contract.

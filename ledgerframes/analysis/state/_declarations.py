@@ -13,10 +13,12 @@ from ledgerframes.frames import Frames
 USD_PER_MB = "USD per MB"
 FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
 UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")
-KNOWN_UNTIL = declare.time("known_until", "Time up to which the frames know. A contract can have ended later.")
+KNOWN_FROM = declare.time("known_from", "Time from which contracts that ended have rows. Missing if all have.")
+KNOWN_UNTIL = declare.time("known_until", "Time that the frames reach. The contract may have ended since.")
 LIFETIME = (
     FROM,
     UNTIL,
+    KNOWN_FROM,
     KNOWN_UNTIL,
     declare.time("effective_from", "Ledger effective time of the create. Missing if unknown."),
     declare.time("effective_until", "Ledger effective time of the archival. Missing if alive."),

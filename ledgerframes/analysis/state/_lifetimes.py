@@ -14,7 +14,8 @@ import pandas as pd
 
 from ledgerframes.analysis.arguments import Snapshot, SnapshotTable, base_table, require_signer
 from ledgerframes.analysis.coverage import incomplete_windows
-from ledgerframes.analysis.state.payloads import COIN_RULES, GOVERNANCE, OPEN_ROUND, RIGHT, RULES, decoded, list_of, member
+from ledgerframes.analysis.state.payloads import GOVERNANCE, decoded, list_of, member
+from ledgerframes.datasets.templates import COIN_RULES, DSO_RULES, FEATURED_APP_RIGHT, OPEN_ROUND
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import LIFETIMES
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
@@ -30,7 +31,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
 
     Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
     ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``,
-    empty if it counts.
+    empty if it counts. Contracts that ended before ``known_from`` can be absent, which is missing if all are known.
     """
     older = base_table(base, SNAPSHOT_COLUMNS)
     created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
@@ -42,7 +43,7 @@ def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
         require_rules(created[is_older])
         rounds = created[~is_older & (created["template"] == OPEN_ROUND)]
         require_signer(_parties_of_rules(created), map(list_of, rounds["signatories"]))
-    _require_start(frames, created, older.time)
+    created["known_from"] = pd.Series(_start_of_state(frames, created, older.time), created.index, "datetime64[us, UTC]")
     created["known_until"] = pd.Series(_end(frames), created.index, "datetime64[us, UTC]")
     return created[created["from"] != created["until"]].reset_index(drop=True)
 
@@ -65,15 +66,17 @@ def template_and_payload(template_name: str, package_name: object, text: object)
     """Return the neutral template of a contract, none for another package, and its payload."""
     package = package_name if isinstance(package_name, str) else ""
     coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""
-    names = {name.replace("Coin", coin.capitalize()): name for name in (OPEN_ROUND, RIGHT, COIN_RULES)} if coin else {}
-    template = ({RULES: RULES} if package == GOVERNANCE else names).get(template_name, "")
+    names = (
+        {name.replace("Coin", coin.capitalize()): name for name in (OPEN_ROUND, FEATURED_APP_RIGHT, COIN_RULES)} if coin else {}
+    )
+    template = ({DSO_RULES: DSO_RULES} if package == GOVERNANCE else names).get(template_name, "")
     payload = decoded(text, coin)
     return template, payload if isinstance(member(payload, "dso"), str) else None
 
 
 def _parties_of_rules(created: pd.DataFrame) -> set[str]:
     """Return the parties that alone sign the rules, and are named in them."""
-    rules = created[created["template"] == RULES]
+    rules = created[created["template"] == DSO_RULES]
     pairs = zip(map(list_of, rules["signatories"]), rules["payload"], strict=True)
     return {payload["dso"] for signers, payload in pairs if payload and signers == [payload["dso"]]}
 
@@ -103,7 +106,7 @@ def _reasons(created: pd.DataFrame) -> pd.Series:
 
 def require_rules(contracts: pd.DataFrame) -> None:
     """Raise a UsageError if contracts of a snapshot have no rules, so that none counts."""
-    has_rules = ((contracts["template"] == RULES) & (contracts["reason"] != UNSIGNED)).any()
+    has_rules = ((contracts["template"] == DSO_RULES) & (contracts["reason"] != UNSIGNED)).any()
     if not has_rules:
         raise UsageError(
             "The snapshot has no rules of the network, which name the party that signs its contracts. "
@@ -114,16 +117,22 @@ def require_rules(contracts: pd.DataFrame) -> None:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
-def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> None:
-    """Raise a CoverageError unless a full state is known, and every later change."""
-    if snapshot_time is not None and (created["source"] == "snapshot").any():
-        since = pd.Timestamp(snapshot_time)
-    else:
-        rules = created[(created["template"] == RULES) & (created["reason"] != UNSIGNED)]
-        first = rules[~rules["replaces_rules"].fillna(value=False).astype(bool)]  # no rules before them
-        if first.empty:
-            raise _start_error(frames)
-        since = first["from"].min()
+def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> pd.Timestamp | None:
+    """Return the time from which all contracts are known, None for the start of the network.
+
+    Raises
+    ------
+    CoverageError
+        Unless a full state is known, and every later change.
+    """
+    has_snapshot = snapshot_time is not None and (created["source"] == "snapshot").any()
+    starts = _starts_of_network(created)
+    if starts.empty and not has_snapshot:
+        raise _start_error(frames)
+    known_from = None
+    if snapshot_time is not None and has_snapshot and (starts.empty or any(_holes(frames, starts.min()))):
+        known_from = pd.Timestamp(snapshot_time)
+    since = starts.min() if known_from is None else known_from
     missing = list(_holes(frames, since))
     if missing:
         raise CoverageError(
@@ -131,6 +140,14 @@ def _require_start(frames: Frames, created: pd.DataFrame, snapshot_time: datetim
             f'Load since="{iso(since.to_pydatetime())}", or pass base=lf.load_contracts(net, at=…) from a later time.',
             missing=tuple(missing),
         )
+    return known_from
+
+
+def _starts_of_network(created: pd.DataFrame) -> pd.Series:
+    """Return the times of rules in the history that replace no others."""
+    rules = created[(created["template"] == DSO_RULES) & (created["reason"] != UNSIGNED) & (created["source"] == "history")]
+    times: pd.Series = rules.loc[~rules["replaces_rules"].fillna(value=False).astype(bool), "from"]
+    return times
 
 
 def _start_error(frames: Frames) -> CoverageError:

@@ -8,10 +8,10 @@ import pandas as pd
 
 from ledgerframes.analysis.arguments import Snapshot, snapshot_rows
 from ledgerframes.analysis.state._lifetimes import SNAPSHOT_COLUMNS, _reasons, require_rules, template_and_payload
+from ledgerframes.datasets.templates import OF_STATE
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
-ANY_TEMPLATE = r"Splice\.(DsoRules:DsoRules|Round:OpenMiningRound|\w+:FeaturedAppRight|\w+Rules:\w+Rules)"
 CONTENT = ["template_name", "package_name", "create_arguments"]
 
 
@@ -33,11 +33,12 @@ def snapshot_lifetimes(snapshot: Snapshot, base: Snapshot | None) -> pd.DataFram
     if base is not None:
         raise UsageError("base= is for a history. Pass the snapshot alone, or the history after it with base=.")
     rows = snapshot_rows(snapshot, "frames", SNAPSHOT_COLUMNS)
-    contracts = rows[rows["template_name"].str.fullmatch(ANY_TEMPLATE)].sort_values("contract_id", ignore_index=True)
+    contracts = rows[rows["template_name"].str.fullmatch(OF_STATE)].sort_values("contract_id", ignore_index=True)
     contracts = contracts.rename(columns={"created_at": "from", "snapshot_time": "known_until"})
-    facts = [template_and_payload(*row) for row in zip(*(contracts[name] for name in CONTENT), strict=True)]
-    contracts[["template", "payload"]] = pd.DataFrame(facts, contracts.index, ["template", "payload"], dtype="object")
+    content = [template_and_payload(*row) for row in zip(*(contracts[name] for name in CONTENT), strict=True)]
+    contracts[["template", "payload"]] = pd.DataFrame(content, contracts.index, ["template", "payload"], dtype="object")
     contracts["reason"] = _reasons(contracts)
     require_rules(contracts)
     never = pd.Series(pd.NaT, contracts.index, "datetime64[us, UTC]")
-    return contracts.assign(effective_from=contracts["from"], until=never, effective_until=never, source="snapshot")
+    contracts = contracts.assign(known_from=contracts["known_until"], effective_from=contracts["from"], source="snapshot")
+    return contracts.assign(until=never, effective_until=never)

@@ -17,24 +17,21 @@ from ledgerframes.analysis.state._declarations import CONFIG, FEATURED, LIFETIME
 from ledgerframes.analysis.state._lifetimes import of_template, read_lifetimes
 from ledgerframes.analysis.state._snapshot import is_snapshot, snapshot_lifetimes
 from ledgerframes.analysis.state.payloads import (
-    COIN_RULES,
-    OPEN_ROUND,
-    RIGHT,
-    RULES,
     Values,
     read_right,
     read_round,
     read_rules,
     read_validators,
 )
+from ledgerframes.datasets.templates import COIN_RULES, DSO_RULES, FEATURED_APP_RIGHT, OPEN_ROUND
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 # Template of the contracts of each figure, and what reads the values of its rows.
 READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
     ROUNDS.name: (OPEN_ROUND, read_round),
-    FEATURED.name: (RIGHT, read_right),
-    SUPER_VALIDATORS.name: (RULES, read_validators),
+    FEATURED.name: (FEATURED_APP_RIGHT, read_right),
+    SUPER_VALIDATORS.name: (DSO_RULES, read_validators),
     CONFIG.name: (COIN_RULES, read_rules),
 }
 
@@ -51,7 +48,7 @@ def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | No
     """Return the declared table of a snapshot alone."""
     lifetimes = snapshot_lifetimes(snapshot, base)
     template, _ = READERS[figure.name]
-    if template != RIGHT and of_template(lifetimes, template).empty:  # a network can be without rights only
+    if template != FEATURED_APP_RIGHT and of_template(lifetimes, template).empty:  # a network can be without rights only
         raise UsageError(
             f"The snapshot has no contract of {template}. Pass the result of lf.load_contracts(net, at=…) without templates=."
         )
@@ -105,7 +102,7 @@ def _column(column: declare.ResultColumn, rows: list[Values]) -> pd.Series:
 def second_rights(lifetimes: pd.DataFrame) -> pd.Series:
     """Return a reason for each right whose provider has another one at the same time."""
     reasons = pd.Series("", lifetimes.index, dtype="str")
-    rights = of_template(lifetimes, RIGHT)
+    rights = of_template(lifetimes, FEATURED_APP_RIGHT)
     values = [read_right(payload or {}) for payload in rights["payload"]]
     rights = rights.assign(party=pd.Series([each[0]["party"] if each else None for each in values], rights.index, "object"))
     rights = rights[rights["party"].notna()].sort_values("from", kind="stable")

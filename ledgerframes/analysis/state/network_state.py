@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -18,8 +19,9 @@ from ledgerframes.analysis.state._tables import tables_of
 from ledgerframes.analysis.state.payloads import MAX_FACTOR
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.values import extents
 
-FOREVER = np.iinfo(np.int64).max
+NEVER, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 DERIVED = {"rounds": ROUNDS, "featured": FEATURED, "sv_participants": SUPER_VALIDATORS}
 COLUMNS = {"rounds": ("round_number", "opens_at"), "featured": ("party", "weight"), "sv_participants": ("participant",)}
 
@@ -42,16 +44,21 @@ class Segments:
 
 @dataclass(frozen=True)
 class NetworkState:
-    """Rounds, rights and super validators with their lifetimes."""
+    """Rounds, rights and super validators with their lifetimes.
 
-    # In the columns of :mod:`ledgerframes.analysis.state`
+    The tables have the columns of :mod:`ledgerframes.analysis.state`. Rights that ended before `rights_known_from` can be absent
+    [microseconds since 1970].
+    """
+
     rounds: pd.DataFrame
     rights: pd.DataFrame
     validators: pd.DataFrame
+    rights_known_from: int = NEVER
 
     def effective(self) -> NetworkState:
         """Return the state with ledger effective times where they are known."""
-        return NetworkState(*(_with_effective_times(table) for table in (self.rounds, self.rights, self.validators)))
+        rounds, rights, validators = (_with_effective_times(each) for each in (self.rounds, self.rights, self.validators))
+        return NetworkState(rounds, rights, validators, self.rights_known_from)
 
 
 def network_state(
@@ -67,7 +74,16 @@ def network_state(
     if len(tables) < len(arguments):
         derived = tables_of(frames, base)
         tables = {name: derived[figure.name].copy(deep=False) for name, figure in DERIVED.items()} | tables
-    return NetworkState(*(tables[name] for name in arguments))
+    return NetworkState(tables["rounds"], tables["featured"], tables["sv_participants"], _rights_known_from(tables))
+
+
+def _rights_known_from(tables: Mapping[str, pd.DataFrame]) -> int:
+    """Return the time before which rights that ended can be absent [microseconds since 1970]."""
+    if "known_from" not in tables["featured"]:
+        return NEVER
+    # A network without rights has it in its other tables.
+    times = [table["known_from"].max() for table in tables.values() if "known_from" in table]
+    return max((extents.microseconds(time) for time in times if pd.notna(time)), default=NEVER)
 
 
 def checked(frames: Frames, argument: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +93,7 @@ def checked(frames: Frames, argument: str, table: pd.DataFrame) -> pd.DataFrame:
         table = table.rename(columns={"created_at": "from", "archived_at": "until"})
     require_columns(table, columns, f"{argument}= must be a DataFrame with the columns {', '.join(columns)}")
     require_network_of(frames, argument, table)
-    times = [name for name in ("opens_at", "from", "until", "effective_from", "effective_until") if name in table]
+    times = [name for name in ("opens_at", "from", "until", "known_from", "effective_from", "effective_until") if name in table]
     table = table.assign(**{name: pd.to_datetime(table[name], utc=True).dt.as_unit("us") for name in times})
     if "weight" in columns:
         factors = [_factor(argument, weight) for weight in table["weight"]]
@@ -119,8 +135,8 @@ class RoundLookup:
     # Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
     numbers: Integers
     opens_at: Integers
-    _segments: Segments
-    _lowest: Integers
+    segments: Segments
+    lowest: Integers  # row of the lowest open round in each segment, -1 without one
 
     @classmethod
     def of(cls, rounds: pd.DataFrame) -> RoundLookup:
@@ -143,7 +159,7 @@ class RoundLookup:
 
     def at(self, times: Integers) -> Integers:
         """Return the row of the lowest open round at each time, -1 without one."""
-        rows: Integers = self._lowest[self._segments.at(times)]
+        rows: Integers = self.lowest[self.segments.at(times)]
         return rows
 
 
@@ -154,8 +170,8 @@ class Members:
     names: pa.Array  # all names, in alphabetical order
     segments: Segments
     is_known: Flags  # for each segment, whether its members are known
-    _keys: Integers
-    _values: Integers
+    keys: Integers  # segment times the number of names, plus the number of the name; in order
+    values: Integers  # of each key
 
     @classmethod
     def of(cls, table: pd.DataFrame, column: str, values: Integers) -> Members:
@@ -176,24 +192,6 @@ class Members:
         keys = np.array([segment * max(len(names), 1) + code for segment, code in alive], dtype=np.int64)
         order = np.argsort(keys)
         return cls(names, segments, is_known, keys[order], np.array(list(alive.values()), dtype=np.int64)[order])
-
-    def lookup(self, segments: Integers, codes: Integers) -> Integers:
-        """Return the value of each member in a segment, -1 for a name that is not a member."""
-        keys = segments * max(len(self.names), 1) + codes
-        indexes = np.searchsorted(self._keys, keys)
-        is_in = (indexes < len(self._keys)) & (codes >= 0)
-        is_in[is_in] = self._keys[indexes[is_in]] == keys[is_in]
-        values = np.full(len(keys), -1, dtype=np.int64)
-        values[is_in] = self._values[indexes[is_in]]
-        return values
-
-    def encode(self, texts: pa.Array | pa.ChunkedArray) -> Integers:
-        """Return the number of each text, -1 for one that is never a member."""
-        codes = pc.index_in(texts, value_set=self.names).fill_null(-1)
-        numbers: Integers = (
-            codes.to_numpy(zero_copy_only=False).astype(np.int64) if isinstance(codes, pa.Array) else codes.to_numpy()
-        )
-        return numbers.astype(np.int64)
 
 
 def featured_members(rights: pd.DataFrame) -> Members:

@@ -16,9 +16,6 @@ from ledgerframes.errors import UsageError
 from ledgerframes.values.windows import instant
 
 GOVERNANCE = "splice-dso-governance"
-# Templates, with the neutral word for the coin
-RULES, OPEN_ROUND = "Splice.DsoRules:DsoRules", "Splice.Round:OpenMiningRound"
-RIGHT, COIN_RULES = "Splice.Coin:FeaturedAppRight", "Splice.CoinRules:CoinRules"
 DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 MAX_FACTOR = 10**9
 Values = dict[str, Any]

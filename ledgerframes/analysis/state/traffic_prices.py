@@ -18,7 +18,8 @@ import pandas as pd
 from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.groups import Integers, from_microseconds, microseconds
 from ledgerframes.analysis.state._lifetimes import template_and_payload
-from ledgerframes.analysis.state.payloads import OPEN_ROUND, Values, list_of, read_round
+from ledgerframes.analysis.state.payloads import Values, list_of, read_round
+from ledgerframes.datasets.templates import OPEN_ROUND
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.lifetimes import ROUNDS_CREATED
 from ledgerframes.errors import UsageError

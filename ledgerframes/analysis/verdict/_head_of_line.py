@@ -17,7 +17,7 @@ from ledgerframes.analysis.measures import IS_REJECTED
 from ledgerframes.analysis.verdict import _answers as answers
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT, LIMIT_COUNTS, is_limit_doubtful
 from ledgerframes.engine import Query, delays, run
-from ledgerframes.engine.requests import DECISIONS, REQUESTS
+from ledgerframes.engine.requests import DECISIONS, NEAR_TIMEOUT, REQUESTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
@@ -98,7 +98,7 @@ POSSIBLE_CULPRITS = Query(
     f"""\
 SELECT update_id, record_time, submitting_participant_uid, latency
 FROM decisions
-WHERE {IS_REJECTED} AND latency >= 20_000_000
+WHERE {IS_REJECTED} AND latency >= {NEAR_TIMEOUT:_}
 ORDER BY record_time, update_id""",
     (DECISIONS,),
 )

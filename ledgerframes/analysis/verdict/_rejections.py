@@ -11,8 +11,7 @@ from ledgerframes.analysis.groups import durations, known
 from ledgerframes.analysis.measures import IS_REJECTED, IS_REJECTED_IN_TIME, IS_TIMEOUT
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.analysis.verdict import _answers as answers
-from ledgerframes.analysis.verdict.latency_classes import REJECT_KINDS
-from ledgerframes.analysis.verdict.limit import IS_SUSPECT
+from ledgerframes.analysis.verdict.limit import IS_SUSPECT, REJECT_KINDS
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.requests import DECISIONS
 from ledgerframes.frames import Frames

@@ -9,9 +9,11 @@ import pandas as pd
 
 from ledgerframes.analysis._grouped import Grouped
 from ledgerframes.analysis.measures import IS_REJECTED_IN_TIME, IS_TIMEOUT, Count, Measure
+from ledgerframes.engine.requests import NEAR_TIMEOUT
 
 DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
-IS_SUSPECT = f"{IS_REJECTED_IN_TIME} AND latency >= 20_000_000"
+REJECT_KINDS = ("contention", "timeout")
+IS_SUSPECT = f"{IS_REJECTED_IN_TIME} AND latency >= {NEAR_TIMEOUT:_}"
 LIMIT_COUNTS = f"""\
 count(*) FILTER (WHERE {IS_SUSPECT}) AS requests_below_limit,
     count(*) FILTER (WHERE {IS_TIMEOUT}) AS requests_from_limit_on"""
