@@ -1,4 +1,4 @@
-"""Words of confirmation requests, and the population of frames.
+"""Verdict results, and checks of the population of frames.
 
 A request is an update id with a verdict, an update or a traffic summary. History older than the verdicts has updates only.
 Such a request counts, with a missing submitter, outcome and latency. It does not count as accepted: the rejected requests of
@@ -17,11 +17,11 @@ from ledgerframes.frames import Frames
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
 REJECTED = "VERDICT_RESULT_REJECTED"
 UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
-PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
+PARTICIPANT_PREFIX = "PAR::"  # some fields put it before the id of a participant (docs/facts.md#identifiers)
 
 
 def is_first_of_request(rows: pd.DataFrame) -> Flags:
-    """Return which rows are the first of their request, all if each request is in one row."""
+    """Return which rows are the first of their request, or all if each request has one row."""
     return (~rows["request"].duplicated()).to_numpy() if "request" in rows else np.ones(len(rows), dtype=bool)
 
 

@@ -110,7 +110,7 @@ def load_bulk(
         rate of a host, and each has its own other limits.
         By default a process for each core, or this process for the embedded sandbox and for a single object.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -115,7 +115,7 @@ def load_contracts(
     owners : sequence of str
         Instead of contracts by template and party, the coins of these parties, locked ones among them.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -80,7 +80,7 @@ def load_events(
         rate of a host, and each has its own other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -152,15 +152,15 @@ def load_verdicts(
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
         Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -219,15 +219,15 @@ def load_traffic(
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
         Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -285,15 +285,15 @@ def load_activity(
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
         Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
         must reach the network and the store; the caller commits. Those of one machine share the request
         rate of a host, and each has its own other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

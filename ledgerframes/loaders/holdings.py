@@ -83,7 +83,7 @@ def load_holdings_summary(
     at : str, date or datetime, or a sequence of them, optional
         The newest snapshot at each of these times or before it (default: now). Services take one every three hours.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -253,7 +253,7 @@ def load_updates(
         rate of a host, and each has its own other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

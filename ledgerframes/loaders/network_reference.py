@@ -38,7 +38,7 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of mining rounds, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -73,7 +73,7 @@ def load_featured_apps(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of featured apps, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -116,7 +116,7 @@ def load_name_entries(
     refresh : bool
         Store an observation of name entries, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -156,7 +156,7 @@ def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of network rules, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -191,7 +191,7 @@ def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = No
     refresh : bool
         Store an observation of history APIs, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

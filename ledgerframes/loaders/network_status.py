@@ -40,7 +40,7 @@ def load_validator_licenses(net: Network, *, refresh: bool = True, progress: boo
     refresh : bool
         Store an observation of validator licenses, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -83,7 +83,7 @@ def load_validator_faucets(
     refresh : bool
         Store an observation of validator faucets, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -131,7 +131,7 @@ def load_traffic_status(
     refresh : bool
         Store an observation of traffic status, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -173,7 +173,7 @@ def load_synchronizer_status(net: Network, *, refresh: bool = True, progress: bo
     refresh : bool
         Store an observation of synchronizer status, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -52,7 +52,7 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, progress: bool |
         Fetch the status of offers that are not finished, unless the network is offline. Offers of another wallet than this
         network's are not refreshed.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

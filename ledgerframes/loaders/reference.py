@@ -87,7 +87,7 @@ def load_price_votes(net: Network, *, refresh: bool = True, progress: bool | Non
     refresh : bool
         Store an observation of the current votes, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -127,7 +127,7 @@ def load_name_rules(net: Network, *, refresh: bool = True, progress: bool | None
     refresh : bool
         Store an observation of the current rules, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

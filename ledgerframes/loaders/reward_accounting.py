@@ -52,7 +52,7 @@ def load_reward_accounting(
     refresh : bool
         Store an observation of reward accounting, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -74,10 +74,10 @@ def load_token_holdings(
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -123,10 +123,10 @@ def load_token_transfers(
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -170,10 +170,10 @@ def load_token_allocations(
     parties : sequence of str, optional
         Whose contracts, by default those of any party of the participant.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Classes of outcomes by result and latency, and the latency figures of groups.
 
-Accepted requests, requests rejected before the limit and timeouts are three figures, because a timeout is not a decision at 30
-seconds. Result and latency together tell them apart. A percentile of all of them mixed would say nothing.
+Accepted requests, requests rejected before the limit, and timeouts are three figures, because a timeout is not a decision
+after 30 seconds. Result and latency together distinguish them. A percentile of all three mixed would say nothing.
 """
 
 from __future__ import annotations
