@@ -56,7 +56,7 @@ NODES = declare.Figure(
         declare.time("first_difference", "Record time of the first update that is not equal. Missing if there is none."),
         declare.time(
             "comparable_from",
-            "First hour after which both nodes have at least 99.9 % of the ids of each hour. Missing if there is none.",
+            "First hour from which both nodes have at least 99.9 % of the ids of every hour. Missing if there is none.",
         ),
         _latency(
             "latency_difference", "Median latency of common accepted requests at the second node minus that at the first. {}"
@@ -102,7 +102,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
         - ``only_b`` (int64, requests): Updates for which only the second node has the fact.
         - ``first_difference`` (datetime64[us, UTC]): Record time of the first update that is not equal. Missing if there is
           none.
-        - ``comparable_from`` (datetime64[us, UTC]): First hour after which both nodes have at least 99.9 % of the ids of each
+        - ``comparable_from`` (datetime64[us, UTC]): First hour from which both nodes have at least 99.9 % of the ids of every
           hour. Missing if there is none.
         - ``latency_difference`` (timedelta64[us], microseconds): Median latency of common accepted requests at the second node
           minus that at the first. Missing below 30 requests.
@@ -234,7 +234,7 @@ def _latency_differences(common: pd.DataFrame, codes: pd.Series, row_groups: pd.
 
 
 def _comparable_from(rows: pd.DataFrame) -> pd.Timestamp | None:
-    """Return the first full hour after which no hour misses more than 1 in 1,000 ids."""
+    """Return the first hour from which no hour misses more than 1 in 1,000 ids."""
     if rows.empty:
         return None
     hours = microseconds(rows["hour"]) // MICROSECONDS_PER_HOUR
