@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes import errors
 
-# Imported when first used: a command is ready for Ctrl-C at once, and needs few of these names.
+# Imported on first use: a command is ready for Ctrl-C at once, and needs few of these names.
 _IMPORTED_AT_FIRST_USE = {
     "Anatomy": "ledgerframes.anatomies:Anatomy",
     "BaseRate": "ledgerframes.analysis.cost.traffic_balance:BaseRate",
@@ -247,7 +247,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        if name == "__version__":  # read only when needed, because that is slow
+        if name == "__version__":  # read only when needed, because reading it is slow
             return resolve_name("ledgerframes.installation:installed_version")()
         if name in _IMPORTED_AT_FIRST_USE:
             globals()[name] = value = resolve_name(_IMPORTED_AT_FIRST_USE[name])

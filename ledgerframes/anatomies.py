@@ -89,7 +89,7 @@ class Anatomy:
     def views(self) -> pd.DataFrame:
         """One row per view, with its depth, number of informees, and confirmers.
 
-        A quorum reads as ``2 of 3: a, b, c``.
+        A quorum is written as ``2 of 3: a, b, c``.
         """
         quorums = read_rows(self._frames, "quorums", self.update_id, ["view_id", "quorum_index", "threshold", "parties"])
         texts: dict[int, list[str]] = {}
@@ -107,8 +107,8 @@ class Anatomy:
     def earned(self) -> pd.DataFrame:
         """One row per activity record, with bytes before the factor, factor and allowance.
 
-        These are missing if the network's state, or the rate of the round, is unknown. An allowance [coin] is paid only if the
-        party reaches the threshold of its round.
+        These columns are missing if the network's state, or the rate of the round, is unknown. An allowance [coin] is paid
+        only if the party reaches the threshold of the round.
         """
         rows = self.table[self.table["part"] == "activity"]
         records = read_rows(self._frames, "activity_records", self.update_id, ["party", "round_number", "weight"])
@@ -125,7 +125,7 @@ class Anatomy:
         return pd.concat([records, facts], axis=1).assign(allowance=pd.Series(products, dtype="object"))
 
     def _computed_weights(self) -> pd.DataFrame | None:
-        """Return the computed weights of this update, None without the network's state."""
+        """Return the computed weights of this update, or None without the network's state."""
         try:
             states = state.tables(self._frames, base=self._base)
         except CoverageError:
@@ -133,7 +133,7 @@ class Anatomy:
         return activity.recompute(self._frames.where("verdicts", update_id=self.update_id), **states)
 
     def _rates(self) -> pd.Series:
-        """Return the rate per MB of each round, empty if it cannot be computed."""
+        """Return the rate per MB of each round, or nothing if it cannot be computed."""
         try:
             return activity.rounds(self._frames, base=self._base).set_index("round_number")["rate_per_mb"]
         except CoverageError:
@@ -220,7 +220,7 @@ def anatomy(frames: Frames, update_id: str, *, base: Snapshot | None = None) -> 
 
 
 def _cells(rows: pd.DataFrame) -> list[list[str]]:
-    """Return the first rows as texts, with a last row that says how many are omitted."""
+    """Return the first rows as texts, followed by a row that says how many are omitted."""
     cells = [["" if pd.isna(value) else str(value) for value in row] for row in rows.head(MAX_ROWS).itertuples(index=False)]
     omitted = len(rows) - MAX_ROWS
     return [*cells, [f"{omitted:,} more", *[""] * (len(rows.columns) - 1)]] if omitted > 0 else cells

@@ -57,7 +57,7 @@ Kind = Literal["configuration", "software", "store", "service"]
 Status = Literal["ok", "warning", "failed"]
 
 SECRET = "set, not shown"  # noqa: S105  (shown instead of a secret)
-MAX_TIMEOUT = 10.0  # seconds, because a check that hangs does not help
+MAX_TIMEOUT = 10.0  # seconds: a check that hangs is of no help
 CLOCK_TOLERANCE = 5.0  # seconds; a Date header has whole seconds
 MIN_FREE_BYTES = 1_000_000_000
 PROBE = "ledgerframes-doctor-probe"
@@ -187,7 +187,7 @@ def check_store(net: Network) -> list[Check]:
 
 
 def _catalog(net: Network) -> Result:
-    """Check the file, and the record of each segment."""
+    """Check the catalog file, and the record of each segment."""
     if problems := net.store.catalog.problems():
         return "failed", f"The catalog is damaged: {'; '.join(problems)}.", "Run `ledgerframes store rebuild`."
     unreadable = [each for dataset in net.store.datasets.values() for each in net.store.unreadable(dataset)]
@@ -199,7 +199,7 @@ def _catalog(net: Network) -> Result:
 
 
 def _journal(journal: Journal) -> Result:
-    """Check the journal of offers, which makes sure that no offer is made twice."""
+    """Check the journal of offers, which ensures that no offer is made twice."""
     problems, offers = journal.problems(), len(journal.offers())
     if problems:
         step = f"Restore {journal.path} from a backup. Without it, an offer could be made twice."
@@ -243,12 +243,12 @@ def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
         return [Check("service", "history", "warning", message, "Run again without --offline.")]
     urls = net.settings.history_url
     if not urls and (net.settings.ledger_url or net.settings.wallet_url):
-        return []  # of a participant only
+        return []  # a profile of only a participant
     if not urls:
         step = f"Add history_url to [{net.settings.profile}] in ledgerframes.toml, or set LEDGERFRAMES_HISTORY_URL."
         return [Check("configuration", "history_url", "failed", "Not configured.", step)]
     if not load_settings(net.settings.profile, overrides).history_url:
-        return _check_host(net, urls[0])  # the embedded sandbox, whose URL is not configured
+        return _check_host(net, urls[0])  # The embedded sandbox has no configured URL.
     checks = []
     for url in urls:
         with _reconnect(net, overrides, history_url=url) as single:
@@ -312,7 +312,7 @@ def _version(transport: Transport, url: str) -> Result:
 
 
 def _compare(api: Api, text: str, version: str) -> Result:
-    """Compare a version with those that this release was tried with."""
+    """Compare a version with the versions that this release was tried with."""
     message = f"{text}. This release was tried with {', '.join(TRIED[api])}."
     if not is_newer(api, version):
         return "ok", message
@@ -320,7 +320,7 @@ def _compare(api: Api, text: str, version: str) -> Result:
 
 
 def _clock(response: Response, now: datetime) -> Result:
-    """Check this machine's clock, to which date words and the provisional cutoff are relative."""
+    """Check this machine's clock, on which date words and the provisional cutoff depend."""
     try:
         ahead = (now - parsedate_to_datetime(response.headers.get("Date", ""))).total_seconds()
     except (ValueError, TypeError):
@@ -343,7 +343,7 @@ def _listing(net: Network) -> Result:
 
 
 def _completeness(net: Network) -> Result:
-    """Check what the network's own nodes are told, which an operator may not show."""
+    """Check what the host reports to the network's own nodes, which an operator may hide."""
     try:
         is_complete, upgrade = net.history.is_backfilled(), net.history.upgrade()
         ahead = f", which is upgraded at {iso(parse_record_time(upgrade.upgrade_time))}" if upgrade else ""
@@ -374,7 +374,7 @@ def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[
 
 
 def _check_api(net: Network, api: Literal["ledger", "wallet"], url: str, check: Callable[[Network], Result]) -> list[Check]:
-    """Check one request, and the version if the host says one."""
+    """Check one request, and the version if the host reports one."""
     subject = f"{host_of(url)} {api}"
     checks = [_run("service", subject, lambda: check(net))]
     if checks[0].status == "ok" and (version := met_version(getattr(net, api).transport, url, api)):

@@ -1,7 +1,7 @@
 """Pauses of the cyclic garbage collector.
 
-In fresh objects it finds nothing and takes a third of the time. The process has one collector, so all code must pause it here:
-two independent pauses could leave it off.
+It finds nothing in fresh objects, but takes a third of the time. A process has only one collector, so all code must pause it
+here: two independent pauses could leave it off.
 """
 
 from __future__ import annotations

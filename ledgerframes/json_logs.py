@@ -18,8 +18,8 @@ OWN = ("time", "level", "logger", "event", "message", "exception")
 class JsonFormatter(logging.Formatter):
     """A formatter of the standard library that writes one JSON object per record.
 
-    The members are ``time`` [UTC], ``level``, ``logger``, ``event`` and those that the event names, such as ``network``. A
-    record of another library has a ``message`` instead of an event. No record of this library has a token.
+    The members are ``time`` [UTC], ``level``, ``logger``, ``event`` and the fields of the event, such as ``network``. A
+    record from another library has a ``message`` instead of an event. No record of this library contains a token.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Long waits, of which the log and the user are told once."""
+"""Long waits, each reported once to the log and to the user."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _last_line = float("-inf")  # when it was shown
 
 
 def tell(seconds: float, reason: str, *, is_shown: bool = False) -> None:
-    """Tell the log of a wait, and the user unless a progress bar shows it."""
+    """Report a wait to the log, and to the user unless a progress bar shows it."""
     logger.warning("long_wait seconds=%d reason=%s", round(seconds), reason)
     if not is_shown:
         _show(f"ledgerframes waits {seconds:,.0f} s: {reason}.")
 
 
 def say(text: str) -> None:
-    """Show a line about work that takes long."""
+    """Show a line about work that takes a long time."""
     global _last_line
     _last_line = monotonic()
     _show(text)
@@ -42,7 +42,7 @@ def seconds_since_line() -> float:
 def _show_to_people(text: str) -> None:
     """Write a line below the cell of a notebook, or to a terminal.
 
-    Workers leave it to the process that started them.
+    Workers leave this to the process that started them.
     """
     if is_notebook():
         NotebookLine().write(text)
@@ -56,9 +56,9 @@ _has_bars = True
 
 @contextmanager
 def shown_by(show: Callable[[str], None], *, has_bars: bool = True) -> Iterator[None]:
-    """Show long waits by a function, and bars or none.
+    """Show long waits with a function, and show or hide bars.
 
-    The function may also write where nobody looks.
+    The function may also write to a place that nobody sees.
     """
     global _show, _has_bars
     before = _show, _has_bars
@@ -70,12 +70,12 @@ def shown_by(show: Callable[[str], None], *, has_bars: bool = True) -> Iterator[
 
 
 def is_bar_seen() -> bool:
-    """Return whether somebody sees a bar, and wants it."""
+    """Return whether somebody can see a bar, and wants one."""
     return _has_bars and (is_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
 
 
 class NotebookLine:
-    """A line below a cell, which each text replaces."""
+    """A line below a cell, in which each text replaces the one before."""
 
     encoding = "utf-8"  # of the characters that tqdm may draw a bar with
 

@@ -39,15 +39,16 @@ __all__ = ["Network", "connect"]
 C = TypeVar("C", bound=Client)
 ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")  # what a variable can be set to
 
-# It computes in this process: several ranges at once take longer than one after the other, and leave smaller segments.
+# It computes in this process, so several ranges at once take longer than one after the other, and leave smaller segments.
 SANDBOX_LIMITS: dict[str, object] = {"requests_per_second": 0.0, "max_concurrency": 1}
 
 
 class Network:
     """One network, with clients of its APIs and its store, as :func:`connect` returns it.
 
-    The first use of a client raises a CoverageError if the network is offline, and a UsageError if the profile has no URL of the
-    API or no token of the wallet, or if it or the environment names certificates or a proxy that cannot be used.
+    The first use of a client raises a CoverageError if the network is offline. It raises a UsageError if the profile has no
+    URL for the API or no token for the wallet, or if the profile or the environment names certificates or a proxy that cannot
+    be used.
 
     Attributes
     ----------
@@ -56,12 +57,13 @@ class Network:
     offline : bool
         Whether HTTP requests are refused.
     store : Store
-        What was fetched from this network.
+        The data fetched from this network.
     waits : Waits
         What requests wait for.
     extra_members : dict of str to str
-        Members of responses that this release does not know and that no row has, each with its first value as JSON. The keys are
-        the operation and the path, such as ``GET /v2/parties.mood``. Those of rows are in the column ``extra`` of their tables.
+        Members of responses that this release does not know and that are in no row, each with its first value as JSON. The
+        keys are the operation and the path, such as ``GET /v2/parties.mood``. Unknown members of rows are in the column
+        ``extra`` of their tables.
     """
 
     def __init__(
@@ -195,14 +197,14 @@ class Network:
     def mean_interval(self, url: str) -> float:
         """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.
 
-        Earlier loads count, too. A host that is not used for a day may be forgotten.
+        Earlier loads also count. A host that has not been used for a day may be forgotten.
         """
         return self._rates.of(host_of(url), self.settings.limits.requests_per_second).mean_interval
 
     def versions(self) -> dict[str, dict[str, str]]:
-        """Return the versions of the hosts that have been sent requests, by API and host.
+        """Return the versions of the hosts that have received requests, by API and host.
 
-        One more request is sent to each host. Hosts without a version are omitted.
+        This sends one more request to each host. Hosts without a version are omitted.
         """
         versions: dict[str, dict[str, str]] = {}
         for api, transport in self._opened().items():
@@ -263,19 +265,19 @@ def connect(
     Parameters
     ----------
     profile : str, optional
-        Section of ``ledgerframes.toml``. By default ``LEDGERFRAMES_PROFILE``, or the sandbox, a network in this process.
+        Section of ``ledgerframes.toml`` (default: ``LEDGERFRAMES_PROFILE``, or the sandbox, which is a network in this
+        process).
     offline : bool, optional
-        Send no request, and use only what is in the store. By default ``LEDGERFRAMES_OFFLINE``.
+        Send no requests, and use only the store (default: ``LEDGERFRAMES_OFFLINE``).
     snapshot : path, optional
-        Frozen catalog to read instead of the live one, which makes the network offline. By default
-        ``LEDGERFRAMES_SNAPSHOT``.
+        Frozen catalog to read instead of the live one. The network is then offline (default: ``LEDGERFRAMES_SNAPSHOT``).
     transport : httpx.BaseTransport, optional
-        Replacement of the hosts of the URLs, for tests.
+        Replacement for the hosts of the URLs, for tests.
     faults : Faults, optional
-        Faults of the sandbox.
+        Faults that the sandbox simulates.
     **overrides
-        Any setting, such as ``history_url=``, ``store=`` or ``page_size=``; for the sandbox also ``seed=``, ``events=`` and
-        ``days=``.
+        Any setting, such as ``history_url=``, ``store=`` or ``page_size=``, and for the sandbox also ``seed=``, ``events=``
+        and ``days=``.
 
     Raises
     ------
@@ -337,7 +339,7 @@ def _frozen_catalog(snapshot: object) -> Path | None:
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether there is such a file, also for a path that no file can have."""
+    """Return whether there is such a file, even for a path that no file can have."""
     with suppress(OSError, ValueError):
         return path.is_file()
     return False
@@ -346,7 +348,7 @@ def _is_file(path: Path) -> bool:
 @functools.cache
 def _network_in_worker(recipe: bytes) -> Network:
     """Return the network of a task, one per process so that connections are reused."""
-    # Made by Network.__reduce__, of the caller of this worker.
+    # Made by Network.__reduce__ in the caller of this worker.
     settings, offline, catalog, origin = pickle.loads(recipe)  # noqa: S301
     return origin() if origin else Network(settings, offline=offline, catalog=catalog)
 
@@ -362,7 +364,7 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
         box = Sandbox(**settings.sandbox.model_dump(), vocabulary=settings.vocabulary.setting, faults=faults)
     except ValueError as error:
         raise UsageError(f"Cannot start the sandbox: {error}") from None
-    # The sandbox needs no request rate and no ranges side by side, unless the caller wants to see their effect.
+    # The sandbox needs no request rate and no concurrent ranges, unless the caller wants to see their effect.
     limit_overrides = SANDBOX_LIMITS.keys() & set(overrides)
     limits = {name: value for name, value in SANDBOX_LIMITS.items() if name not in limit_overrides}
     urls = {name: (getattr(box, name),) for name in ("history_url", "ledger_url", "wallet_url")}

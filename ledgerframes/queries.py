@@ -48,11 +48,11 @@ ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as 
 # Types that Arrow does not have, or that lose precision in the conversion.
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
 UNKNOWN_TABLE = re.compile(r'Table with name "?([\w.]+)"? does not exist')
-# The query is not parsed, only searched for names outside of texts, comments and quoted aliases. A table whose name is not found
+# The query is not parsed, only searched for names outside texts, comments and quoted aliases. A table whose name is not found
 # has no view, so that no rows count without a check.
 NOT_A_NAME = re.compile(r"""("\w+")|"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 NAME = re.compile(r'(?:"?\b(\w+)\b"?\s*\.\s*)?"?\b(\w+)\b"?(?!\s*\.)')
-UNREADABLE = re.compile("[\0\ud800-\udfff]")  # the end of a text in C, and what UTF-8 cannot encode
+UNREADABLE = re.compile("[\0\ud800-\udfff]")  # the end of a text in C, and characters that UTF-8 cannot encode
 BARE_OFFSET = re.compile(r'(?<!")\boffset\b(?!")', re.IGNORECASE)
 
 
@@ -72,21 +72,21 @@ def sql(
     query : str
         One query in DuckDB's SQL. Times are UTC.
     during : str, optional
-        Only rows of this date word, such as ``last-week``, in all tables with a ``record_time``.
+        Only rows in the time of this date word, such as ``last-week``, in all tables with a ``record_time``.
     since, until : str, date or datetime, optional
-        The same as a half-open window of record times, UTC; it starts with the rows, and `until` is now by default.
+        The same, as a half-open window of record times, UTC (default: from the first row until now).
 
     Returns
     -------
     DataFrame
-        One row per row of the result; sorted as the query says. The dtypes are those of loaders: integers stay integers and
-        amounts decimals, of any size.
+        One row per row of the result; sorted as the query says. The dtypes are those of loaders: integers stay integers, and
+        amounts stay decimals, of any size.
 
     Raises
     ------
     UsageError
-        If `net` is no network, DuckDB rejects the query, a column of the result has no exact dtype, or a participant's ledger is
-        stored through several filters, which would count its rows more than once.
+        If `net` is not a network, DuckDB rejects the query, a column of the result has no exact dtype, or a participant's
+        ledger is stored through several filters, which would count its rows more than once.
     StoreError
         If a file of the store is damaged.
 
@@ -109,7 +109,7 @@ def sql(
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The result of a query, and notes on the rows that it was computed from."""
+    """The result of a query, and notes on the rows from which it was computed."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
@@ -136,7 +136,7 @@ def run_query(
 
 
 def _connect(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
-    """Open a new database, because its settings will be locked. Rows keep their order."""
+    """Open a new database, whose settings will be locked. Rows keep their order."""
     connection = open_database(settings, folder)
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
@@ -183,7 +183,7 @@ class _Views:
         self._resolved = [resolve_in_store(store, name, snapshots) for name in names]
         for resolved in self._resolved:
             resolved.require_one_filter()
-        if not names:  # such as SHOW TABLES, which gets all stored tables that can be queried
+        if not names:  # such as SHOW TABLES, which lists all stored tables that can be queried
             self._tables = [each for each in self._tables if resolve_in_store(store, each.name, snapshots).filter_count < 2]
         self._create(store, snapshots)
 
@@ -211,7 +211,7 @@ class _Views:
         return relation.filter(f"record_time >= {since} AND record_time < {until}")
 
     def run(self, query: str, settings: EngineSettings) -> QueryResult:
-        """Run one query, and distinguish its own errors from those of a file."""
+        """Run one query, and distinguish errors in the query from those of a file."""
         import duckdb
 
         try:
@@ -273,7 +273,7 @@ def _is_provisional(segment: Segment, resolved: ResolvedTable, time_window: Wind
 
 
 def _declared_columns(tables: Sequence[Table]) -> dict[str, Column]:
-    """Return the columns of these tables that have the same declaration in all of them."""
+    """Return the columns that have the same declaration in all of these tables."""
     declarations: dict[str, set[Column]] = {}
     for table in tables:
         for column in table.columns:
@@ -312,7 +312,7 @@ def _to_exact_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _declare(name: str, values: pa.ChunkedArray, declared: Column | None) -> Column:
-    """Return the tables' declaration of a result column if name and type agree, or a new one."""
+    """Return the tables' declaration of a result column if name and type match, or a new one."""
     arrow_type = values.type
     if declared is None or arrow_type != (TEXT if pa.types.is_dictionary(declared.type) else declared.type):
         return Column(name, arrow_type, "", "", missing=NULLS)

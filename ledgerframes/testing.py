@@ -46,7 +46,7 @@ START = datetime(2026, 11, 8, tzinfo=UTC)
 Values: TypeAlias = object | Sequence[object] | Callable[[int], object]
 Rows: TypeAlias = pd.DataFrame | pa.Table | Iterable[Mapping[str, object]]
 
-# Columns whose rows belong together have one value in all rows of a sample.
+# Columns that have one value in all rows of a sample, because these rows belong together.
 CONSTANTS: dict[str, object] = {
     "migration_id": 4,
     "participant_id": "participant::1220aa",
@@ -75,16 +75,16 @@ class SampleTable:
     def sample(self, rows: int | Sequence[int], /, **columns: Values) -> pd.DataFrame:
         """Return a DataFrame of plausible rows with distinct keys.
 
-        Values follow from the number of the row alone, so two samples of the same rows are equal. Times increase, closed
-        sets take turns, and the unknown members (``extra``) are missing.
+        Values depend only on the number of the row, so two samples of the same rows are equal. Times increase, the values of
+        closed sets alternate, and the unknown members (``extra``) are missing.
 
         Parameters
         ----------
         rows : int or sequence of int
             Number of rows, or the numbers of the rows.
         **columns
-            Values instead of the sampled ones: one for all rows, a list with one for each row, or a function of the row's
-            number. For a column of lists, one list is the value of all rows.
+            Values instead of the sampled ones: one value for all rows, a list with one value per row, or a function of the
+            row's number. For a column of lists, one list is the value in all rows.
 
         Returns
         -------
@@ -115,17 +115,17 @@ class SampleTable:
         return self.spec.from_arrays(arrays)
 
     def fill(self, rows: Iterable[Mapping[str, object]]) -> pa.Table:
-        """Return rows of which only some columns are written out.
+        """Return rows for which only some columns are given.
 
         Parameters
         ----------
         rows : iterable of mapping
-            Column to value. The other columns are missing, or have a sampled value if they cannot be missing.
+            Values by column. Other columns are missing, or have a sampled value if they cannot be missing.
 
         Returns
         -------
         Table
-            One row per mapping, in their order.
+            One row per mapping, in the same order.
 
         Raises
         ------
@@ -190,7 +190,7 @@ def frames_of(
     network : str, default "test"
         Name of the network.
     population : {"all", "chosen", "committed"}
-        Which requests the rows are.
+        The requests that the rows represent.
     **tables
         Rows of each table: a DataFrame, an Arrow table, or mappings as for :meth:`SampleTable.fill`. The frames have every
         table of this package, and the other tables are empty.
@@ -218,7 +218,7 @@ def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int
     events : int, default 400
         Number of events of the sandbox.
     days : int, default 1
-        Number of days, of which the last ends on 2026-11-09.
+        Number of days. The last one ends on 2026-11-09.
     **settings
         Other settings, as for :func:`ledgerframes.connect`.
 
@@ -293,7 +293,7 @@ def _sampled(spec: Table, column: Column, number: int) -> object:
 
 
 def _integer(spec: Table, column: Column, number: int) -> int:
-    """Return a distinct number for a key without an update id, which is distinct itself."""
+    """Return a distinct number for a key without an update id (which would be distinct)."""
     if column.name in spec.key and "update_id" not in spec.key:
         return number + 1
     if column.type == SMALL:

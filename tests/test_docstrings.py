@@ -95,7 +95,7 @@ def test_the_tool_adds_what_the_declaration_tells_and_keeps_the_rest(tool: Modul
     docstring = tool.of_analysis(figure, cost)
     for part in (
         "Return costs.\n\nParameters\n----------\nframes : Frames\n    With the tables of",
-        'by : {"party"}, optional\n    Groups of the rows, by the columns below (default: None).\nlimit : int,',
+        'by : {"party"}, optional\n    Grouping of the rows, with its columns below (default: None).\nlimit : int,',
         'Returns\n-------\nDataFrame\n    One row.\n\n    Columns:\n\n    - ``party`` (str, with by="party"): Payer.\n',
         "    - ``total`` (Int64, bytes): Sum.\n    - ``coverage`` (float64, share of 1): ",
         "Raises\n------\nUsageError\n    If `by` is not a grouping",

@@ -34,20 +34,23 @@ Entries = dict[str, str]  # of a section: parameters by their names, errors by t
 
 # -- texts that several docstrings share --------------------------------------------------------------------------------
 
-BY = "Groups of the rows, by the columns below (default: {default})."
+BY = "Grouping of the rows, with its columns below (default: {default})."
 PERIOD_LENGTH = (
     'Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days, '
     "Mondays or months (default: {default})."
 )
 ROUND_OR_PERIOD = '``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: {default}).'
-BASE = "Contracts active at or before the start of the frames, from {source} (default: the history then starts with the network)."
+BASE = (
+    "Contracts active at or before the start of the frames, from {source} (default: none, so the history must start with the "
+    "network)."
+)
 # What figures need of them, by the beginning of their names.
 BASE_SOURCES = {
     ("economy.", "reconcile.contracts", "reconcile.supply"): (
         ':func:`ledgerframes.load_bulk` with ``kind="acs"``, which loads all of them'
     ),
     ("activity.", "reconcile.rewards"): (
-        ":func:`ledgerframes.load_contracts`, from which the tables above follow as far as they are not passed"
+        ":func:`ledgerframes.load_contracts`. The tables above that are not passed are computed from them"
     ),
     ("grant.", "state."): ":func:`ledgerframes.load_contracts`",
 }
@@ -55,21 +58,21 @@ OF_ANALYSES = {
     "frames : Frames": "With the tables of :func:`ledgerframes.load_events`.",  # unless an analysis says more
     "accept_survivorship : bool, optional": "Continue with committed updates, which have no rejected requests (default: False).",
     "min_requests : int, optional": (
-        "Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for "
-        "p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that."
+        "Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median, "
+        "36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these."
     ),
     "labels : DataFrame, optional": 'From :func:`ledgerframes.labels.read`, for ``by="label"``.',
     "completions : DataFrame, optional": (
-        'From :func:`ledgerframes.load_completions`, for ``by="user"``. The result can have those of several participants.'
+        'From :func:`ledgerframes.load_completions`, for ``by="user"``. It can hold the completions of several participants.'
     ),
     "eras : DataFrame, optional": 'From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network\'s).',
     "featured : DataFrame, optional": (
         "Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] "
-        "(default: from the history, which then starts with the network)."
+        "(default: from the history, which must start with the network)."
     ),
     "sv_participants : DataFrame, optional": (
         "Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the "
-        "history). While there is none, the state counts as unknown."
+        "history). The state is unknown at times without any."
     ),
     "rounds : DataFrame, optional": (
         "Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) "
@@ -78,10 +81,10 @@ OF_ANALYSES = {
 }
 OF_LOADERS = {
     'on_bad_item : {"raise", "quarantine"}': (
-        "What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where, "
-        "and returns the others (docs/facts.md#unknown-kinds)."
+        "What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the "
+        "path, and returns the other items (docs/facts.md#unknown-kinds)."
     ),
-    "progress : bool, optional": "Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.",
+    "progress : bool, optional": "Whether to show a progress bar (default: only in terminals and notebooks).",
 }
 # Functions that describe a shared parameter in their own words, because it means something else there.
 OWN = {
@@ -95,7 +98,7 @@ OWN = {
     "rounds": {"activity.rounds", "activity.what_if"},
     "on_bad_item": {"load_bulk", "load_events", "load_updates"},
 }
-WRONG_GROUPS = "If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them."
+WRONG_GROUPS = "If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million."
 WRONG_FRAMES = "If `frames` is not Frames."
 COMMITTED = "If the frames hold committed updates, which have no rejected requests."
 PICTURE = "Picture, by :func:`ledgerframes.plot`:"
@@ -153,7 +156,7 @@ def with_picture(figure: Figure, notes: str) -> str:
     """Return the notes of an analysis with what its picture has."""
     others = [each for each in notes.split("\n\n") if each and not each.startswith(PICTURE)]
     if figure.drawn:
-        described = f"A bar of ``{figure.drawn}`` for each row, or a line for each group over time."
+        described = f"One bar of ``{figure.drawn}`` per row, or one line per group over time."
     elif figure.name in PICTURES:
         described = sections_of(PICTURES[figure.name])[""].partition("\n\n")[2]
     else:
@@ -188,7 +191,7 @@ def of_operation(method: Callable[..., Any]) -> str:
     facts += [f"since {declared.since}"] if declared.since else []
     facts += [f"removed in {declared.until}"] if declared.until else []
     facts += ["deprecated"] if declared.deprecated else []
-    facts += ["internal to the network, so that it may change or go"] if declared.internal else []
+    facts += ["internal to the network, so it may change or disappear"] if declared.internal else []
     text = textwrap.fill(f"{', '.join(facts)}.", WIDTH - 8, break_on_hyphens=False, break_long_words=False)
     sections["Notes"] = "\n\n".join([*others, text])
     return joined(sections)

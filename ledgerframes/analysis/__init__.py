@@ -1,6 +1,6 @@
 """Pure functions from ``Frames`` to tidy DataFrames.
 
-Each package or module has the figures of one noun. What several of them share starts with an underscore.
+Each package or module has the figures of one subject. Modules that several of them share start with an underscore.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.analysis.figures import SHARE, Figure, ResultColumn
 
-# Imported when first used, because most callers need one or two of them.
+# Imported on first use, because most callers need only one or two.
 NOUNS = (
     "activity",
     "contracts",

@@ -34,7 +34,7 @@ def divide(left: Decimal, right: Decimal) -> Decimal:
 
 
 def to_decimal(text: object) -> Decimal | None:
-    """Return a decimal of at most 10 places, or None if it is none."""
+    """Return a value as a decimal of at most 10 places, or None if it is not one."""
     if isinstance(text, bool | float) or not isinstance(text, str | int | Decimal):
         return None
     try:
@@ -45,13 +45,13 @@ def to_decimal(text: object) -> Decimal | None:
 
 
 def units(value: object) -> int | None:
-    """Return an amount in units of 10^-10, None if it is none."""
+    """Return an amount in units of 10^-10, or None if it is not an amount."""
     amount = to_decimal(value)
     return None if amount is None else int(EXACT.multiply(amount, Decimal(SCALE)))
 
 
 def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
-    """Return a column of decimals with this number of places, some of them missing."""
+    """Return a column of decimals with this number of places, which can be missing."""
     step = Decimal(1).scaleb(-digits)
     rounded = [None if value is None else value.quantize(step, context=EXACT) for value in values]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
@@ -63,7 +63,7 @@ def to_amounts(values: pd.Series) -> pd.Series:
 
 
 def sum_if_known(numbers: Iterable[int | None]) -> int | None:
-    """Return an exact sum, None if one of the numbers is unknown."""
+    """Return an exact sum, or None if a number is unknown."""
     known = list(numbers)
     return None if None in known else sum(filter(None, known))
 
@@ -74,5 +74,5 @@ def scaled(values: pd.Series) -> list[int | None]:
 
 
 def from_scaled(numbers: Iterable[int | None]) -> pd.Series:
-    """Return a column of decimals from whole numbers of 10^-10, some of them missing."""
+    """Return a column of decimals, which can be missing, from whole numbers of 10^-10."""
     return amounts(None if pd.isna(number) else Decimal(int(number)).scaleb(-10, EXACT) for number in numbers)

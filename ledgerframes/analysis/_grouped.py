@@ -47,13 +47,14 @@ class Grouped:
     Attributes
     ----------
     keys : DataFrame
-        The values that name each group, one row per group. With periods, all periods have all groups.
+        The values that name each group, one row per group. With `every=`, each period has a row for each group.
     values : DataFrame
-        The measures of each group, in the order of `keys`. Counts of a group without rows are 0, other measures are missing.
+        The measures of each group, in the order of `keys`. A group without rows has counts of 0, and its other measures are
+        missing.
     overall : Series
         The measures of all rows together.
     parts : DataFrame
-        Numbers of rows and known bytes of the parts of the groups, as the query returns them.
+        Numbers of rows and known bytes of each part of a group, as the query returns them.
     names : DataFrame
         The columns of the query that name each of its rows.
     """
@@ -68,7 +69,7 @@ class Grouped:
         return len(self.keys)
 
     def codes(self, call: Call, rows: pd.DataFrame) -> Integers:
-        """Return the group of each row of another query, which need not have rows of all groups."""
+        """Return the group of each row of another query, which can have fewer groups."""
         both = pd.concat([self.names, rows[call.group_names]], ignore_index=True)
         return groups_of(call, both).codes[len(self.names) :]
 
@@ -94,7 +95,7 @@ class Call:
     labels, eras : DataFrame, optional
         For ``by="label"`` and ``by="era"``.
     tables : mapping of str to Table
-        Other small tables that the rows are joined with.
+        Other small tables to join with the rows.
     """
 
     figure: Figure
@@ -113,17 +114,17 @@ class Call:
 
     @property
     def parameters(self) -> Mapping[str, pa.Table]:
-        """Small tables that the rows are joined with."""
+        """Small tables to join with the rows."""
         return {**parameters_of(self.frames, self.grouping.key_names, self.labels, self.eras), **self.tables}
 
     # -- periods ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """The edges of the window in microseconds since 1970, or without one of the rows.
+        """The edges of the window, or of the rows if there is none, in microseconds since 1970.
 
-        A window that starts before all history starts with the time that the frames cover, so that all tables have the same
-        periods. Both edges are 0 without a window and rows.
+        If the window starts before all history, the first edge is the start of the covered time, so that all tables have the
+        same periods. Without a window and without rows, both edges are 0.
         """
         window = self.frames.window
         if window is not None and window.since.year >= FIRST_PERIOD:
@@ -173,7 +174,7 @@ class Call:
     @property
     def rows(self) -> str:
         """The rows that are grouped, in SQL."""
-        # Rows by view have joined the envelopes of their requests already.
+        # Rows by view are already joined with the envelopes of their requests.
         others = (each.name for each in self.figure.joins if each not in self.grouping.rows.relations)
         joins = "".join(f" LEFT JOIN {name} USING (update_id)" for name in others)
         rows = f"{self.grouping.rows.name}{joins}"
@@ -241,7 +242,7 @@ class Call:
     def _select_of_parts(self) -> str:
         """The parts of each group.
 
-        They have no percentiles, whose values the engine cannot move to the disk.
+        They have no percentiles, because DuckDB cannot spill the values of a percentile to disk.
         """
         names = ", ".join([*self.group_names, *self.parts])
         aggregates = [each.expression(self.options) if name in OF_PARTS else "NULL" for name, each in self.aggregates.items()]
@@ -257,7 +258,7 @@ class Call:
         )
 
     def _selected(self, measures: Mapping[str, Measure]) -> list[str]:
-        """Return measures in SQL, each with the sentence of its column as a comment."""
+        """Return measures in SQL, each with the description of its column as a comment."""
         sentences = {column.name: f"-- {column.description}\n" for column in (*self.figure.columns, *self.grouping.extra)}
         return [f"{sentences.get(name, '')}{each.expression(self.options)} AS {name}" for name, each in measures.items()]
 
@@ -288,7 +289,7 @@ def measure(call: Call) -> Grouped:
 
 
 def groups_of(call: Call, rows: pd.DataFrame) -> Groups:
-    """Return all groups, also those without rows, and the group of each row of a query."""
+    """Return all groups, including those without rows, and the group of each row of a query."""
     keys = {key: category_of(key, rows[key], call.eras) for key in call.grouping.key_names}
     groups = _groups_of_keys(call, rows.assign(**keys))
     if call.every is None:
@@ -325,9 +326,9 @@ def _days(call: Call, rows: pd.DataFrame) -> Groups:
 
 
 def covered_hours(call: Call) -> dict[str, Any]:
-    """Return the covered time of each hour of the day or week, nothing for other groups.
+    """Return the covered time of each hour of the day or week, or nothing for other groups.
 
-    A window of a day and a half has 12 hours twice and 12 once, whose counts do not compare.
+    A window of a day and a half has 12 hours twice and 12 hours once, so their counts do not compare.
     """
     if COVERED_HOURS not in call.grouping.extra:
         return {}

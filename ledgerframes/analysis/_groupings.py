@@ -44,15 +44,18 @@ PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing w
 TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE), rows=REQUESTS_BY_TEMPLATE)
 RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
 COVERED_HOURS = declare.rate(
-    "covered_hours", "Time of this hour that final data cover, on all days. Counts compare per hour of it.", "hours"
+    "covered_hours",
+    "Time of this hour, over all days, that final data cover. Divide counts by it before you compare them.",
+    "hours",
 )
 HOUR = Grouping(
-    (declare.ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),), (COVERED_HOURS,)
+    (declare.ResultColumn("hour", "int64", "Hour of the day of the record time. All 24 hours have a row.", "UTC"),),
+    (COVERED_HOURS,),
 )
 WEEKDAY_HOUR = Grouping(
     (declare.ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys), (COVERED_HOURS,)
 )
-DAY = Grouping((declare.time("day", "Start of the day of the record time, all days of the window."),))
+DAY = Grouping((declare.time("day", "Start of the day of the record time. All days of the window have a row."),))
 SIZE = Grouping((declare.label("size", "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
 VIEWS = Grouping((declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),))
 CONFIRMERS = Grouping(
@@ -60,7 +63,8 @@ CONFIRMERS = Grouping(
     rows=REQUESTS_BY_CONFIRMERS,
 )
 LABEL_GROUP = Grouping(
-    (declare.text("label", "Group of the submitter's label, or its name. Missing without a label."),), rows=REQUESTS_BY_LABEL
+    (declare.text("label", "Group of the submitter's label, or the name of a label without a group. Missing without a label."),),
+    rows=REQUESTS_BY_LABEL,
 )
 ERA = Grouping((declare.label("era", "Era of the network at the record time."),), rows=REQUESTS_BY_ERA)
 USER_STATUSES = ("known", "not sent", "rejected", "no completion", "other participant", "submitter unknown")
@@ -90,7 +94,7 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
 
 
 def category_of(key: str, values: pd.Series, eras: pd.DataFrame | None) -> pd.Series:
-    """Return a key of the engine's result as the category that it is, others as they are."""
+    """Return a key of the engine's result as a category if it is one, and otherwise unchanged."""
     if key in CATEGORIES:
         return pd.Series(pd.Categorical(values, CATEGORIES[key], ordered=key == "size"), values.index)
     if key == "era":
@@ -108,7 +112,7 @@ def breaks_of_groups(
 ) -> list[str | None] | None:
     """Return the eras that begin within the period of each group, or between two times.
 
-    An era before the first request breaks nothing.
+    An era that begins before the first request breaks nothing.
     """
     within = breaks_between(first, until, eras)
     if within.empty:
@@ -128,10 +132,10 @@ def periods_of(frames: Frames, times: pd.Series, every: str) -> Groups:
 
 
 def bounds_of(frames: Frames, times: pd.Series) -> tuple[int, int]:
-    """Return the edges of the window in microseconds since 1970, or without one of the rows.
+    """Return the edges of the window, or of the rows, in microseconds since 1970.
 
-    A window that starts before all history starts with the time that the frames cover, so that all tables have the same periods.
-    Both edges are 0 without a window and rows.
+    If the window starts before all history, the first edge is the start of the covered time, so that all tables have the same
+    periods. Without a window and without rows, both edges are 0.
     """
     numbers = microseconds(times)
     if frames.window is None:

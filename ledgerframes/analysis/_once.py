@@ -18,7 +18,7 @@ def once_per_frames(
 ) -> Callable[Concatenate[Frames, Options], Value]:
     """Return a function that computes its value once for the same frames and options.
 
-    The value lives as long as the frames, so it must be small. Callers do not change it.
+    The value lives as long as the frames, so keep it small. Callers must not modify it.
     """
     values: WeakKeyDictionary[Frames, dict[Hashable, Value]] = WeakKeyDictionary()
 

@@ -21,14 +21,14 @@ TEXT, TIME = pa.string(), pa.timestamp("us", tz="UTC")
 def parameters_of(
     frames: Frames, keys: Sequence[str], labels: pd.DataFrame | None, eras: pd.DataFrame | None
 ) -> Mapping[str, pa.Table]:
-    """Return the small tables that the rows of a grouping are joined with, by name."""
+    """Return the small tables to join with the rows of a grouping, by name."""
     if "label" in keys:
         return _labels(groups_by_id(labels))
     if "era" in keys:
         return {"eras": _table(periods_of_eras(eras), name=TEXT, since=TIME, until=TIME)}
     if "source" in keys:
         columns = {"source": TEXT, "migration_id": pa.int64(), "since": TIME, "until": TIME}
-        # Objects of one folder have the same time.
+        # Objects in one folder have the same time.
         segments = timed_segments(frames).drop_duplicates(["migration_id", "since", "until"], keep="last")
         return {"segments": _table(segments, **columns)}
     return {}
@@ -40,7 +40,7 @@ def users_of(completions: pd.DataFrame | None) -> Mapping[str, pa.Table]:
     Raises
     ------
     UsageError
-        If there are none to pass, or they are no rows of the table.
+        If `completions` is missing, or is not rows of that table.
     """
     rule = 'completions= must be rows of table completions for by="user"'
     rows = require_columns(completions, USER_COLUMNS, rule, "Pass the result of lf.load_completions(net).")

@@ -18,7 +18,7 @@ from ledgerframes.values.decimals import is_integer
 
 FEW_REQUESTS = declare.text(
     "few_requests_for",
-    "Percentiles that rest on fewer requests than they need. Missing without any, and without min_requests=.",
+    "Percentiles that rest on fewer requests than support them. Missing if there are none, or without min_requests=.",
 )
 
 
@@ -32,7 +32,7 @@ def needs(percent: int, unit: str = " requests") -> str:
 
 
 def require_min_requests(min_requests: int | None) -> None:
-    """Raise a UsageError unless `min_requests` is None or a count from 1 on."""
+    """Raise a UsageError unless `min_requests` is None or a count of at least 1."""
     if min_requests is not None and (not is_integer(min_requests) or min_requests < 1):
         raise UsageError(f"min_requests= must be an integer of at least 1, got {min_requests!r}.")
 
@@ -45,7 +45,7 @@ def few_requests(columns: Iterable[tuple[str, Integers, int]], min_requests: int
     columns : iterable of (str, array of int, int)
         Name of a column, the number of values of each row, and the percent.
     min_requests : int or None
-        As the caller passed it. Without it there are none.
+        As the caller passed it. If it is None, no percentile is named.
     """
     if min_requests is None:
         return None

@@ -40,7 +40,7 @@ def require_columns(table: object, columns: Iterable[str], rule: str, step: str 
 def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> pd.DataFrame:
     """Return columns of the contracts of one snapshot, and its time.
 
-    A contract that several loads have, such as one of all contracts and one of an owner, is there once.
+    A contract that is in several loads, such as one of all contracts and one of an owner, occurs once.
     """
     names = list(dict.fromkeys(["snapshot_time", *columns]))
     rows = snapshot.read("active_contracts", names) if isinstance(snapshot, Frames) else snapshot
@@ -51,7 +51,7 @@ def snapshot_rows(snapshot: object, argument: str, columns: Sequence[str] = CONT
 
 
 def _require_one_time(times: pd.Series, argument: str) -> None:
-    """Raise a UsageError unless the different times of a snapshot are one."""
+    """Raise a UsageError unless all rows of a snapshot have one time."""
     if len(times) != 1 or times.isna().any():
         values = ", ".join(map(str, times.head(3))) or "none"
         raise UsageError(f"{argument}= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
@@ -59,12 +59,12 @@ def _require_one_time(times: pd.Series, argument: str) -> None:
 
 @dataclass(frozen=True)
 class SnapshotTable:
-    """The contracts of a snapshot as a table of queries, or of none.
+    """The contracts of a snapshot as a table for queries, or an empty table.
 
     Attributes
     ----------
     time : datetime, optional
-        Time of the snapshot, None without one.
+        Time of the snapshot, or None without one.
     parameters, sources : mapping
         The table, of a DataFrame or of Frames, by its name in queries.
     """
@@ -75,7 +75,7 @@ class SnapshotTable:
 
 
 def snapshot_table(snapshot: Snapshot, argument: str, columns: Sequence[str] = CONTRACT_COLUMNS) -> SnapshotTable:
-    """Return columns of a snapshot as a table of queries, named after the argument."""
+    """Return columns of a snapshot as a table for queries, named after the argument."""
     name = f"{argument}_contracts"
     if isinstance(snapshot, Frames):
         times = run(snapshot, Query("FROM snapshot_times ORDER BY 1", (SNAPSHOT_TIMES,)))["snapshot_time"]
@@ -98,13 +98,13 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
 
 
 def require_before(since: datetime, until: datetime) -> None:
-    """Raise a UsageError unless the snapshot of ``base=`` is from before the end."""
+    """Raise a UsageError unless the snapshot of ``base=`` is earlier than the end."""
     if since >= until:
         raise UsageError(f"base= must be from before {iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
 
 
 def require_signer(parties: Collection[str], rounds: Iterable[Iterable[str]]) -> None:
-    """Raise a UsageError if the network's party signs none of the rounds of the history."""
+    """Raise a UsageError if the network's party signs no round of the history."""
     signers = [set(each) for each in rounds]
     if signers and any(parties) and not any(each.intersection(parties) for each in signers):
         raise UsageError(

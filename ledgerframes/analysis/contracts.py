@@ -1,8 +1,8 @@
 """Contracts that are active on the network at a time, computed from its history.
 
 A contract is created once and consumed at most once, and its id is never used again. So it is active at a time if its create
-is before that time and no consuming exercise is. Migrations whose record times overlap therefore need no order: whichever
-migration archived a contract, it is gone.
+is before that time, and no consuming exercise is. Migrations whose record times overlap therefore need no order: a contract
+that any migration archived is gone.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd
         With ``tree_events``, from the time of `base`, or from the start of history (``since="0001-01-01"``), until `time`
         or later.
     time : str, date or datetime
-        Updates with ``record_time < time`` count, UTC. That is the state at midnight in the bulk objects of that midnight.
+        Updates with ``record_time < time`` count, in UTC. At midnight, this is the state in the bulk objects of that
+        midnight.
     base : Frames or DataFrame, optional
-        The contracts active at an earlier time, with table ``active_contracts``, or a result of this function. With a base,
-        only the history from its ``snapshot_time`` on is needed: updates with ``snapshot_time <= record_time < time``.
+        The contracts active at an earlier time: Frames with table ``active_contracts``, or a result of this function. With a
+        base, only the history from its ``snapshot_time`` is needed: updates with ``snapshot_time <= record_time < time``.
 
     Returns
     -------
@@ -66,15 +67,14 @@ def active_at(frames: Frames, time: Time, *, base: Snapshot | None = None) -> pd
     -----
     Source: creates and consuming exercises of transaction trees (docs/facts.md#consuming-exercise-archives).
 
-    - Without a base, a contract whose create is not in the history is missing, and its archival changes nothing. A contract
-      that lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations).
-      Archived there, it is gone.
-    - Reassignments change nothing, as in the network's own snapshots: a contract in transit, or on another synchronizer,
-      exists. A contract from a synchronizer whose creates are not in the history is only in
-      ``frames.reassignments``.
-    - A live network counts an update at exactly the microsecond of a snapshot as before it. This function counts it as after,
-      like every window of this library. A base of either kind leads to the same contracts.
-    - A payload is the original text. In bulk objects its members are sorted, in listings they need not be.
+    - Without a base, a contract whose create is not in the history is missing from the result, and its archival changes
+      nothing. A contract that stays active in the next migration keeps its id and is not created again
+      (docs/facts.md#contracts-across-migrations). Once it is archived there, it is gone.
+    - Reassignments change nothing, as in the network's own snapshots: a contract in transit or on another synchronizer counts
+      as active. A contract from a synchronizer whose creates are not in the history is only in ``frames.reassignments``.
+    - For a live network, an update at exactly the microsecond of a snapshot is before the snapshot. For this function it is
+      after, as in every window of this library. A base of either kind leads to the same contracts.
+    - A payload is the original text. Its members are sorted in bulk objects, but not necessarily in listings.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _contracts_query(older: SnapshotTable) -> Query:
 
 
 def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Frames, SnapshotTable]:
-    """Return the history that leads to the contracts of a time, and the contracts before it.
+    """Return the history that leads to the contracts at a time, and the contracts before it.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Fram
             "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
             "Pass the unfiltered frames."
         )
-    frames.scan("tree_events")  # refuses frames without this table before their coverage
+    frames.scan("tree_events")  # refuses frames without this table before it checks their coverage
     older = _older_contracts(base, until)
     since = HISTORY_START if older.time is None else older.time
     require_final_history(frames, Window(since, until))
@@ -126,7 +126,7 @@ def replay(frames: Frames, until: datetime, base: Snapshot | None) -> tuple[Fram
 
 
 def _older_contracts(base: Snapshot | None, until: datetime) -> SnapshotTable:
-    """Return the contracts of a base from before the end, in the dtypes of its table."""
+    """Return the contracts of a base that is earlier than the end, in the dtypes of its table."""
     if isinstance(base, pd.DataFrame):
         _require_dtypes(snapshot_rows(base, "base"))
     older = base_table(base)

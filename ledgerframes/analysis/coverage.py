@@ -1,4 +1,4 @@
-"""Time that frames cover with final data, and what is missing of a window."""
+"""Time that frames cover with final data, and the missing parts of a window."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CoveredTime:
         return ratio(self.length(starts, ends), ends - starts)
 
     def is_partial(self, starts: Integers, ends: Integers) -> Flags:
-        """Return which periods are not wholly covered."""
+        """Return which periods are not fully covered."""
         is_partial: Flags = self.length(starts, ends) < ends - starts
         return is_partial
 
@@ -46,7 +46,7 @@ class CoveredTime:
         return result
 
 
-FIRST_PERIOD = 1970  # year; a window that starts before is one of all history
+FIRST_PERIOD = 1970  # year; a window that starts earlier counts as all history
 NO_LIMIT = int(np.iinfo(np.int64).min)
 NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
@@ -55,9 +55,9 @@ NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 def covered_time(frames: Frames, *, accept_provisional: bool = False) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 
-    Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered: a
-    listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between two
-    migrations, so this time is covered.
+    Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered: the
+    stored listing starts with that event, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between
+    two migrations, so the time between them is covered.
     """
     rows = timed_segments(frames)
     if frames.window is None or rows.empty:
@@ -90,7 +90,7 @@ def provisional_time(frames: Frames) -> CoveredTime:
 def window_share(frames: Frames, *, accept_provisional: bool = False) -> float:
     """Return the share of the window that the frames cover, missing without a window.
 
-    Time before the history of the network is not the window's, so a window from the year 1 on can be covered.
+    Time before the history of the network does not count, so a window from the year 1 can be fully covered.
     """
     if frames.window is None:
         return float("nan")
@@ -106,8 +106,8 @@ def begin_of_window(frames: Frames) -> int:
 def period_share(frames: Frames, *, accept_provisional: bool = False) -> float:
     """Return the covered share of a window that stands for a period of its length.
 
-    An example is the week of a report. Time before the history is not covered, so a week that the history begins in is no
-    whole week. A window from before 1970 on stands for all history.
+    An example is the week of a report. Time before the history is not covered, so a week in which the history begins is not a
+    whole week. A window from before 1970 stands for all history.
     """
     if frames.window is None or frames.window.since.year < FIRST_PERIOD:
         return window_share(frames, accept_provisional=accept_provisional)
@@ -123,7 +123,7 @@ def _share_since(frames: Frames, since: int, accept_provisional: bool) -> float:
 def _history_begin(frames: Frames) -> int:
     """Return the time at which the history begins in the window.
 
-    Without segments, all time counts.
+    Without segments, it is before all time, so that no time is excluded.
     """
     rows = timed_segments(frames)
     if rows.empty:
@@ -135,7 +135,7 @@ def _history_begin(frames: Frames) -> int:
 
 @once_per_frames
 def timed_segments(frames: Frames) -> pd.DataFrame:
-    """Return the coverage of segments that have a time. Callers do not change it."""
+    """Return the coverage of segments that have a time. Callers must not modify it."""
     return frames.coverage.dropna(subset=["since", "until"])
 
 
@@ -145,7 +145,7 @@ def has_times(frames: Frames) -> bool:
 
 
 def part_of_time(frames: Frames) -> str:
-    """Return what frames without all of their time are, and the next step."""
+    """Return what frames that do not cover all of their time contain, and the next step."""
     if frames.window is not None and not frames.is_filtered and frames.coverage.empty:
         return "the store has nothing of this window. Choose one after the start of the network's history"
     return "these frames have a part of them. Load a window with since= and pass the unfiltered frames"
@@ -172,7 +172,7 @@ def _failed_windows(frames: Frames) -> list[Window]:
 
 
 def _uncut(starts: Integers, ends: Integers, cut_starts: Integers, cut_ends: Integers) -> CoveredTime:
-    """Return the union of intervals without the union of others."""
+    """Return the union of intervals minus the union of others."""
     edges = distinct(np.concatenate([starts, ends, cut_starts, cut_ends]))
     is_inside = (_depths(edges, starts, ends) > 0) & (_depths(edges, cut_starts, cut_ends) == 0)
     changes = np.diff(np.concatenate([[0], is_inside.astype(np.int64)]))
@@ -210,7 +210,7 @@ def require_final_history(frames: Frames, needed: Window) -> None:
 
 def incomplete_windows(frames: Frames, needed: Window) -> tuple[list[Window], list[Window]]:
     """Return the parts of a window that frames miss, and those that are not final."""
-    coverage = timed_segments(frames)  # once, because it is computed from all segments
+    coverage = timed_segments(frames)  # only once, because it is computed from all segments
     missing = needed.difference(_covered_windows(frames, coverage))  # to the end: the newest bulk objects may not exist yet
     rows = coverage[coverage["status"] != "final"]
     parts = [part for window in windows_of(rows) if (part := window.intersect(needed))]

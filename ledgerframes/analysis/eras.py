@@ -47,7 +47,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
     Raises
     ------
     UsageError
-        If the file cannot be read, has other columns, or a name twice, or `rounds` are no rounds.
+        If the file cannot be read, has other columns or repeats a name, or `rounds` are not rounds.
 
     Notes
     -----
@@ -73,7 +73,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
 
 
 def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the era that begins with the first round that rewards traffic, if there is one."""
+    """Return the era that begins with the first round that rewards traffic, if any."""
     columns = ("opens_at", "minting_version", "round_number")
     require_columns(rounds, columns, "rounds= must be a result of lf.state.rounds(frames)")
     first = rounds[rounds["minting_version"].map(is_for_traffic).astype(bool)].sort_values("opens_at").head(1)
@@ -88,7 +88,7 @@ def _reward_era(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the eras that begin within a time, its start excluded."""
+    """Return the eras that begin within a time, excluding its start."""
     eras = _require_eras(eras)
     return eras[(eras["at"] > since) & (eras["at"] < until)]
 
@@ -104,7 +104,7 @@ def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
 
 @cache
 def _main_network_eras() -> pd.DataFrame:
-    """Return the known eras, read once. Callers do not change them."""
+    """Return the known eras, which are read only once. Callers must not modify them."""
     return table()
 
 
@@ -139,7 +139,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     Raises
     ------
     UsageError
-        If `times` are no times in UTC, or `eras` is no table of eras.
+        If `times` are not times in UTC, or `eras` is not a table of eras.
 
     Notes
     -----
@@ -162,7 +162,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
 
 
 def periods_of_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
-    """Return name, start and end of all eras, which cover all times of Python."""
+    """Return name, start and end of all eras. Together they cover all times that Python knows."""
     eras = _require_eras(eras)
     edges = [datetime.min.replace(tzinfo=UTC), *eras["at"], datetime.max.replace(tzinfo=UTC)]
     return pd.DataFrame({"name": [BEFORE, *eras["name"]], "since": edges[:-1], "until": edges[1:]})
@@ -186,11 +186,11 @@ def split(frames: Frames, eras: pd.DataFrame | None = None) -> dict[str, Frames]
     Raises
     ------
     UsageError
-        If `frames` is not Frames or has no window, or `eras` is no table of eras.
+        If `frames` is not Frames or has no window, or `eras` is not a table of eras.
 
     Notes
     -----
-    Figures over a break mix two meanings (docs/facts.md#structural-breaks).
+    Figures across a break mix two meanings (docs/facts.md#structural-breaks).
 
     Examples
     --------

@@ -36,7 +36,7 @@ AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
 # In ``attrs`` of a result: the name of its figure, the number of its rows, and the final share of a window that is not all final.
 NAME, ROWS, FINAL = "figure", "rows", "final"
-WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so no bytes that somebody paid
+WEIGHT_UNIT = "weighted bytes"  # times the factor of the right, so nobody paid these bytes
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class ResultColumn:
     ----------
     name : str
     dtype : str
-        The pandas dtype, the same for every input, also for an empty one.
+        The pandas dtype, which is the same for every input, even an empty one.
     description : str
-        One sentence, and a last one "Missing if …" where values can be missing.
+        One sentence, followed by "Missing if …" if values can be missing.
     unit : str
         Empty if the column has none.
     title : str
@@ -57,9 +57,9 @@ class ResultColumn:
     choices : tuple of str
         All values of a category, in order. Empty if they depend on the rows.
     measure : Measure, optional
-        What the engine computes of the rows of a group.
+        What the engine computes from the rows of a group.
     ratio : Measure, optional
-        What the engine computes of the measures of a group. Without either, the analysis computes the column.
+        What the engine computes from the measures of a group. Without either, the analysis does.
     """
 
     name: str
@@ -73,7 +73,7 @@ class ResultColumn:
 
     @property
     def pandas_dtype(self) -> str | pd.CategoricalDtype:
-        """The dtype with the choices, also those that no row has."""
+        """The dtype with all choices, including those that no row has."""
         return pd.CategoricalDtype(list(self.choices)) if self.choices else self.dtype
 
 
@@ -88,9 +88,9 @@ class Grouping:
     extra : tuple of ResultColumn
         Columns that only this grouping has.
     rows : Relation
-        The rows that are grouped, with a column per key.
+        The rows to group, with a column per key.
     measures : mapping of str to Measure
-        Columns of the figure that this grouping measures in another way.
+        Columns of the figure that this grouping measures differently.
     """
 
     keys: tuple[ResultColumn, ...] = ()
@@ -125,11 +125,11 @@ class Figure:
     has_periods : bool
         Whether the analysis has ``every=``.
     condition : str
-        What the rows that ``coverage`` counts have in common.
+        Condition of the rows that ``coverage`` counts, in words.
     unit : str
         Rows of which ``coverage`` is a share.
     caption : str
-        Caption of its tables. Empty for the name in words.
+        Caption of its tables. If it is empty, they are captioned with the name in words.
     has_rounds : bool
         Whether the analysis has ``every="round"``.
     distinct : tuple of str, optional
@@ -139,21 +139,21 @@ class Figure:
     known : str
         Condition of the rows that ``coverage`` counts, in SQL.
     others : mapping of str to Measure
-        Measures that are no columns, but that columns rest on.
+        Measures that are not in the result, but that columns are computed from.
     parts : tuple of str
-        Columns that divide each group into parts, whose rows and known bytes the analysis needs.
+        Columns that divide each group into parts. The analysis needs the number of rows and the known bytes of each part.
     queries : callable, optional
-        Function from the arguments of the analysis to its queries, unless they follow from the measures.
+        Function from the arguments of the analysis to its queries. It is needed if they do not follow from the measures.
     without_query : str
         Why the analysis has no query, and what to do instead. Empty if it has one.
     main_columns : tuple of str
         Columns of a short table, after those that name its rows. The first has bars. Empty for all columns.
     drawn : str
-        Column that the picture shows. Empty for a figure with its own drawing, and for one without a picture.
+        Column that the picture shows. Empty for a figure that has its own drawing or no picture.
     answer : callable, optional
-        Function from a whole result to the sentence that answers, which is empty if nothing is to be said.
+        Function from a whole result to the sentence with the answer. It is empty if there is nothing to say.
     answers_over_time : bool
-        Whether the sentence is also right for groups in periods or rounds.
+        Whether the sentence is also correct for groups in periods or rounds.
     """
 
     name: str
@@ -229,8 +229,8 @@ class Figure:
     ) -> pd.DataFrame:
         """Return the declared columns in order, each in the declared dtype.
 
-        A value that is no column counts for all rows. Amounts have their dtype before this call. The columns of :attr:`tail`
-        follow from `frames`, unless `values` has them. The result knows its figure, also once rows or columns are chosen.
+        A value that is not a column applies to all rows. Amounts must already have their dtype. The columns of :attr:`tail`
+        follow from `frames`, unless `values` has them. The result knows its figure, even after rows or columns are selected.
         """
         columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         row_count = next(len(value) for value in values.values() if pd.api.types.is_list_like(value))
@@ -252,7 +252,7 @@ class Figure:
 
     @property
     def key_names(self) -> set[str]:
-        """Return the names of the columns that name a row, in any grouping."""
+        """Names of the columns that name a row, in any grouping."""
         return {"period_start", "round_number"}.union(*(grouping.key_names for grouping in self.by.values()))
 
 
@@ -268,9 +268,9 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
 
 
 def _for_all_rows(column: ResultColumn, value: object, row_count: int) -> object:
-    """Return the values of a column, as categories if one label counts for all rows.
+    """Return the values of a column, as a category if one label applies to all rows.
 
-    As many texts would need much memory.
+    One text per row would need much memory.
     """
     if column.dtype != LABEL or not isinstance(value, str):
         return value
@@ -278,7 +278,7 @@ def _for_all_rows(column: ResultColumn, value: object, row_count: int) -> object
 
 
 def _tail_values(frames: Frames | None, accept_survivorship: bool) -> dict[str, Any]:
-    """Return the values of all rows, as far as they follow from the frames."""
+    """Return the values for all rows that follow from the frames."""
     if frames is None:
         return dict.fromkeys(("coverage_bytes", "coverage_time", "population", "network"))
     return {
@@ -317,16 +317,16 @@ def label(name: str, description: str, unit: str = "", title: str = "") -> Resul
 
 
 def choice(name: str, choices: Iterable[str], description: str = "", title: str = "") -> ResultColumn:
-    """Return a column of categories that are known beforehand.
+    """Return a column of categories that are known in advance.
 
-    They describe it, unless a description does.
+    Without a description, the categories describe the column.
     """
     *others, last = choices
     return ResultColumn(name, LABEL, description or f"{', '.join(others)}, or {last}.", "", title, (*others, last))
 
 
 def flag(name: str, description: str) -> ResultColumn:
-    """Return a column of booleans, some of them missing."""
+    """Return a column of booleans, which can be missing."""
     return ResultColumn(name, FLAG, description)
 
 
@@ -341,7 +341,7 @@ def duration(name: str, description: str, title: str = "", *, measure: Measure |
 
 
 def integer(name: str, description: str, unit: str = "", title: str = "", *, measure: Measure | None = None) -> ResultColumn:
-    """Return a column of integers, some of them missing."""
+    """Return a column of integers, which can be missing."""
     return ResultColumn(name, INTEGER, description, unit, title, measure=measure)
 
 
@@ -373,25 +373,25 @@ def share(description: str, name: str = "share", title: str = "Share", *, ratio:
 POPULATIONS = ("all", "committed", "committed, accepted", "chosen")
 TAIL = (
     ResultColumn(
-        "coverage_bytes", RATE, "Known bytes as a share of known and estimated unknown ones. Missing without bytes.", SHARE
+        "coverage_bytes", RATE, "Known bytes as a share of known bytes and estimated unknown bytes. Missing without bytes.", SHARE
     ),
     ResultColumn(
         "coverage_time",
         RATE,
-        "Share of the row's time, of a window since the history began, that final data cover. Missing without either.",
+        "Share of the period, or of the window since the history began, that final data cover. Missing without either.",
         SHARE,
     ),
     choice(
         "population",
         POPULATIONS,
-        "Requests of the frames: all of the window, committed ones only, or chosen ones. Missing if unknown.",
+        "Requests in the frames: all of the window, only committed ones, or chosen ones. Missing if unknown.",
     ),
     ResultColumn("network", LABEL, "Name of the network. Missing if unknown."),
 )
 PERIOD = (
     ResultColumn("period_start", TIME, "Start of the period.", "UTC", "Record time"),
     ResultColumn("period_end", TIME, "End of the period, exclusive. The last period can end after the window.", "UTC"),
-    ResultColumn("is_partial", FLAG, "Whether final data of the window do not cover all of the period."),
+    ResultColumn("is_partial", FLAG, "Whether final data of the window do not cover the whole period."),
 )
 ROUND = (
     ResultColumn("round_number", INTEGER, "Mining round.", "", "Mining round"),

@@ -26,7 +26,7 @@ MAX_INTEGER = 2**63 - 1
 FIRST_TIME, LAST_TIME = (extents.microseconds(time.replace(tzinfo=UTC)) for time in (datetime.min, datetime.max))
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
-# Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
+# Periods are numbered from a Monday, so that weeks start on Mondays. Hours and days start on full hours in any case.
 ORIGIN = pd.Timestamp("1970-01-05", tz="UTC").value // 1_000
 
 
@@ -41,7 +41,7 @@ class Groups:
         return len(self.keys)
 
     def count(self, mask: Flags | None = None) -> Integers:
-        """Return the number of rows of each group, or of its rows in the mask."""
+        """Return the number of rows of each group, or of its rows that are in the mask."""
         codes = self.codes if mask is None else self.codes[mask]
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
@@ -51,7 +51,7 @@ class Groups:
         return [parts.get(code, rows.head(0)) for code in range(len(self))]
 
     def total(self, values: pd.Series) -> pd.Series:
-        """Return exact sums of integers, missing for a group without a known value."""
+        """Return exact sums of integers, which are missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
 
@@ -74,12 +74,12 @@ def known(values: pd.Series) -> Flags:
 
 
 def is_true(values: pd.Series) -> Flags:
-    """Return which values are true. A missing one is not."""
+    """Return which values are true. A missing value is not."""
     return values.to_numpy(dtype=bool, na_value=False)
 
 
 def ratio(part: Any, whole: Any) -> Rates:
-    """Return `part` over `whole`, missing where either is missing or the whole is 0."""
+    """Return `part` divided by `whole`, missing where either is missing or the whole is 0."""
     above, below = (pd.array(number).to_numpy(dtype="float64", na_value=np.nan) for number in (part, whole))
     result = np.full(len(below), np.nan)
     np.divide(above, below, out=result, where=below > 0)
@@ -87,7 +87,7 @@ def ratio(part: Any, whole: Any) -> Rates:
 
 
 def distinct(numbers: Integers) -> Integers:
-    """Return each number once, in order. Sorting is faster here than the hashing of numpy."""
+    """Return each number once, in order. Sorting is faster here than NumPy's hashing."""
     ordered = np.sort(numbers)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     result: Integers = ordered[is_new]
@@ -95,14 +95,14 @@ def distinct(numbers: Integers) -> Integers:
 
 
 def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
-    """Iterate over rows whose columns are attributes unknown to a type checker."""
+    """Iterate over rows with their columns as attributes, which no type checker knows."""
     yield from frame.itertuples()
 
 
 def sort_largest_first(rows: pd.DataFrame, largest: str, *names: str, before: Sequence[str] = ()) -> pd.DataFrame:
     """Return rows sorted by some columns, then by a number from the largest, then by others.
 
-    The last ones are names, so that the order of the input does not matter.
+    The others are names, so that the order of the input does not matter.
     """
     order = [*before, largest, *names]
     return rows.sort_values(order, ascending=[name != largest for name in order], ignore_index=True)
@@ -125,14 +125,14 @@ def group_by(rows: pd.DataFrame, names: Sequence[str]) -> Groups:
 
 
 def group_by_period(times: pd.Series, every: str, since: int, until: int) -> Groups:
-    """Return all periods between two times in microseconds since 1970, with no row outside."""
+    """Return all periods between two times in microseconds since 1970, which contain all rows."""
     edges = period_edges(since, until, every)
     keys = pd.DataFrame({"period_start": times_of(edges[:-1]), "period_end": times_of(edges[1:])})
     return Groups(keys, np.searchsorted(edges, microseconds(times), side="right").astype(np.int64) - 1)
 
 
 def cross(periods: Groups, groups: Groups, every: str) -> Groups:
-    """Return a group per period and group, also without rows, in the order of the periods."""
+    """Return each group in each period, even without rows, in the order of the periods."""
     keys = groups.keys if len(groups) else groups.keys.reindex([0])  # an empty window still has its periods
     if len(periods) * len(keys) > MAX_PERIODS:
         raise UsageError(
@@ -162,7 +162,7 @@ def period_edges(since: int, until: int, every: str) -> Integers:
 
 
 def _within_years(edges: Integers, every: str) -> Integers:
-    """Return edges of periods that are times of Python, which ends with the year 9999."""
+    """Return edges of periods, which must be times that Python knows, up to the year 9999."""
     if edges[0] < FIRST_TIME or edges[-1] > LAST_TIME:
         raise UsageError(f"every={every!r} makes periods outside the years 1 to 9999. Choose a shorter one, or another window.")
     return edges
@@ -177,7 +177,7 @@ def period_length(text: object, argument: str) -> int:
 
 
 def parse_period(every: object, argument: str = "every", longest: str = "'1d', '1w' or '1mo'") -> tuple[int, str]:
-    """Return number and unit of a period. Those of pandas change between its versions."""
+    """Return number and unit of a period. The units of pandas change between its versions."""
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
         raise UsageError(f"{argument}= must be a period such as '15min', '1h', {longest}, got {every!r}.")
@@ -188,7 +188,7 @@ def parse_period(every: object, argument: str = "every", longest: str = "'1d', '
 
 
 def from_microseconds(numbers: Iterable[int | None]) -> pd.Series:
-    """Return times of microseconds since 1970, some of them missing."""
+    """Return the times of microseconds since 1970, which can be missing."""
     return pd.Series(pd.array(list(numbers), "Int64")).astype("datetime64[us]").dt.tz_localize("UTC")
 
 
@@ -199,7 +199,7 @@ def microseconds(times: pd.Series) -> Integers:
 
 
 def durations(numbers: pd.Series) -> pd.Series:
-    """Return integer microseconds, some of them missing, as ``timedelta64[us]``."""
+    """Return integer microseconds, which can be missing, as ``timedelta64[us]``."""
     missing = np.iinfo(np.int64).min
     return pd.Series(numbers.to_numpy(dtype="int64", na_value=missing).view("timedelta64[us]"))
 

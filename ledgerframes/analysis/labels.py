@@ -29,7 +29,7 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        The first line has the names of the columns. A group can repeat, an id cannot.
+        The first line has the names of the columns. Groups can repeat, but ids cannot.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If the file cannot be read, has other columns, or has an id twice or an empty one.
+        If the file cannot be read, has other columns, or has a repeated or empty id.
 
     Notes
     -----
@@ -88,8 +88,8 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `result` in its order. After each text column with a known id follow ``<column>_name`` and ``<column>_group``, missing
-        for other ids.
+        `result` in the same order. Each text column with a known id is followed by ``<column>_name`` and ``<column>_group``,
+        which are missing for other ids.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 def with_names(labeled: pd.DataFrame) -> pd.DataFrame:
     """Return a result of :func:`apply` with names in place of ids.
 
-    An id stays where another one has the same name.
+    An id stays if another id has the same name.
     """
     columns = [each for each in labeled if {f"{each}_name", f"{each}_group"} <= {*labeled.columns}]
     for column in columns:
@@ -161,17 +161,18 @@ def short(ids: Sequence[str]) -> dict[str, str]:
     Parameters
     ----------
     ids : sequence of str
-        Ids such as ``bank::1220aa…``. Each counts once.
+        Ids such as ``bank::1220aa…``. Repeated ids count once.
 
     Returns
     -------
     dict of str to str
-        For each id its hint and the fewest characters of its fingerprint, four or more, that tell it from the others.
+        For each id, its hint and the first characters of its fingerprint: at least four, and as many as distinguish it from
+        the others.
 
     Raises
     ------
     UsageError
-        If `ids` is a text, whose characters are no ids.
+        If `ids` is a text, because its characters are not ids.
 
     Notes
     -----
@@ -196,7 +197,7 @@ def short(ids: Sequence[str]) -> dict[str, str]:
 
 
 def _distinct_length(texts: Sequence[str]) -> int:
-    """Return the least number of leading characters that tells all texts apart."""
+    """Return the smallest number of leading characters that distinguishes all texts."""
     longest = max(map(len, texts))
     lengths = range(MIN_CHARACTERS, longest + 1)
     return next((length for length in lengths if len({text[:length] for text in texts}) == len(texts)), longest)

@@ -26,7 +26,7 @@ class Options:
     Attributes
     ----------
     min_requests : int, optional
-        Least number of values for a percentile (default: as many as it needs to be firm).
+        Smallest number of values for which a percentile is shown (default: as many as support it).
     is_committed : bool
         Whether the frames cannot hold rejected requests.
     """
@@ -43,7 +43,7 @@ class Measure:
         raise NotImplementedError
 
     def counts(self, options: Options) -> bool:
-        """Return whether it is a count, which is 0 without rows. Other measures are missing then."""
+        """Return whether it is a count, which is 0 without rows. Other measures are then missing."""
         return False
 
 
@@ -93,8 +93,8 @@ class Total(Measure):
 class PartTotal(Measure):
     """The sum of a column over the rows that meet a condition.
 
-    Without such a row it is 0, which is a fact, if another row has a known value. With such rows, but without a known value among
-    them, it is missing: what is unknown is not 0.
+    Without such rows, it is 0 if another row has a known value, because nothing is unknown then. If no such row has a known
+    value, it is missing, because unknown is not 0.
     """
 
     of: str
@@ -144,7 +144,7 @@ class Expression(Measure):
 
 @dataclass(frozen=True)
 class UnlessCommitted(Measure):
-    """A measure of rejected requests, missing, not 0, if the frames cannot hold any."""
+    """A measure of rejected requests, which is missing, not 0, if the frames cannot hold any."""
 
     measure: Measure
 
@@ -159,10 +159,10 @@ class UnlessCommitted(Measure):
 
 @dataclass(frozen=True)
 class Ratio(Measure):
-    """One measure over another, missing where either is missing or the second is 0.
+    """One measure divided by another, missing where either is missing or the second is 0.
 
-    It is no aggregate of rows. It names measures of ``groups``, which is one row per group, and of ``overall``, which is
-    all rows together.
+    It is not an aggregate of rows. It names measures of ``groups``, which has one row per group, and of ``overall``, which
+    stands for all rows together.
     """
 
     part: str
@@ -178,7 +178,7 @@ class CoverageOfBytes(Measure):
     """Known bytes over known and estimated unknown ones.
 
     A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost. Parts of groups
-    have no median. It names measures of its group, as :class:`Ratio` does.
+    have no median. Like :class:`Ratio`, it names measures of its group.
     """
 
     def expression(self, options: Options) -> str:
@@ -198,7 +198,7 @@ class CoverageOfBytes(Measure):
 def quantile(of: str, percent: int) -> str:
     """Return the percentile of a column in SQL.
 
-    All percentiles of a column are one aggregate, so that the engine keeps its values once. It cannot move them to the disk.
+    All percentiles of a column are one aggregate, so that DuckDB keeps the values once. It cannot spill them to disk.
     """
     shares = ", ".join(f"{each / 100:.2f}" for each in PERCENTS)
     return f"quantile_disc({of}, [{shares}])[{PERCENTS.index(percent) + 1}]"

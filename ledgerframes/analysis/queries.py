@@ -26,7 +26,7 @@ from ledgerframes.store.positions import EVENT
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
-MAX_IDS = MAX_ROWS = 10_000  # more make a text that no shell takes
+MAX_IDS = MAX_ROWS = 10_000  # with more, the text is too long for a shell
 TYPES = {
     pa.string(): "VARCHAR",
     pa.int64(): "BIGINT",
@@ -45,8 +45,8 @@ SET TimeZone = 'UTC';
 def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any) -> str:
     """Return the SQL of a figure over the Parquet files of frames.
 
-    A plain DuckDB shell runs it without this package, so that anybody can check the figure. It returns the groups that have rows,
-    and computes all columns but those that SQL cannot say, such as intervals and tests.
+    A plain DuckDB shell runs it without this package, so that anybody can check the figure. It returns the groups that have
+    rows, with all columns except those that SQL cannot express, such as intervals and tests.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
     Raises
     ------
     UsageError
-        If there is no query of this figure, the rows of these frames are in no Parquet file of this version, or the figure
-        refuses the arguments.
+        If this figure has no query, the rows of these frames are not in Parquet files of this version, or the figure refuses
+        the arguments.
     CoverageError
         If the figure needs rejected requests, which the frames cannot hold.
 
@@ -87,13 +87,13 @@ def query(figure: Callable[..., pd.DataFrame], frames: Frames, **arguments: Any)
         raise UsageError(f"lf.{declared.name} has no query, because {declared.without_query}.")
     require_frames(frames, declared.name)
     queries = _queries(declared, figure, frames, arguments)
-    network = escape_control(" ".join(frames.network.split()))  # in saved frames it is any text, and a comment is one line
+    network = escape_control(" ".join(frames.network.split()))  # In saved frames it can be any text, but a comment is one line.
     head = HEAD.format(name=declared.name, network=network)
     return "\n".join([head, *(f"{_statement(frames, each)};\n" for each in queries)])
 
 
 def _declaration_of(figure: object) -> Figure:
-    """Return the declaration of an analysis. Its result and anything else are refused."""
+    """Return the declaration of an analysis. Anything else, such as its result, is refused."""
     declared = ANALYSES.get(figure) if callable(figure) else None
     if declared is None:
         value = figure if isinstance(figure, str) or callable(figure) else type(figure).__name__
@@ -102,7 +102,7 @@ def _declaration_of(figure: object) -> Figure:
 
 
 def _queries(declared: Figure, figure: Callable[..., pd.DataFrame], frames: Frames, arguments: dict[str, Any]) -> list[Query]:
-    """Return the queries of a call, after the same checks as in the analysis."""
+    """Return the queries of a call, after the same checks as the analysis makes."""
     bound = inspect.signature(figure).bind(frames, **arguments)
     bound.apply_defaults()
     values = bound.arguments
@@ -141,7 +141,7 @@ def _statement(frames: Frames, query: Query) -> str:
 
 
 def _files(name: str, frames: Tables, stored_name: str) -> Relation:
-    """Return a table as its files, limited to the rows of the frames."""
+    """Return a table as a scan of its files, limited to the rows of the frames."""
     assert isinstance(frames, Frames)
     table = frames._required(stored_name)
     paths = frames._source.paths(table.name, frames.window)
@@ -187,7 +187,7 @@ def _conditions(rows: RowFilter, table: Table) -> Iterator[str]:
 
 
 def _values(name: str, description: str, rows: pa.Table) -> Relation:
-    """Return a small table that the caller passed as values."""
+    """Return a small table that the caller passed, as SQL values."""
     if rows.num_rows > MAX_ROWS:
         raise UsageError(f"The table {name} that was passed has {rows.num_rows:,} rows. Pass frames of a store for it.")
     columns = ", ".join(f"{field.name}::{_type(field.type)} AS {field.name}" for field in rows.schema)
@@ -203,7 +203,7 @@ def _row(values: Iterable[object]) -> str:
 
 
 def _literal(value: object) -> str:
-    """Return a value in SQL. Texts of the ledger are quoted."""
+    """Return a value in SQL. Texts from the ledger are quoted."""
     if value is None:
         return "NULL"
     if isinstance(value, datetime):

@@ -15,12 +15,12 @@ COLUMNS = ("topic", "question", "example", "notebook", "page", "limit")
 
 
 def questions(search: str = "") -> pd.DataFrame:
-    """Return the questions that users have of a network, each with the calls that answer it.
+    """Return the questions that users have about a network, with the calls that answer them.
 
     Parameters
     ----------
     search : str, optional
-        Only questions with all of these words, in the question, its topic or its calls (default: all questions).
+        Only questions that contain all of these words in the question, its topic or its calls (default: all questions).
 
     Returns
     -------
@@ -32,7 +32,7 @@ def questions(search: str = "") -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `search` is no text.
+        If `search` is not a text.
 
     Examples
     --------

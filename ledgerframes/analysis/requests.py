@@ -12,7 +12,7 @@ from ledgerframes.frames import Frames
 
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
 REJECTED = "VERDICT_RESULT_REJECTED"
-PARTICIPANT_PREFIX = "PAR::"  # which some fields put before the id of a participant (docs/facts.md#identifiers)
+PARTICIPANT_PREFIX = "PAR::"  # some fields put it before the id of a participant (docs/facts.md#identifiers)
 
 # -- population ---------------------------------------------------------------------------------------------------------
 

@@ -118,14 +118,14 @@ def subtree(frames: Frames, event_id: str) -> pd.DataFrame:
     """
     tree = _tree_of(frames, event_id, "trees.subtree")
     below = {event_id}
-    for node, parent in zip(tree["event_id"], tree["parent_event_id"], strict=True):  # parents come first in pre-order
+    for node, parent in zip(tree["event_id"], tree["parent_event_id"], strict=True):  # In pre-order, parents come first.
         if parent in below:
             below.add(node)
     return tree[tree["event_id"].isin(below)].reset_index(drop=True)
 
 
 def _tree_of(frames: Frames, event_id: str, name: str) -> pd.DataFrame:
-    """Return the tree that has a node."""
+    """Return the tree that contains a node."""
     require_frames(frames, name)
     update_ids = _read(frames, pc.field("event_id") == event_id)["update_id"]
     if update_ids.empty:

@@ -1,6 +1,6 @@
 """The usual range of the wasted share, from five integers per period.
 
-The integers are small enough to be kept with each run. Then a nightly job has its history without loading it again.
+The integers are small enough to store with each run, so a nightly job has its history without loading it again.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from ledgerframes.values import extents
 INTEGERS = ["requests", "rejected", "requests_with_cost", "wasted_traffic_cost", "total_traffic_cost"]
 TIMES = ["period_start", "period_end"]
 MIN_COVERAGE = 0.9
-MIN_GROUP_REQUESTS = 4  # with fewer in each period, no rate can have a limit
+MIN_GROUP_REQUESTS = 4  # with fewer requests in each period, no rate can have a limit
 WEEK = pd.Timedelta(7, "D")
-# Rises of the share of one weekday that simulations found in 8 of 10 reports, by hits a week, with 4 and with 6 weeks. They had
-# 12 hits in 100 requests. The precision of a smaller share depends on its hits, not on the requests.
+# Rises of the share of one weekday that simulations found in 8 of 10 reports, by hits per week, with 4 and with 6 weeks. The
+# simulations had 12 hits in 100 requests. The precision of a smaller share depends on its hits, not on the requests.
 FOUND_RISES = ((24_000, 20, 20), (2_400, 30, 30), (240, 100, 75))
 
 
 IS_DECIDED = f"({IS_REJECTED} OR {IS_ACCEPTED})"
-# The integers as measures, whose names differ from those of columns of ``cost.wasted``.
+# The integers as measures. Their names differ from those of the columns of ``cost.wasted``.
 MEASURES: dict[str, Measure] = {
     "range_requests": Count(where=IS_DECIDED),
     "range_rejected": Count(where=IS_REJECTED),
@@ -63,7 +63,7 @@ PERIODS = declare.Figure(
 
 
 def period_totals(frames: Frames, every: str, by: str | None = None) -> pd.DataFrame:
-    """Return the integers of each day or hour that a usual range needs."""
+    """Return the integers of each day or hour from which usual ranges are computed."""
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
     return totals_of_groups(frames, measure(Call(PERIODS, frames, by, every)))
@@ -72,9 +72,9 @@ def period_totals(frames: Frames, every: str, by: str | None = None) -> pd.DataF
 def totals_of_groups(frames: Frames, grouped: Grouped) -> pd.DataFrame:
     """Return the integers of each period and group, from `MEASURES` of these groups.
 
-    The columns are the keys, ``requests`` that were accepted or rejected, ``rejected``, ``requests_with_cost`` among them,
-    ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` of all [bytes], as in ``cost.wasted``, and
-    ``is_whole``: whether the period is in the window and in the history, and final.
+    The columns are the keys; ``requests``, which are accepted or rejected; ``rejected``; ``requests_with_cost``;
+    ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` of all requests [bytes], as in ``cost.wasted``;
+    and ``is_whole``, which says whether the period is final, in the window and in the history.
     """
     integers = {name: grouped.values[f"range_{name}"].fillna(0).astype("int64") for name in INTEGERS}
     result = grouped.keys.assign(**integers)
@@ -84,9 +84,9 @@ def totals_of_groups(frames: Frames, grouped: Grouped) -> pd.DataFrame:
 def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, *, group_count: int = 1) -> UsualRange:
     """Return the usual range of the wasted share from the weeks before.
 
-    Without a history, it is that of the other days of the window. Rows of the history from the start of the report on do not
-    count. The groups of a report share the chance of a false alarm. A period that is not whole, or whose costs are known for
-    less than 90 % of the requests, has no limit.
+    Without a history, it comes from the other days of the window. Rows of the history at or after the start of the report do
+    not count. All groups of a report share the chance of a false alarm. A period that is not whole, or with known costs for
+    less than 90 % of its requests, has no limit.
     """
     tested = report.sort_values("period_start", ignore_index=True)
     pairs = np.where(has_coverage(tested)[:, None], _pairs(tested), np.nan)
@@ -102,15 +102,15 @@ def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, 
 
 
 def has_coverage(periods: pd.DataFrame, min_coverage: float = MIN_COVERAGE) -> Flags:
-    """Return which periods are whole, with enough of their costs known."""
+    """Return which periods are whole and have enough known costs."""
     is_known = periods["requests_with_cost"] >= min_coverage * periods["requests"]
     return is_true(periods["is_whole"] & is_known)
 
 
 def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str, min_coverage: float = MIN_COVERAGE) -> list[pd.DataFrame]:
-    """Return the whole ones of the 6 weeks before a report, each from its Monday on.
+    """Return the whole weeks among the 6 weeks before a report, each from its Monday.
 
-    Days or hours with fewer known costs are not whole.
+    Weeks with too few known costs in a day or hour are not whole.
     """
     rows = history[has_coverage(history, min_coverage)]
     rows = rows.drop_duplicates("period_start", keep="last").sort_values("period_start", ignore_index=True)
@@ -126,7 +126,8 @@ def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str, min_cove
 def waste_limits(report: pd.DataFrame, history: pd.DataFrame | None, every: str, keys: Sequence[str]) -> pd.DataFrame:
     """Return the limits of the wasted share, one row per row of the report.
 
-    A group is compared with its own weeks before, and has no limits without them. All groups share the chance of a false alarm.
+    A group is compared with the same group in the weeks before, and has no limits without them. All groups share the chance
+    of a false alarm.
     """
     if not keys:
         return waste_range(report, history, every).periods.to_frame()
@@ -148,9 +149,9 @@ def waste_limits(report: pd.DataFrame, history: pd.DataFrame | None, every: str,
 
 
 def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
-    """Return a sentence per day above its limit, or that there is none.
+    """Return a sentence for each day above its limit, or one that says that there is none.
 
-    It says nothing of falls and names no cause.
+    It says nothing about falls, and names no cause.
     """
     if result.reason == SHORT_HISTORY:
         return f"Too little history for a usual range: {MIN_WEEKS} whole weeks are needed, {result.history_weeks} are here."
@@ -180,7 +181,7 @@ def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
 
 
 def _found_rise(result: UsualRange, tested: pd.DataFrame) -> str:
-    """Return the rise of one day that would have been noticed, empty if no simulation fits."""
+    """Return the rise of one day that would have been noticed, or empty if no simulation fits."""
     has_limit = np.isfinite(result.periods.upper)
     weekly = float((tested["requests"] * result.periods.center)[has_limit].mean()) * 7
     rise = next((rises for hits, *rises in FOUND_RISES if weekly >= hits), None)
@@ -194,7 +195,7 @@ def _found_rise(result: UsualRange, tested: pd.DataFrame) -> str:
 
 
 def _pairs(rows: pd.DataFrame) -> Rates:
-    """Return the share times the requests with a cost, as hits, and these requests."""
+    """Return the share times the requests with a cost, as hits, and the number of these."""
     requests, whole = (rows[each].to_numpy(dtype=float) for each in ("requests_with_cost", "total_traffic_cost"))
     share = np.divide(rows["wasted_traffic_cost"].to_numpy(dtype=float), whole, out=np.zeros(len(rows)), where=whole > 0)
     return np.stack([share * requests, np.where(whole > 0, requests, 0)], axis=-1)
@@ -209,9 +210,10 @@ def _position(starts: pd.Series, every: str) -> int:
 
 
 def _is_after_start(grouped: Grouped) -> Flags:
-    """Return which periods are after the first with requests.
+    """Return which periods come after the first one with requests.
 
-    The first itself counts only if it opens the window. Before the history of a network begins, an empty period says nothing.
+    The first period counts only if it is the first of the window. An empty period before the history of a network begins says
+    nothing.
     """
     starts = microseconds(grouped.keys["period_start"])
     occupied = starts[is_true(grouped.values["row_count"] > 0)]
@@ -222,7 +224,7 @@ def _is_after_start(grouped: Grouped) -> Flags:
 
 
 def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
-    """Return which periods are in the window, final for 90 % of their time, without a gap."""
+    """Return which periods are in the window, without gaps and final for 90 % of their time."""
     if frames.window is None:
         return np.zeros(len(periods), dtype=bool)
     starts, ends = (microseconds(periods[name]) for name in TIMES)

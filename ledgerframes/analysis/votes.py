@@ -43,17 +43,19 @@ PRICE = declare.Figure(
         declare.time("observed_at", "Time of the observation."),
         declare.count("voters", "Super validators with a vote contract.", "voters"),
         declare.count("votes", "Voters with a price.", "votes"),
-        declare.count("stale_votes", "Prices older than allowed.", "votes"),
-        declare.amount("median", "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT),
+        declare.count("stale_votes", "Votes with a price that are older than stale_days=.", "votes"),
+        declare.amount("median", "Median price, or for an even number the mean of the middle two. Missing without votes.", UNIT),
         declare.amount("lowest", "Lowest price. Missing without votes.", UNIT),
         declare.amount("highest", "Highest price. Missing without votes.", UNIT),
         declare.amount("spread", "Highest minus lowest price. Missing without votes.", UNIT),
         declare.amount("mad", "Median absolute deviation from the median. Missing without votes.", UNIT),
-        declare.amount("byte_price", "Traffic price over the median. Missing without traffic_price=.", "coin per MB"),
+        declare.amount("byte_price", "Traffic price divided by the median price. Missing without traffic_price=.", "coin per MB"),
         declare.amount(
-            "byte_price_change", "Byte price less that of the observation before. Missing for the first.", "coin per MB"
+            "byte_price_change",
+            "Byte price minus that of the observation before. Missing for the first.",
+            "coin per MB",
         ),
-        declare.amount("round_price", "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT),
+        declare.amount("round_price", "Price of the lowest open round. Missing without frames=, or outside the frames.", UNIT),
     ),
     condition="with a known price",
     unit="voters of this row",
@@ -71,14 +73,14 @@ STALE = declare.Figure(
         declare.amount("price", "Price of the vote. Missing for an abstention.", UNIT, "Price"),
         declare.time("last_updated_at", "Time of the vote. Missing if it is unknown."),
         declare.duration("age", "Time since the vote. Missing if its time is unknown.", "Age of the vote"),
-        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention, and without an age."),
-        declare.amount("deviation", "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"),
-        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention."),
+        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention, or without an age."),
+        declare.amount("deviation", "Price minus the median. Missing for an abstention.", UNIT, "Deviation from the median"),
+        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0, or for an abstention."),
         declare.flag(
             "is_outlier",
-            "Whether the score is beyond outlier=, or most votes have another price. Missing below 5 votes and for abstentions.",
+            "Whether the score is beyond outlier=, or most votes have another price. Missing for abstentions and below 5 votes.",
         ),
-        declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
+        declare.amount("median_without", "Median of all other votes. Missing if there are none.", UNIT),
     ),
     condition="with a known price",
     unit="voters of this observation",
@@ -97,7 +99,7 @@ def price(
 ) -> pd.DataFrame:
     """Return median and spread of the price votes at each observation.
 
-    This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
+    This is the network's own conversion rate, not a market price (docs/facts.md#two-prices).
 
     Parameters
     ----------
@@ -108,8 +110,8 @@ def price(
     traffic_price : TrafficPrice, optional
         List price of traffic, for its price in coin.
     frames : Frames, optional
-        With all updates of a time. Each vote in it is an observation as well, with the votes that are known by then, and
-        each observation has the price that the network used.
+        With all updates of a time. Each vote in that time is an observation, with the votes known by then. Each observation
+        has the price that the network used.
 
     Returns
     -------
@@ -121,19 +123,19 @@ def price(
         - ``observed_at`` (datetime64[us, UTC]): Time of the observation.
         - ``voters`` (int64, voters): Super validators with a vote contract.
         - ``votes`` (int64, votes): Voters with a price.
-        - ``stale_votes`` (int64, votes): Prices older than allowed.
-        - ``median`` (decimal128(38, 10)[pyarrow], USD per coin): Median price, the mean of the middle two of an even number.
-          Missing without votes.
+        - ``stale_votes`` (int64, votes): Votes with a price that are older than stale_days=.
+        - ``median`` (decimal128(38, 10)[pyarrow], USD per coin): Median price, or for an even number the mean of the middle
+          two. Missing without votes.
         - ``lowest`` (decimal128(38, 10)[pyarrow], USD per coin): Lowest price. Missing without votes.
         - ``highest`` (decimal128(38, 10)[pyarrow], USD per coin): Highest price. Missing without votes.
         - ``spread`` (decimal128(38, 10)[pyarrow], USD per coin): Highest minus lowest price. Missing without votes.
         - ``mad`` (decimal128(38, 10)[pyarrow], USD per coin): Median absolute deviation from the median. Missing without votes.
-        - ``byte_price`` (decimal128(38, 10)[pyarrow], coin per MB): Traffic price over the median. Missing without
+        - ``byte_price`` (decimal128(38, 10)[pyarrow], coin per MB): Traffic price divided by the median price. Missing without
           traffic_price=.
-        - ``byte_price_change`` (decimal128(38, 10)[pyarrow], coin per MB): Byte price less that of the observation before.
+        - ``byte_price_change`` (decimal128(38, 10)[pyarrow], coin per MB): Byte price minus that of the observation before.
           Missing for the first.
         - ``round_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the lowest open round. Missing without frames=,
-          or outside of them.
+          or outside the frames.
         - ``coverage`` (float64, share of 1): Share of the voters of this row with a known price. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -144,12 +146,12 @@ def price(
     CoverageError
         If `frames` have only a part of the updates of their time.
     UsageError
-        If `votes` is not a table of price votes, or has those of two networks.
+        If `votes` is not a table of price votes, or has votes of two networks.
 
     Notes
     -----
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
-    stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
+    stored observations (docs/facts.md#latest-votes-only). Only the newest vote of each super validator counts.
 
     Picture, by :func:`ledgerframes.plot`: Price [USD per coin] over the time of the observations [UTC]: steps of the
     median, a band from the lowest to the highest vote, and marks for the price that the network used if it is known.
@@ -221,12 +223,12 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         - ``price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the vote. Missing for an abstention.
         - ``last_updated_at`` (datetime64[us, UTC]): Time of the vote. Missing if it is unknown.
         - ``age`` (timedelta64[us], microseconds): Time since the vote. Missing if its time is unknown.
-        - ``is_stale`` (boolean): Whether the vote is older than days=. Missing for an abstention, and without an age.
-        - ``deviation`` (decimal128(38, 10)[pyarrow], USD per coin): Price less the median. Missing for an abstention.
-        - ``score`` (float64): Deviation over 1.4826 median absolute deviations. Missing if these are 0, and for an abstention.
-        - ``is_outlier`` (boolean): Whether the score is beyond outlier=, or most votes have another price. Missing below 5
-          votes and for abstentions.
-        - ``median_without`` (decimal128(38, 10)[pyarrow], USD per coin): Median of all other votes. Missing without any.
+        - ``is_stale`` (boolean): Whether the vote is older than days=. Missing for an abstention, or without an age.
+        - ``deviation`` (decimal128(38, 10)[pyarrow], USD per coin): Price minus the median. Missing for an abstention.
+        - ``score`` (float64): Deviation over 1.4826 median absolute deviations. Missing if these are 0, or for an abstention.
+        - ``is_outlier`` (boolean): Whether the score is beyond outlier=, or most votes have another price. Missing for
+          abstentions and below 5 votes.
+        - ``median_without`` (decimal128(38, 10)[pyarrow], USD per coin): Median of all other votes. Missing if there are none.
         - ``coverage`` (float64, share of 1): Share of the voters of this observation with a known price. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -234,7 +236,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     Raises
     ------
     UsageError
-        If `votes` is not a table of price votes, or has those of two networks.
+        If `votes` is not a table of price votes, or has votes of two networks.
 
     Notes
     -----
@@ -312,7 +314,7 @@ def _without(prices: Sequence[Decimal], value: Decimal | None) -> list[Decimal]:
 
 
 def _median(prices: Sequence[Decimal]) -> Decimal | None:
-    """Return the median, of an even number the mean of the middle two, as an amount."""
+    """Return the median as an amount. For an even number, it is the mean of the middle two."""
     if not prices:
         return None
     ordered, middle = sorted(prices), len(prices) // 2
@@ -330,7 +332,7 @@ def _mad(prices: Sequence[Decimal]) -> Decimal | None:
 
 
 def _votes_of_history(votes: pd.DataFrame, network: Network) -> pd.DataFrame:
-    """Return the votes that are known at each vote of the history, with `votes` from before."""
+    """Return the votes that are known at each vote of the history, with earlier `votes`."""
     cast = [
         (row["time"], argument["sv"], to_decimal(argument.get("coinPrice")))
         for row in network.rows(_votes_query(network))
@@ -363,7 +365,7 @@ def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
 
 
 def _round_prices(times: pd.Series, network: Network) -> list[Decimal | None]:
-    """Return the price of the lowest open round at each time, None if unknown."""
+    """Return the price of the lowest open round at each time, or None if unknown."""
     rounds, window = network.rounds, network.frames.window
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]
@@ -374,7 +376,7 @@ def _round_prices(times: pd.Series, network: Network) -> list[Decimal | None]:
 
 
 def _of_price(result: pd.DataFrame) -> str:
-    """Return the median price of the last observation, and that of traffic if it is known."""
+    """Return the median price of the last observation, and the price of traffic if known."""
     known = result.dropna(subset="median")
     if known.empty:
         return "No vote has a price."
@@ -386,7 +388,7 @@ def _of_price(result: pd.DataFrame) -> str:
 
 
 def _of_stale(result: pd.DataFrame) -> str:
-    """Return how many votes are old, and what outliers do to the median."""
+    """Return how many votes are old, and how outliers change the median."""
     latest = result[result["observed_at"] == result["observed_at"].max()]
     outliers = [
         f"{row['sv']} votes {row['price']:.4f}. Without it, the median is {row['median_without']:.4f}."

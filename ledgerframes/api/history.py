@@ -228,7 +228,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
 
         Notes
         -----
-        ``POST /v0/ans-rules``, internal to the network, so that it may change or go.
+        ``POST /v0/ans-rules``, internal to the network, so it may change or disappear.
         """
         # The service requires a body, if only an empty object (docs/facts.md#body-required).
         return Request(body=members(cached_ans_rules_contract_id=cached_contract_id, cached_ans_rules_domain_id=cached_domain_id))

@@ -75,7 +75,7 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/featured-apps``, internal to the network, so that it may change or go.
+        ``GET /v0/featured-apps``, internal to the network, so it may change or disappear.
         """
 
     @operation(
@@ -86,7 +86,7 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/featured-apps/by-provider/{provider_party_id}``, internal to the network, so that it may change or go.
+        ``GET /v0/featured-apps/by-provider/{provider_party_id}``, internal to the network, so it may change or disappear.
         """
 
     # -- names --------------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/active-synchronizer-serial``, internal to the network, so that it may change or go.
+        ``GET /v0/active-synchronizer-serial``, internal to the network, so it may change or disappear.
         """
 
     @operation("GET /v0/lsu", returns=NextUpgrade, unwrap=lambda response: response.lsu, internal=True)
@@ -221,7 +221,7 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/lsu``, internal to the network, so that it may change or go.
+        ``GET /v0/lsu``, internal to the network, so it may change or disappear.
         """
 
     @operation("GET /v0/backfilling/status", returns=bool, member="complete", internal=True)
@@ -230,7 +230,7 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/backfilling/status``, internal to the network, so that it may change or go.
+        ``GET /v0/backfilling/status``, internal to the network, so it may change or disappear.
         """
 
     # -- rewards as the node computes them ----------------------------------------------------------------------------
@@ -246,8 +246,8 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/internal/reward-accounting-process/rounds/earliest-available``, internal to the network, so that it may
-        change or go.
+        ``GET /v0/internal/reward-accounting-process/rounds/earliest-available``, internal to the network, so it may change
+        or disappear.
         """
 
     @operation(f"GET {REWARDS}/{{round_number}}/activity-totals", returns=RewardTotals, internal=True)
@@ -259,8 +259,8 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/activity-totals``, internal to the network, so
-        that it may change or go.
+        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/activity-totals``, internal to the network, so it
+        may change or disappear.
         """
         return Request(path={"round_number": _round(round_number)})
 
@@ -273,8 +273,8 @@ class ReferenceClient(Client):
 
         Notes
         -----
-        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/root-hash``, internal to the network, so that it
-        may change or go.
+        ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/root-hash``, internal to the network, so it may
+        change or disappear.
         """
         return Request(path={"round_number": _round(round_number)})
 
@@ -290,7 +290,7 @@ class ReferenceClient(Client):
         Notes
         -----
         ``GET /v0/internal/reward-accounting-process/rounds/{round_number}/batches/{batch_hash}``, internal to the network,
-        so that it may change or go.
+        so it may change or disappear.
         """
         return Request(path={"round_number": _round(round_number), "batch_hash": batch_hash})
 

@@ -1,6 +1,6 @@
 """The command line. Each command calls a library function and prints its result.
 
-Nothing is imported before signals are received: importing all that a command needs takes a second.
+Nothing is imported before signals are handled: importing all that a command needs takes a second.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, by default that of this process, and return its exit code.
 
-    The command of this process ends with a signal, whereas a program that passes arguments handles its signals itself.
+    A signal ends the command of this process, whereas a program that passes arguments handles signals itself.
     """
     if arguments is None:
         return end_on_signals(lambda: _run(sys.argv[1:]))

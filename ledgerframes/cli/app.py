@@ -91,13 +91,13 @@ def run(arguments: list[str]) -> int:
 
 
 def _write_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Write a warning without the line of code that raised it, which is none of the user's."""
+    """Write a warning without the line of code that raised it, which is not the user's code."""
     output.write_error(f"ledgerframes: {message}", "warning")
 
 
 def _run(arguments: list[str]) -> int:
     output.escape_unencodable()
-    as_json = "--json" in arguments  # read here, because a command line that cannot be parsed has no options
+    as_json = "--json" in arguments  # Read here, because a command line that cannot be parsed has no options.
     try:
         code = typer.main.get_command(app).main(arguments or ["--help"], prog_name="ledgerframes", standalone_mode=False)
     except Exception as error:
@@ -110,7 +110,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _document(error: Exception) -> dict[str, Any]:
-    """Return an error as a JSON document, after what stands above its message."""
+    """Return an error as a JSON document, after the text above its message."""
     if isinstance(error, TyperException):
         return {"error": "UsageError", "message": _usage_message(error), "exit_code": USAGE}
     _print_traceback()

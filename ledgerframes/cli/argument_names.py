@@ -1,4 +1,4 @@
-"""Messages with options, such as ``--since``, instead of arguments."""
+"""Messages that name options, such as ``--since``, instead of arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SETTINGS = ("store", "profile")  # which messages name as members of a profile
 
 
 def options_by_argument(context: typer.Context) -> dict[str, str]:
-    """Return the options of the running command by argument of the library.
+    """Return the options of the running command, by argument of the library.
 
     Each parameter of a command is named like the argument that it fills.
     """

@@ -46,7 +46,7 @@ DryRun = Annotated[bool, option("--dry-run", "Show what the command would do, an
 class CommandContext:
     """The options of every command, and what they mean for its output.
 
-    They are accepted before and after the name of a command.
+    These options are accepted before and after the name of a command.
     """
 
     profile: Annotated[
@@ -90,7 +90,7 @@ class CommandContext:
 
     def describe(self, error: Exception) -> str:
         """Return the message of an error with options of this command, not arguments."""
-        if self.typer_context is None or isinstance(error, TransportError):  # whose arguments are settings
+        if self.typer_context is None or isinstance(error, TransportError):  # a profile, whose members are settings
             return str(error)
         return name_options(str(error), options_by_argument(self.typer_context))
 
@@ -104,7 +104,7 @@ class CommandContext:
     def print_summary(self, document: T, format_text: Callable[[T], str], *, dry_run: bool = False) -> None:
         """Write a summary of the completed work, unless the command is quiet.
 
-        A dry run has no other result, so that it is always written.
+        A dry run has no other result, so its summary is always written.
         """
         if self.as_json or dry_run or not self.quiet:
             self.print_result(document, format_text)

@@ -56,7 +56,7 @@ def write(text: str) -> None:
 def _write_whole(text: str) -> None:
     """Write all of a text, or raise an OSError.
 
-    Without a buffer, which PYTHONUNBUFFERED removes, Python writes only as much as the system takes at once.
+    Without a buffer, which PYTHONUNBUFFERED removes, Python writes only as much as the system accepts at once.
     """
     binary = getattr(sys.stdout, "buffer", None)
     if not isinstance(binary, io.RawIOBase):
@@ -70,14 +70,14 @@ def _write_whole(text: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether people read stdout. A process that was started without stdout has none."""
+    """Return whether stdout is a terminal. A process can be started without stdout."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def write_error(text: str, status: str = "") -> None:
-    """Write a line to stderr, in the color of a status if there is one.
+    """Write a line to stderr, in the color of its status, if any.
 
-    The exit code says what happened also where nobody can read stderr, such as on a full disk.
+    The exit code says what happened even if nobody can read stderr, for example on a full disk.
     """
     with suppress(OSError, ValueError, AttributeError):
         typer.echo(color(escape_control(hide_tokens(text)), status), err=True, color=_allow_color())
@@ -129,7 +129,9 @@ def _plain_values(column: pd.Series) -> list[Any]:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Decimal):
         return format(value, "f")
-    is_number = not isinstance(value, float) or math.isfinite(value)  # the result of a division by 0 is none, nor one of JSON
+    is_number = not isinstance(value, float) or math.isfinite(
+        value
+    )  # The result of a division by 0 is no value, and not valid JSON.
     return value if is_number else None
 
 
@@ -169,7 +171,7 @@ def wrap(text: str, indent: int) -> list[str]:
     width = shutil.get_terminal_size().columns - indent
     if width < MIN_LAST_COLUMN_WIDTH:
         return [text]
-    # A path that is longer than a line stays whole, because people copy it.
+    # A path longer than a line is not broken, because people copy it.
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
 
 

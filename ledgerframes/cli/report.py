@@ -54,13 +54,13 @@ def run(
 ) -> None:
     """Run a report over a window and publish it.
 
-    A report is a web page with its tables and a run.json. A run over the same data and parameters, by the same notebook and
-    version of ledgerframes, is reused. If a run fails, the report that was published before stays in place. index.html in the
+    A report is a web page with its tables and a run.json. A run over the same data with the same parameters, notebook and
+    version of ledgerframes is reused. If a run fails, the previously published report stays in place. index.html in the
     directory lists all runs.
 
-    A rule is a figure, a comparison and a number, such as "wasted_share > 0.2". `ledgerframes report status --json` has the
-    figures. A command of --on-success or --on-failure gets LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and
-    LEDGERFRAMES_REPORT_ERROR in its environment, and no shell interprets it.
+    A rule is a figure, a comparison and a number, such as "wasted_share > 0.2". `ledgerframes report status --json` shows the
+    figures. The commands of --on-success and --on-failure get LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and
+    LEDGERFRAMES_REPORT_ERROR in their environment, and run without a shell.
     """
     values = _parse_parameters(parameters or [])
     after_success, after_failure = _parse_command("--on-success", on_success), _parse_command("--on-failure", on_failure)
@@ -114,7 +114,7 @@ def diff(
 ) -> None:
     """Show what changed between two runs of a report.
 
-    Without keys, the runs over the two newest windows are compared. A note says where length or coverage of the two differ.
+    Without keys, the runs over the two newest windows are compared. A note says whether their length or coverage differs.
     """
     if before and not after:
         raise UsageError("Pass the keys of two runs, or none. `ledgerframes report status` lists them.")
@@ -136,10 +136,10 @@ def _run_hook(arguments: list[str], report: str, *, page: Path | None = None, er
     """Run a command, without a shell, and write its failure to stderr."""
     if not arguments:
         return
-    # What it gets is in its environment, because texts of a network are no safe arguments.
+    # The command gets values in its environment, because texts from a network are not safe as arguments.
     facts = {"LEDGERFRAMES_REPORT": report, "LEDGERFRAMES_REPORT_PAGE": str(page or ""), "LEDGERFRAMES_REPORT_ERROR": error}
     try:
-        # Its output goes to stderr, because stdout has the document of --json alone.
+        # Its output goes to stderr, because stdout contains only the document of --json.
         completed = subprocess.run(arguments, env={**os.environ, **facts}, stdout=_stderr(), check=False)  # noqa: S603  (no shell)
     except OSError as problem:
         output.write_error(f"ledgerframes: Cannot run {arguments[0]}: {problem.strerror}.")
@@ -149,7 +149,7 @@ def _run_hook(arguments: list[str], report: str, *, page: Path | None = None, er
 
 
 def _stderr() -> int:
-    """Return where the output of a hook goes. A scheduler can start a process without stderr."""
+    """Return the stream for a hook's output. A scheduler can start a process without stderr."""
     try:
         os.fstat(STDERR)
     except OSError:

@@ -70,7 +70,7 @@ def sandbox(
     """Serve a simulated network on a local port.
 
     All three APIs respond as those of a live network until Ctrl-C. Use it to try a profile, a script or a report. With a
-    token, the ledger and the wallet API refuse a missing or a wrong one with 401, which rehearses authentication.
+    token, the ledger and wallet APIs refuse a missing or wrong token with 401, so that you can rehearse authentication.
 
     Faults with a probability: too_many_requests, retry_after, unavailable_html, dropped_connections, truncated_bodies,
     html_instead_of_json, not_an_event, unknown_members, string_integers, old_service, not_ready, overload_409,
@@ -101,7 +101,7 @@ def sandbox(
 
 
 def _read_token(token: str | None, token_file: Path | None) -> str | None:
-    """Return the token of the options, of which messages show only where it is from."""
+    """Return the token of the options. Messages show only where it comes from."""
     if token is not None and token_file is not None:
         raise UsageError("--token cannot be combined with --token-file. Pass one of them.")
     if token_file is None:

@@ -1,10 +1,10 @@
 """Ctrl-C and other signals, which end a command with one line and an exit code.
 
-The first signal raises KeyboardInterrupt, so that everything cleans up as after Ctrl-C. Whatever comes of it, such as an error
-of a library that was interrupted, the signal is why the command ended. A later one ends the process at once: what is committed
-stays, and the processes of a command end with it.
+The first signal raises KeyboardInterrupt, so that everything cleans up as after Ctrl-C. The signal counts as the reason why
+the command ended, even if an interrupted library then raises another error. A second signal ends the process at once:
+committed data stay, and the processes of the command end with it.
 
-Python loses an exception that is raised while an object is deleted, and a library may drop one. A timer therefore raises
+Python loses an exception that is raised while an object is deleted, and libraries may swallow one. A timer therefore raises
 KeyboardInterrupt again while no code handles it.
 """
 
@@ -49,7 +49,7 @@ class Signals:
             _handle(self._receive)
             code = run()
             with suppress(OSError, ValueError, AttributeError):  # streams that are closed
-                sys.stdout.flush()  # now, because a signal at the end of Python would lose what is not written
+                sys.stdout.flush()  # now, because a signal while Python exits would lose unwritten output
             self._is_running = False
         except KeyboardInterrupt:
             self._is_running = False
@@ -64,7 +64,7 @@ class Signals:
     def raise_only_once(self) -> None:
         """Let the command end by itself after the signal.
 
-        One that follows the ledger writes a summary then.
+        A command that follows the ledger then writes a summary.
         """
         self._repeats = False
 
@@ -116,7 +116,7 @@ def _call_every(seconds: float, handler: Callable[[int, FrameType | None], None]
 def _stop_timer() -> None:
     """Stop the timer.
 
-    At its end, Python leaves signals to the system, which would end the process by that of the timer.
+    While exiting, Python leaves signals to the system, and the timer's signal would end the process.
     """
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)

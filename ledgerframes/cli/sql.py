@@ -22,8 +22,8 @@ def sql(
 ) -> None:
     """Query stored tables with SQL.
 
-    Makes no HTTP requests. Every row is shown, so use LIMIT for large results. With --json, amounts are text, so that no digit
-    is lost.
+    Makes no HTTP requests. All rows are shown, so use LIMIT for large results. With --json, amounts are text, so that no
+    digit is lost.
     """
     from ledgerframes.queries import run_query
 

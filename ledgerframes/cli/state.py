@@ -22,7 +22,7 @@ def state(
 ) -> None:
     """Fetch the current state of a participant.
 
-    It can change at any time, so it is shown and not stored. Every row is shown.
+    The state can change at any time, so it is shown but not stored. All rows are shown.
     """
     from ledgerframes.loaders import offers
     from ledgerframes.loaders import state as loaders

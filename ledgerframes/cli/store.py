@@ -41,7 +41,7 @@ def describe(net: Network) -> dict[str, Any]:
     tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, dataset in DATASETS.items() for table in dataset.tables}
     for segment in segments:
         for file in segment.files.values():
-            if totals := tables.get(f"{segment.dataset}.{file.table}"):  # what is derived from rows is no table of the dataset
+            if totals := tables.get(f"{segment.dataset}.{file.table}"):  # files derived from rows are not tables of the dataset
                 totals["rows"] += file.rows
                 totals["bytes"] += file.bytes
     return {

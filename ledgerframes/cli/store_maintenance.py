@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ledgerframes.store.prune import PruneResult
     from ledgerframes.store.verify import DamagedFile
 
-MAX_LINES = 20  # of a list that may have thousands
+MAX_LINES = 20  # rows shown of a list that may have thousands
 REPAIRED = ("fetched again", "written again", "dropped")  # outcomes after which nothing is damaged
 
 Datasets = Annotated[list[str] | None, option("--dataset NAME", "Limit to this dataset, such as ledger. Repeatable.")]
@@ -128,7 +128,7 @@ def verify(
 
 
 def require_store(net: Network) -> None:
-    """Raise a CoverageError without a store, which would look like one without damage."""
+    """Raise a CoverageError if there is no store, which would look like an undamaged one."""
     if not (net.store.is_frozen or net.store.exists() or net.store.table_files()):
         raise CoverageError(
             f"There is no store of {net.name} at {net.store.location}. Check --store and --profile, or load data first."

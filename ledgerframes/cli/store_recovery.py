@@ -31,9 +31,9 @@ def recheck(
 ) -> None:
     """Fetch a sample of final rows again and compare them.
 
-    A release of a service can change rows that were final. An hour of a window, 1,000 offsets, 20 ids or the objects of each
-    chosen segment are fetched into an empty directory, and all values are compared. The exit code is 1 if anything differs.
-    Nothing in the store changes without --replace.
+    A new release of a service can change rows that were final. An hour of a window, 1,000 offsets, 20 ids or the objects of
+    each chosen segment are fetched into an empty directory, and all values are compared. The exit code is 1 if anything
+    differs. Nothing in the store changes without --replace.
     """
     from ledgerframes.loaders.recheck import recheck as recheck_store
 
@@ -88,7 +88,7 @@ def _format_recheck(document: dict[str, Any]) -> str:
 def rebuild(context: CommandContext, dry_run: DryRun = False) -> None:
     """Rebuild a damaged or lost catalog from the segments.
 
-    Intact records of the old catalog are kept, and other segments are read from the metadata of their files. The old catalog
+    Intact records of the old catalog are kept. Other segments are read from the metadata of their files. The old catalog
     moves to quarantine. An intact catalog is left as it is. Run this while nothing else uses the store.
     """
     from ledgerframes.store.rebuild import rebuild as rebuild_store

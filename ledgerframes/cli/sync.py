@@ -55,8 +55,8 @@ def events(
 ) -> None:
     """Fetch history events by record time or by update id.
 
-    If some ids are unknown, the events of the others are committed, and the exit code is 3. It is also 3 if the window is before
-    the first event or after the last one.
+    If some ids are unknown, the events of the others are committed, and the exit code is 3. The exit code is also 3 if the
+    window is before the first event or after the last one.
     """
     from ledgerframes.loaders.event_bounds import require_overlap
     from ledgerframes.loaders.events import load_events
@@ -105,7 +105,7 @@ def updates(
 ) -> None:
     """Fetch updates of a participant's ledger by record time or by offset.
 
-    The next run resumes at the last committed offset. The shape acs_delta has creates and archives of active contracts,
+    The next run resumes at the last committed offset. The shape acs_delta has creates and archives of active contracts, and
     ledger_effects has the tree of all creates and exercises.
     """
     from ledgerframes.loaders.ledger import load_updates
@@ -247,7 +247,7 @@ def _read_ids(file: Path) -> list[str]:
 
 
 def _ids_of(lines: list[str]) -> list[str]:
-    """Return the id of each line, or of a CSV with a header its column of update ids."""
+    """Return the id on each line, or the column of update ids of a CSV with a header."""
     header = next(csv.reader(lines), [])
     if UPDATE_ID in header:
         return [row[UPDATE_ID] for row in csv.DictReader(lines) if row[UPDATE_ID]]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def format_plan(document: dict[str, Any], *, of_objects: bool = False) -> str:
-    """Return a plan as lines. Time without bulk objects makes none."""
+    """Return a plan as lines. Time without bulk objects has no line."""
     network, rows = document["network"], document["plan"]
     if not rows and of_objects:
         return f"Nothing to fetch: the store has all bulk objects that {network} has published of what you selected."

@@ -20,10 +20,9 @@ def verify(
 ) -> None:
     """Check all files of a directory against its manifest.
 
-    Files of frames that are not in the manifest are named, because nothing can check them.
+    Files of frames that are not in the manifest are named, because they cannot be checked.
 
-    For evidence, the sums are checked as well. Compare the digest of the manifest with the one that its author
-    published.
+    For evidence, the sums are also checked. Compare the digest of the manifest with the one that its author published.
     """
     from ledgerframes.frames.files import MANIFEST, open_frames
     from ledgerframes.store.location import digest_of
@@ -54,7 +53,7 @@ def _file_names(manifest: Path) -> set[str]:
 
 
 def _kind(manifest: Path) -> str:
-    """Return what a directory has, empty without a manifest that can be read."""
+    """Return what a directory contains, or empty if it has no readable manifest."""
     try:
         return str(json.loads(manifest.read_text(encoding="utf-8")).get("kind", ""))
     except (OSError, ValueError, AttributeError):

@@ -23,7 +23,7 @@ Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
 ReadValues = Callable[[str], pa.ChunkedArray]
 
-# The groupings of the analyses, as names of the columns that they group by.
+# The groupings of the analyses, by the columns that they group by.
 GROUPING_COLUMNS = {"verdicts": {"participant": "submitting_participant_uid", "party": "submitting_parties"}}
 PARTICIPANT_COLUMNS = frozenset({"submitting_participant_uid", "participant_id", "hosting_participant_id"})
 PARTY_COLUMNS = frozenset(
@@ -48,8 +48,8 @@ class Condition:
 
     table: Table
     predicate: Predicate | None
-    columns: tuple[str, ...] | None  # that the predicate gets, None for all
-    equal: Mapping[str, list[Any]]  # accepted values by column; a list column matches if it contains one of them
+    columns: tuple[str, ...] | None  # columns that the predicate gets, None for all
+    equal: Mapping[str, list[Any]]  # Accepted values by column. A list column matches if it contains one of them.
 
     @classmethod
     def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[str] | None, equal: Mapping[str, Any]) -> Condition:
@@ -92,7 +92,7 @@ class Condition:
         return pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
 
     def require_known(self, rows: pd.DataFrame, read_values: ReadValues) -> None:
-        """Raise a UsageError for a party or participant that occurs in no row."""
+        """Raise a UsageError for a party or participant that is in no row."""
         for name, values in self.equal.items():
             if name not in PARTY_COLUMNS | PARTICIPANT_COLUMNS:
                 continue
@@ -108,13 +108,13 @@ def missing_table(table: str, tables: Sequence[str]) -> UsageError:
 
 
 def require_list(columns: Sequence[str] | None) -> None:
-    """Raise a UsageError for columns that are no list of names."""
+    """Raise a UsageError unless columns are a list of names."""
     if isinstance(columns, str) or not isinstance(columns, Sequence | pd.Index | None):
         raise UsageError(f"columns= must be a list of column names, got {columns!r}.")
 
 
 def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return the matches of a predicate, where a missing value is no match."""
+    """Return the matches of a predicate. A missing value is not a match."""
     matches = predicate(rows) if callable(predicate) else None
     if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index) or not _is_boolean(matches):
         raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
@@ -122,12 +122,12 @@ def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _is_boolean(values: pd.Series[Any]) -> bool:
-    """Return whether all values are booleans or missing."""  # ~ of an object Series has numbers, which would all count as true
+    """Return whether all values are booleans or missing."""  # ~ makes numbers of an object Series, all of them true
     return is_bool_dtype(values) or infer_dtype(values, skipna=True) in ("boolean", "empty")
 
 
 def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Series[bool]:
-    """Return which rows have one of the values, or a list that contains one of them."""
+    """Return which rows have one of the values, or a list that contains one."""
     known = [each for each in values if not (pd.api.types.is_scalar(each) and pd.isna(each))]
     has_missing = len(known) < len(values)
     if pa.types.is_dictionary(declared.type):
@@ -160,7 +160,7 @@ def _items(declared: Column, item_type: pa.DataType, values: list[Any]) -> pa.Ar
         raise UsageError(f"{declared.name}= must be times with a time zone, got {naive[0]!r}.")
     try:
         return pa.array(values, item_type)
-    except (ValueError, TypeError, OverflowError) as error:  # also Arrow's, and that of half a surrogate pair
+    except (ValueError, TypeError, OverflowError) as error:  # also Arrow's errors, and that of half a surrogate pair
         raise UsageError(f"{declared.name}= must be values of type {item_type}, got {values!r}.") from error
 
 
@@ -186,7 +186,7 @@ def _unknown_value_error(value: str, column: str, known: Iterable[str]) -> Usage
 
 
 def near_matches(value: str, known: Iterable[str]) -> list[str]:
-    """Return the known ids that look most like a value, or a name without fingerprint."""
+    """Return the known ids that look most like a value, or like a name without fingerprint."""
     ids = sorted(known)
     if whole := difflib.get_close_matches(value, ids, MAX_NEAR_MATCHES):
         return whole

@@ -13,7 +13,7 @@ from ledgerframes.values.windows import Window
 
 
 class DescribedFrames(Protocol):
-    """The members of frames that the facts are read from."""
+    """The members of frames from which the facts are read."""
 
     @property
     def network(self) -> str:

@@ -32,12 +32,12 @@ Version = tuple[int, int, int]  # device, inode and time of the last write of a 
 
 @dataclasses.dataclass(frozen=True)
 class SavedFrameSource(MemoryFrameSource):
-    """Files of saved frames, which must stay those that were opened.
+    """Files of saved frames, which must not change once they are opened.
 
     Attributes
     ----------
     versions : mapping
-        What each file was when it was opened, by table.
+        Identity of each file when it was opened, by table.
     """
 
     versions: Mapping[str, Version | None] = dataclasses.field(default_factory=dict)
@@ -48,7 +48,7 @@ class SavedFrameSource(MemoryFrameSource):
         Raises
         ------
         IntegrityError
-            If its file was replaced or deleted since.
+            If its file has been replaced or deleted since.
         """
         rows = super().scan(table, with_dictionaries=with_dictionaries)
         for path in self.paths(table, None) or ():
@@ -64,7 +64,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     ----------
     frames : Frames
     directory : str or path
-        Created if it does not exist. Frames that were saved there before are replaced, with all of their files.
+        Created if it does not exist. Frames saved there earlier are replaced, with all their files.
 
     Returns
     -------
@@ -123,8 +123,7 @@ def open_frames(directory: str | Path) -> Frames:
     Returns
     -------
     Frames
-        Each table is read from its file when it is first used. If the file was replaced until then, the use raises an
-        IntegrityError.
+        Each table is read from its file on first use. If the file has been replaced by then, this raises an IntegrityError.
 
     Raises
     ------
@@ -193,7 +192,7 @@ def _local(directory: str | Path) -> Path:
 
 
 def _delete_earlier(directory: Path, names: Collection[str]) -> None:
-    """Delete the files of earlier frames that these frames do not replace."""
+    """Delete the files of earlier frames that these frames do not overwrite."""
     if (directory / MANIFEST).is_file():
         for name in {*TABLES} - {*names}:
             (directory / f"{name}.parquet").unlink(missing_ok=True)
@@ -205,7 +204,7 @@ def _read(frames: Frames, table: Table) -> pa.Table:
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
-    """Write a file in one step, so that open frames never read a part of it."""
+    """Write a file in one step, so that open frames never read a partial file."""
     staged = path.with_name(f".{path.name}.tmp")
     try:
         pq.write_table(rows, staged, compression="zstd")
@@ -216,7 +215,7 @@ def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
 
 
 def _population(manifest: dict[str, Any]) -> Population:
-    """Return the population in a manifest, where files of 0.1.0 have none."""
+    """Return the population in a manifest. Files of 0.1.0 have none."""
     population = manifest.get("population", "chosen")
     if population not in get_args(Population):
         raise ValueError(f"unknown population {population!r}")
@@ -224,7 +223,7 @@ def _population(manifest: dict[str, Any]) -> Population:
 
 
 def _version(path: Path) -> Version | None:
-    """Return what a file is, None if it does not exist."""
+    """Return the identity of a file, or None if it does not exist."""
     try:
         state = path.stat()
     except FileNotFoundError:

@@ -29,14 +29,14 @@ from ledgerframes.texts.representation import as_html, as_text
 from ledgerframes.values.windows import Time, Window, instant
 
 if TYPE_CHECKING:
-    # Jedi, which completes names in notebooks, offers none of an object if it reads the annotation of a property as Literal.
+    # Jedi, which completes names in notebooks, offers none if it reads a property's annotation as Literal.
     from ledgerframes.datasets.population import Population as StaticPopulation
 
 CommittedIds = Callable[[pa.Array], Collection[str]]
 
 
 class Frames:
-    """Linked tables of one load, each read as a plain DataFrame when it is first used.
+    """Linked tables of one load, each read as a plain DataFrame on first use.
 
     ``frames.traffic`` is a DataFrame, as is every other table in :attr:`tables`. The methods :meth:`between` and :meth:`where`
     return new Frames with all tables filtered together.
@@ -119,8 +119,8 @@ class Frames:
     def population(self) -> StaticPopulation:
         """Population of the requests, as far as rejections are concerned.
 
-        ``all``: all requests of a window. ``committed``: committed updates, which have no rejected requests. ``chosen``: requests
-        chosen by id or by outcome. Narrowing never turns the second or third into the first (docs/facts.md#survivorship).
+        ``all``: all requests of a window. ``committed``: committed updates, which have no rejected requests. ``chosen``:
+        requests chosen by id or by outcome. Narrowing never makes it ``all`` again (docs/facts.md#survivorship).
         """
         return self._population
 
@@ -141,7 +141,7 @@ class Frames:
 
     @property
     def history_start(self) -> datetime | None:
-        """The time of the network's first event, None unless the coverage starts before it."""
+        """The time of the network's first event, or None unless the coverage starts before it."""
         return first_event_time(self._source)
 
     @property
@@ -152,7 +152,7 @@ class Frames:
         if window is None or covered.empty:
             return covered
         overlap = (covered["since"] < window.until) & (covered["until"] > window.since)
-        # The time of offsets and ids is unknown, so that all their segments can have rows in the window.
+        # The times of offsets and ids are unknown, so all their segments can have rows in the window.
         clipped = covered[overlap | covered["since"].isna()].reset_index(drop=True)
         clipped["since"] = clipped["since"].mask(clipped["since"] < window.since, pd.Timestamp(window.since))
         clipped["until"] = clipped["until"].mask(clipped["until"] > window.until, pd.Timestamp(window.until))
@@ -160,20 +160,20 @@ class Frames:
 
     @property
     def missing_before(self) -> tuple[Window, ...]:
-        """Time before the window that is not in the store, and can have first verdicts."""
+        """Time before the window that is not in the store and can contain first verdicts."""
         return tuple(each.window for each in self._source.missing_before)
 
     @property
     def problems(self) -> pd.DataFrame:
         """The rows that these frames exclude, counted by problem and table.
 
-        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example (docs/facts.md#second-verdicts).
+        Columns: ``problem``, ``table``, ``rows`` and an example, ``update_id`` (docs/facts.md#second-verdicts).
         """
         return self._filter.problems(self._source, self._tables)
 
     @property
     def file_digests(self) -> dict[str, str]:
-        """The SHA-256 of each file of the rows, by its path. Tables in memory have none."""
+        """The SHA-256 of each file with rows, by its path. Tables in memory have none."""
         return self._source.file_digests()
 
     def _dropped_rows(self) -> pa.Table:
@@ -189,7 +189,7 @@ class Frames:
         table : str
             Name of a table in :attr:`tables`.
         with_dictionaries : bool, optional
-            Leave texts that repeat in the dictionaries of the files, which some engines read faster (default: False).
+            Keep repeated texts in the dictionaries of the files, which some engines read faster (default: False).
 
         Raises
         ------
@@ -213,12 +213,12 @@ class Frames:
         table : str
             Name of a table in :attr:`tables`.
         columns : sequence of str, optional
-            Only these columns, in this order. Payload columns are most of the bytes.
+            Only these columns, in this order. Payload columns contain most of the bytes.
 
         Returns
         -------
         DataFrame
-            Rows and their order are those that ``ledgerframes tables TABLE`` documents.
+            Rows in the order that ``ledgerframes tables TABLE`` documents.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class Frames:
         Yields
         ------
         RecordBatch
-            Sorted as documented; events by id are in the order of their segments.
+            Sorted as documented, except that events by id are in the order of their segments.
 
         Raises
         ------
@@ -287,21 +287,21 @@ class Frames:
         return self._rows(table_spec(table), ["update_id"])["update_id"]
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        # Rows of no columns have no number, so that one is always read.
+        # Without columns, the number of rows is unknown, so one column is always read.
         is_sorted = self._source.is_sorted and spec.is_presorted
         needed = columns if columns and is_sorted else list(dict.fromkeys([*columns, *spec.sort]))
         read = [read_rows(rows, needed, expression) for rows, expression in self._filter.scans(self._source, spec)]
         rows = pa.concat_tables(read or [spec.empty_arrow().select(needed)])
         return (rows if is_sorted else spec.sorted(rows)).select(columns)
 
-    if not TYPE_CHECKING:  # or a misspelled table would pass the type checker
+    if not TYPE_CHECKING:  # otherwise a misspelled table would pass the type checker
 
         def __getattr__(self, name: str) -> pd.DataFrame:
             if name.startswith("_") or name not in self._tables:
                 tables = ", ".join(self.__dict__.get("_tables", ()))
                 raise AttributeError(f"Frames have no table or attribute {name!r}. Choose from {tables}.")
             self._read[name] = self.read(name)
-            return self.read(name)  # a copy on write, so that changes do not affect other users of these frames
+            return self.read(name)  # copied on write, so that changes do not affect other users of these frames
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._tables]
@@ -319,7 +319,7 @@ class Frames:
         Raises
         ------
         UsageError
-            If the window is empty, or not wholly inside that of these frames.
+            If the window is empty, or not entirely inside that of these frames.
         """
         window = Window(instant(since, "since"), instant(until, "until"))
         if self.window and window.intersect(self.window) != window:
@@ -338,22 +338,22 @@ class Frames:
         predicate : callable, optional
             Function from the table's DataFrame to a boolean Series.
         columns : sequence of str, optional
-            The only columns that the predicate gets, all by default.
+            The only columns that the predicate gets (default: all).
         **equal
-            Column = value, or column = list of values. A matching row fulfills all of them. A list column matches if it contains
-            one of the values. On ``verdicts``, ``participant`` and ``party`` are the submitting ones, as in the analyses.
+            Column = value, or column = list of values. A matching row meets all conditions. A list column matches if it
+            contains one of the values. On ``verdicts``, ``participant`` and ``party`` are the submitting ones, as in the
+            analyses.
 
         Raises
         ------
         UsageError
-            If there is no such table or column, the table has no updates, a value is not of the column's type, there is no such
-            party or participant in the rows that were loaded, or the predicate is not a function that returns a boolean Series.
+            If there is no such table or column, the table has no updates, a value has the wrong type, the party or
+            participant is not in the loaded rows, or the predicate is not a function that returns a boolean Series.
 
         Notes
         -----
-        All requests remain all requests if columns decide that every request has, such as party and time, or the cost if all
-        costs are known. Otherwise :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all
-        columns.
+        The population ``all`` stays ``all`` if the condition uses only columns that every request has, such as party and
+        time, or the cost if all costs are known. Otherwise :attr:`population` changes (docs/facts.md#survivorship).
 
         Examples
         --------

@@ -37,9 +37,9 @@ class RowFilter:
     offsets : tuple of int or None
         Half-open range, ``after < offset <= through``.
     is_chosen : bool
-        Whether the source itself has the rows of chosen update ids only, as saved frames can.
+        Whether the source contains only rows of chosen update ids, as saved frames can.
     second_verdicts : Table
-        Migration, record time and update id of events to exclude, because their request has an earlier one.
+        Migration, record time and update id of events to exclude, because their request has an earlier event.
     """
 
     window: Window | None = None
@@ -50,7 +50,7 @@ class RowFilter:
 
     @property
     def has_chosen_ids(self) -> bool:
-        """Whether the rows are those of chosen update ids."""
+        """Whether the rows belong to chosen update ids."""
         return self.is_chosen or self.update_ids is not None
 
     def expression(self, table: Table) -> pc.Expression | None:
@@ -96,7 +96,7 @@ class RowFilter:
         return parts
 
     def scans(self, source: FrameSource, table: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
-        """Return the scans of a table in order, each with the filter that it still needs."""
+        """Return the scans of a table in order, each with the filter that it needs."""
         scans = []
         for part in source.iter_scans(table.name, self.window):
             needed = self if part.may_have_second_verdicts else replace(self, second_verdicts=NO_EVENTS)

@@ -26,7 +26,7 @@ from ledgerframes.network import Network
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
-INCOMPLETE_SINCE = "3.7"  # before, contracts in transit are always included
+INCOMPLETE_SINCE = "3.7"  # earlier versions always include contracts in transit
 
 logger = logging.getLogger("ledgerframes")
 
@@ -51,7 +51,7 @@ class ContractLoad:
         self.include_incomplete = include_incomplete
 
     def plan(self) -> pd.DataFrame:
-        """Return the extent that would be fetched, without an offset for the ledger's end."""
+        """Return the extent to fetch, without an offset if it is the ledger's end."""
         return plan_frame(LEDGER_ACTIVE_CONTRACTS.name, [{"through": self.offset}])
 
     def load(self, progress: bool | None) -> pd.DataFrame:
@@ -63,7 +63,8 @@ class ContractLoad:
         try:
             return contracts.load(progress)
         except InvalidPageTokenError:
-            # After an upgrade, a participant refuses tokens of its older version. The contracts at an offset stay the same.
+            # After an upgrade, a participant refuses page tokens of its older version. The contracts at an offset stay the
+            # same.
             logger.info("page_token_rejected network=%s", self.net.name)
             return contracts.load(progress)
 
@@ -71,7 +72,7 @@ class ContractLoad:
 def _iter_contracts(
     ledger: ParticipantLists, contract_format: EventFormat, offset: int, include_incomplete: bool
 ) -> Iterator[ActiveContractItem]:
-    """Iterate over the contracts, including those in transit only on request."""
+    """Iterate over the contracts, including those in transit if requested."""
     if not include_incomplete:
         yield from (item for item in _iter_contract_pages(ledger, contract_format, offset) if not _is_incomplete(item))
         return

@@ -1,7 +1,7 @@
-"""Members and kinds in responses that this release does not know, told once for each load.
+"""Members and kinds in responses that this release does not know, logged once per load.
 
 The values of such members are in the column ``extra`` of their tables (docs/architecture.md#tables). A new value of a closed
-set is in its column. A one-of of a new kind is no row (docs/facts.md#unknown-kinds).
+set is in its column. A one-of of a new kind has no row (docs/facts.md#unknown-kinds).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Additions:
     _logged: set[str] = field(default_factory=set)
 
     def note(self, tables: Mapping[str, pa.Table]) -> None:
-        """Add what Arrow tables have."""
+        """Add the additions in Arrow tables."""
         for name, table in tables.items():
             if EXTRA in table.column_names:
                 for text in table[EXTRA].drop_null().to_pylist():
@@ -49,7 +49,7 @@ class Additions:
             self.kinds.add(error.kind)
 
     def add(self, others: Additions) -> None:
-        """Add what others have."""
+        """Add the additions of other objects."""
         self.members |= others.members
         self.kinds |= others.kinds
 
@@ -63,7 +63,7 @@ class Additions:
 
 
 def additions_of(frames: Frames) -> Additions:
-    """Return what the rows of frames have."""
+    """Return the additions in the rows of frames."""
     additions = Additions()
     for name in frames.tables:
         columns = [column for column in table_spec(name).column_names if column == EXTRA or column in _closed_sets(name)]
@@ -82,5 +82,5 @@ def _closed_sets(table: str) -> dict[str, set[str]]:
 
 
 def _distinct(values: pa.ChunkedArray) -> set[str]:
-    """Return the values of a dictionary column, whose chunks may have different dictionaries."""
+    """Return the values of a dictionary column, whose chunks can have different dictionaries."""
     return {value for chunk in values.chunks for value in chunk.unique().to_pylist()} - {None}

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class Load(Protocol):
-    """The load of one call of a loader."""
+    """The load that one call of a loader makes."""
 
     def plan(self) -> pd.DataFrame:
         """Return what the load would fetch, one row per extent, in the columns of table ``plan``."""
@@ -28,12 +28,12 @@ class Load(Protocol):
 def loader(make: Callable[..., Load]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare a loader, and check the arguments that all of them share.
 
-    :func:`ledgerframes.plan` makes the same load of the same arguments, and returns its plan.
+    :func:`ledgerframes.plan` makes the same load from the same arguments, and returns its plan.
 
     Parameters
     ----------
     make : callable
-        Makes the load of a call. It has those of the loader's arguments, under the same names, that decide what is loaded.
+        Makes the load of a call. It takes those of the loader's arguments that decide what is loaded, under the same names.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -50,7 +50,7 @@ def loader(make: Callable[..., Load]) -> Callable[[Callable[P, R]], Callable[P, 
 
 
 def check_arguments(function: Callable[..., object], net: object, options: Mapping[str, Any]) -> None:
-    """Refuse wrong values of shared arguments, and those that a loader does not have."""
+    """Refuse wrong values of shared arguments, and arguments that a loader does not have."""
     name = function.__name__
     if not isinstance(net, Network):
         raise UsageError(f"net must be a network, got {net!r}. Pass lf.connect(…) as the first argument.")

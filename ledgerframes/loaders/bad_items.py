@@ -23,7 +23,7 @@ logger = logging.getLogger("ledgerframes")
 
 @dataclass(frozen=True)
 class BadItem:
-    """An item that cannot be decoded, or is no row of the tables."""
+    """An item that cannot be decoded, or cannot become a row."""
 
     content: bytes
     error: DecodeError  # names the operation, the path, the update and the reason
@@ -33,7 +33,7 @@ class BadItem:
 def find_errors(items: Sequence[T], check: Callable[[Sequence[T]], object], first: int = 0) -> dict[int, DecodeError]:
     """Return the errors of bad items by their positions.
 
-    A check raises DecodeError unless the tables can have all of some items. It gets halves until the bad items are alone.
+    `check` raises DecodeError if any item cannot become a row. The items are halved until each bad one stands alone.
     """
     if not items:
         return {}
@@ -55,7 +55,7 @@ def bad_item(
     update_id: str = "",
     extent: ExtentRange | None = None,
 ) -> BadItem:
-    """Return an item with an error that names it, from the error of decoding it alone."""
+    """Return an item with an error that names it, based on the error of decoding it alone."""
     whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]').removeprefix('[0]')}"
     reason = str(error).removeprefix(f"Unexpected response from {error.endpoint}: ")
     reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
@@ -71,7 +71,7 @@ def bad_item(
 
 
 def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem, additions: Additions) -> None:
-    """Raise the error of the first item, or keep the bytes of each and note its kind."""
+    """Raise the error of the first item, or save the bytes of each and note its kind."""
     for item in items:
         if on_bad_item == "raise":
             raise item.error

@@ -1,4 +1,4 @@
-"""Pages of a participant's updates, and the updates of them that cannot be decoded."""
+"""Pages of a participant's updates, and the updates on them that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def decode_updates(response: Response, ledger_filter: LedgerFilter) -> tuple[Upd
     except DecodeError:
         raw = response.decode(_RawUpdates)
         errors = find_errors(raw.updates, lambda some: _decode_some(raw, some, response.endpoint, ledger_filter))
-        if not errors:  # it is the page that cannot be decoded
+        if not errors:  # the page itself cannot be decoded
             raise
     good = [content for number, content in enumerate(raw.updates) if number not in errors]
     return *_decode_some(raw, good, response.endpoint, ledger_filter), _bad_items(raw, errors, ledger_filter)
@@ -88,7 +88,7 @@ def _possible_offsets(offsets: list[int | None], number: int, page: OffsetRange)
 
 
 def identity_of(content: msgspec.Raw) -> tuple[str, int | None]:
-    """Return update id and offset of an update, as far as they can be read."""
+    """Return the update id and the offset of an update, if they can be read."""
     try:
         item: Any = msgspec.json.decode(content)
         [value] = [content for kind, content in item["update"].items() if kind[:1].isupper()]

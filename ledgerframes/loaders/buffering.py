@@ -15,8 +15,8 @@ from ledgerframes.gc_pause import collect_periodically
 T = TypeVar("T")
 U = TypeVar("U")
 
-# Seconds. Where an event loop makes the system resume calls after signals (that of asyncio does), a wait without a timeout
-# never notices Ctrl-C. A wait with a timeout does, however long the timeout is.
+# Seconds. Under asyncio, interrupted system calls resume, so a wait without a timeout never sees Ctrl-C. One with a timeout
+# does, however long.
 NO_TIMEOUT = threading.TIMEOUT_MAX
 
 
@@ -32,7 +32,7 @@ class Pipeline:
     Parameters
     ----------
     enabled : bool
-        Without it, the caller's thread runs everything in turn.
+        If it is False, the caller's thread runs everything in turn.
     """
 
     def __init__(self, enabled: bool) -> None:
@@ -43,7 +43,7 @@ class Pipeline:
     def prefetch_when_waiting(self, items: Iterator[T]) -> Iterator[T]:
         """Yield items, and prefetch them once waiting for an item is longer than computing it.
 
-        Until then, items are made in turn, because two threads that both compute slow each other down.
+        Until then, items are computed in turn, because two threads that both compute slow each other down.
         """
         for item, waited, computed in _with_timing(items):
             yield item
@@ -51,7 +51,7 @@ class Pipeline:
                 yield from self.prefetch(items)
 
     def prefetch(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield items while a thread makes the next one."""
+        """Yield items while a thread computes the next one."""
         if self._threads is None:
             yield from items
             return

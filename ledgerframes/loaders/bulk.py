@@ -1,4 +1,4 @@
-"""``load_bulk``, the fast way to a whole history."""
+"""``load_bulk``, the fast way to load a whole history."""
 
 from __future__ import annotations
 
@@ -85,32 +85,32 @@ def load_bulk(
     ----------
     net : Network
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; until is now by default. Objects contain whole days: the other lines are stored,
-        too, but are not in these frames.
+        Half-open window of record times, UTC (default for `until`: now). Objects contain whole days: their other lines are
+        also stored, but are not in these frames.
     during : str, optional
         A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
     object_keys : iterable of str, optional
-        These objects instead, listed or not, also those with ``protobuf_json`` payloads.
+        Load these objects instead, listed or not, including those with ``protobuf_json`` payloads.
     paths : path or iterable of path, optional
-        Objects on this machine instead, or directories of them, without an HTTP request.
+        Load objects on this machine instead, or directories of objects, without an HTTP request.
     kind : {"updates", "acs"}
         Updates, or the active contracts of an ACS snapshot.
     at : str, date or datetime, optional
-        For active contracts, the newest snapshot at or before this time; now by default.
+        For active contracts, load the newest snapshot at or before this time (default: now).
     download_dir : path, optional
-        Directory that downloaded objects are saved to; by default they are deleted.
+        Directory for downloaded objects (default: delete them).
     allow_partial : bool
-        Return frames even if some objects could not be read; they are in ``frames.failed_objects``.
+        Return frames even if some objects could not be read. ``frames.failed_objects`` lists these.
     on_bad_item : {"raise", "quarantine"}
-        What to do with a line that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, and the other
-        lines of the object are provisional, so the next load reads it again (docs/facts.md#unknown-kinds).
+        What to do with a line that cannot be decoded. ``quarantine`` writes its bytes to a file below the store. The other
+        lines of the object are then provisional, so the next load reads the object again (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
-        By default a process for each core, or this process for the embedded sandbox and for a single object.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
+        By default, one process per core, or this process for the embedded sandbox and for a single object.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -121,14 +121,14 @@ def load_bulk(
     Raises
     ------
     IntegrityError
-        If objects are cut off, damaged, too large or not as listed. The others are committed before, and all failures are in
-        its ``failures``.
+        If objects are truncated, damaged, too large or not as listed. The others have been committed by then, and the error's
+        ``failures`` lists all failures.
     UsageError
         If the window or a key is invalid, or the network lists no bulk objects.
     CoverageError
         If the network is offline and the store does not cover the load.
     ServiceError, TransportError
-        If the service fails; what was committed before stays.
+        If the service fails. Committed data stay.
     WorkerError
         If workers keep dying.
 

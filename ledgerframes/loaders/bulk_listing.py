@@ -29,7 +29,7 @@ from ledgerframes.values.windows import Window, instant, iso
 logger = logging.getLogger("ledgerframes")
 
 UPDATES, SNAPSHOTS = "POST /v0/history/bulk/updates", "GET /v0/history/bulk/acs"
-PAGE_SIZE = 1000  # a folder is never split over pages, and one that does not fit is an error
+PAGE_SIZE = 1000  # A folder is never split over pages, and a folder that does not fit is an error.
 KEYS_PER_REQUEST = 100
 SUFFIX = ".zstd"
 
@@ -45,7 +45,7 @@ class BulkFolder:
 
 
 def folders_of_updates(net: Network, window: Window) -> list[BulkFolder]:
-    """Return the folders of updates that overlap a window, as far as the network has them."""
+    """Return the folders of updates that overlap a window, if the network has them."""
     with _require_storage(net, "bulk objects", "Use load_events"):
         return _folders(_list_updates(net, window), "updates")
 
@@ -63,7 +63,7 @@ def snapshot_folder(net: Network, at: datetime) -> BulkFolder:
 
 @contextmanager
 def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
-    """Raise UsageError for a network without bulk storage, or with an empty one.
+    """Raise UsageError for a network with no or empty bulk storage.
 
     Such a network returns 400, 404 or 501 (docs/facts.md#bulk-storage).
     """
@@ -132,13 +132,13 @@ def _parse_digest(digest: str | None) -> str | None:
 
 
 def tasks_by_key(net: Network, keys: list[ObjectKey]) -> list[BulkTask]:
-    """Return a task per key, with the digest where the network lists it."""
+    """Return a task per key, with the digest if the network lists it."""
     digests = _list_digests(net, [key.key for key in keys])
     return [_task(key, digests.get(key.key)) for key in keys]
 
 
 def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
-    """Return keys in order of their lines, also from keys that are percent-encoded."""
+    """Return keys in the order of their lines, including keys that were percent-encoded."""
     is_one = isinstance(object_keys, str) or not isinstance(object_keys, Iterable)
     texts = [] if is_one else list(object_keys)
     if is_one or not all(isinstance(text, str) for text in texts):
@@ -159,7 +159,7 @@ def _require_kind(key: ObjectKey, kind: str) -> ObjectKey:
 
 
 def _list_digests(net: Network, keys: list[str]) -> dict[str, str]:
-    """Return the digests of keys, without those of a request that fails for an unknown key."""
+    """Return the digests of keys, except for requests that fail because of an unknown key."""
     digests: dict[str, str] = {}
     for start in range(0, len(keys), KEYS_PER_REQUEST):
         batch = keys[start : start + KEYS_PER_REQUEST]

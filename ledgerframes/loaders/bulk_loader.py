@@ -31,7 +31,7 @@ MAX_FAILURES = 5  # consecutive downloads, after which the service counts as una
 
 
 class BulkLoader(Loader[BulkTask]):
-    """A load of bulk objects, which an object that cannot be read does not stop."""
+    """A load of bulk objects, which continues if an object cannot be read."""
 
     noun, unit = "bulk objects", "objects"
 
@@ -80,7 +80,7 @@ class BulkLoader(Loader[BulkTask]):
                 raise error
 
     def shortfall(self) -> Collection[str]:
-        """Return the objects that were read, and are not in the store any more."""
+        """Return the objects that were read but are no longer in the store."""
         stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=True)
         return [key for key in self.object_keys() if key not in stored_keys and key not in self.failures]
 
@@ -97,7 +97,7 @@ class BulkLoader(Loader[BulkTask]):
         if self.failures:
             self._accept_failures()
         snapshot = self.net.store.snapshot(self.dataset, extent)
-        # The mark of a folder with a provisional object has no rows, and would make all objects of the day provisional.
+        # The mark of a folder with a provisional object has no rows, but would make all objects of the day provisional.
         segments = tuple(segment for segment in snapshot.segments if segment.final or segment.files)
         return Frames(
             replace(snapshot, segments=segments),
@@ -109,7 +109,7 @@ class BulkLoader(Loader[BulkTask]):
         )
 
     def _accept_failures(self) -> None:
-        """Raise an error unless the caller accepts a part of the objects, and there is a part."""
+        """Raise an error unless the caller accepts a part of the objects and some were read."""
         has_others = len(self.failures) < len(self.object_keys())
         if self.options.allow_partial and has_others:
             return
@@ -171,7 +171,7 @@ class FolderLoader(BulkLoader):
         return [task for folder in self.folders for task in folder.tasks]
 
     def finish(self) -> None:
-        """Commit the folders of which every object is stored, as final if all objects are."""
+        """Commit the folders whose objects are all stored, as final if all objects are."""
         final_keys = self.net.store.committed_keys(self.dataset)
         stored_keys = self.net.store.committed_keys(self.dataset, accept_provisional=True)
         for folder in self.folders:
@@ -291,7 +291,7 @@ class BulkFileLoader(BulkLoader):
     def __init__(self, net: Network, options: ObjectOptions, paths: Iterable[str | Path] | str | Path) -> None:
         super().__init__(net, options)
         self._tasks = bulk_listing.tasks_by_path(paths, options.kind)
-        if not all(task.key for task in self._tasks):  # a file that is not named by its key may be in the store under the key
+        if not all(task.key for task in self._tasks):  # A file that is not named by its key may be in the store under that key.
             rows = net.store.snapshot(self.dataset).read(BULK_OBJECTS.name, ["object_key", "sha256"])
             keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
             self._tasks = [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in self._tasks]

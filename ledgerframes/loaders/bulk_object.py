@@ -48,10 +48,10 @@ BulkKind = Literal["updates", "acs"]
 Builder = EventTableBuilder | ActiveContractTableBuilder
 # Listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes).
 EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
-MIN_SIZE_LIMIT = 64_000_000  # bytes that any object may decompress to
+MIN_SIZE_LIMIT = 64_000_000  # bytes to which any object may decompress
 STALE_AFTER = 86_400  # seconds without a change, after which a download has been abandoned
 FILE = "file"
-# Objects that the caller names are stored apart, because they may repeat the lines of others.
+# Objects that the caller names are stored separately, because they may repeat the lines of others.
 OBJECT_DATASETS: dict[tuple[BulkKind, bool], Dataset] = {
     ("updates", False): BULK,
     ("updates", True): BULK_BY_KEY,
@@ -68,7 +68,7 @@ class BulkTask:
     object_key: str  # its key, or the digest of a file that is not named by one
     key: ObjectKey | None
     path: str | None = None  # its file, if it is on the disk
-    sha256: str | None = None  # the digest that the network lists, or that was saved with the file, as hexadecimal digits
+    sha256: str | None = None  # the digest that the network lists, or that was saved with the file, in hexadecimal digits
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class ObjectOptions:
     by_key: bool  # the caller names the objects, instead of a window or a time
     download_dir: str | None = None  # that downloads are saved to
     allow_partial: bool = False  # return frames even if some objects could not be read
-    on_bad_item: OnBadItem = "raise"  # without a line that cannot be decoded, the segment is provisional
+    on_bad_item: OnBadItem = "raise"  # if a line cannot be decoded, the segment is provisional without it
 
     @property
     def dataset(self) -> Dataset:
@@ -95,13 +95,13 @@ class ObjectOptions:
 def read_object(net: Network, options: ObjectOptions, task: BulkTask, context: ChunkContext) -> Iterator[Segment]:
     """Read one object, and yield the segment that is written and not committed.
 
-    Blocks of lines are decoded at once, which is fast. If one cannot be and bad lines are quarantined, the object is read again
-    line by line.
+    Blocks of lines are decoded at once, which is fast. If a block cannot be decoded and bad lines are quarantined, the object
+    is read again line by line.
 
     Raises
     ------
     IntegrityError
-        If the object is not the one listed, cut off, damaged, too large, or of another kind.
+        If the object is not the listed one, or is truncated, damaged, too large, or of another kind.
     NotFoundError, TransportError, ServiceError
         If it cannot be downloaded.
     """
@@ -121,7 +121,7 @@ def read_object(net: Network, options: ObjectOptions, task: BulkTask, context: C
 
 @dataclass(frozen=True)
 class _LocalObject:
-    """An object on the disk, with its size, its digest and where it is from."""
+    """An object on the disk, with its size, its digest and its origin."""
 
     path: Path
     bytes: int
@@ -333,7 +333,7 @@ class _LineReader(_ObjectReader):
         self._lines += len(bad_items)
 
     def _check(self, lines: Sequence[tuple[int, bytes]]) -> None:
-        """Raise DecodeError unless the tables can have these numbered lines."""
+        """Raise DecodeError unless these numbered lines can become rows."""
         with decode_boundary(self._task.name):
             items = self._decode(b"\n".join(line for _, line in lines), lines[0][0])
             if self._kind == "updates":

@@ -31,7 +31,7 @@ from ledgerframes.values.windows import Time, instant, iso
 
 __all__ = ["load_contracts"]
 
-# What the state of the network follows from (docs/facts.md#state-of-the-network).
+# The contracts from which the state of the network follows (docs/facts.md#state-of-the-network).
 STATE_TEMPLATES = (
     "splice-dso-governance:Splice.DsoRules:DsoRules",
     "splice-{coin}:Splice.Round:OpenMiningRound",
@@ -53,7 +53,7 @@ class Snapshot:
 
 
 class SnapshotLoad:
-    """The contracts of the newest snapshot at a time or before it, filtered by the service."""
+    """The contracts of the newest snapshot at or before a time, filtered by the service."""
 
     def __init__(
         self, net: Network, *, at: Time | None, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
@@ -98,24 +98,24 @@ def load_contracts(
 ) -> pd.DataFrame:
     """Load contracts of the whole network that are active at a snapshot.
 
-    The service filters them, so that this takes seconds, and the history is not needed. By default, the contracts are those
-    from which the state of the network follows: pass the result to the functions of ``lf.state``, or as their ``base=``.
-    These are stored, and are not fetched again.
+    The service filters the contracts, so this takes seconds, and needs no history. By default, these are the contracts from
+    which the state of the network follows: pass the result to the functions of ``lf.state``, or as their ``base=``. They are
+    stored, and not fetched again.
 
     Parameters
     ----------
     net : Network
     at : str, date or datetime, optional
-        The newest snapshot at this time or before it (default: now). Services take one every three hours.
+        Load the newest snapshot at or before this time (default: now). Services take one every three hours.
     templates : sequence of str, optional
-        Contracts of these, as ``package-name:Module:Entity``; all contracts if it is empty (default: rules, open rounds and
-        featured rights).
+        Only contracts of these templates, such as ``package-name:Module:Entity``, or all contracts if it is empty (default:
+        rules, open rounds and featured rights).
     parties : sequence of str
-        Only contracts with one of these as a signatory or an observer.
+        Only contracts with one of these parties as a signatory or an observer.
     owners : sequence of str
-        Instead of contracts by template and party, the coins of these parties, locked ones among them.
+        Load the coins of these parties instead, including locked coins.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -146,7 +146,7 @@ def load_contracts(
 
 
 def find_snapshot(net: Network, time: datetime) -> Snapshot:
-    """Look up the newest snapshot at a time or before it.
+    """Look up the newest snapshot at or before a time.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def find_snapshot(net: Network, time: datetime) -> Snapshot:
 def _pages(
     net: Network, snapshot: Snapshot, templates: Sequence[str] | None, parties: Sequence[str], owners: Sequence[str]
 ) -> Pages:
-    """Return what lists the contracts from the first page on."""
+    """Return the function that lists the contracts from the first page."""
     history, position = net.history, (snapshot.migration_id, snapshot.time)
     if owners:
         return lambda: history.holding_pages(*position, owners=owners)
@@ -194,7 +194,7 @@ def state_templates(net: Network) -> list[str]:
 
 
 def _fetch(net: Network, pages: Pages, snapshot: Snapshot, progress: bool | None) -> pa.Table:
-    """Return the table of all pages, which must be of one host.
+    """Return the table of all pages, which must come from one host.
 
     Each host has its own page tokens.
     """
@@ -226,7 +226,7 @@ def _stored_times(net: Network) -> list[SnapshotTime]:
 
 
 def _read_newest(net: Network, time: datetime, is_state: bool) -> pd.DataFrame:
-    """Return the newest snapshot in the store at a time or before it."""
+    """Return the newest snapshot in the store at or before a time."""
     times = [extent for extent in _stored_times(net) if extent.start <= microseconds(time)] if is_state else []
     if not times:
         what = "of the network's state" if is_state else "of chosen contracts, which are not stored"

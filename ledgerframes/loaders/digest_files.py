@@ -1,6 +1,7 @@
-"""The digest files of saved objects, which ``sha256sum --check`` can read too.
+"""The digest files of saved objects, which ``sha256sum --check`` can also read.
 
-Without one, a bit that flips on a disk can change rows and cause no error, because not all compression frames have a checksum.
+Without a digest file, a flipped bit on a disk can change rows without an error, because not all compression frames have a
+checksum.
 """
 
 from __future__ import annotations

@@ -14,23 +14,21 @@ from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.values.extents import MigrationWindow, OffsetRange, microseconds
 
-TOLERANCE = Fraction(11, 10)  # a rate this close to the maximum is the maximum
+TOLERANCE = Fraction(11, 10)  # a rate this close to the maximum counts as the maximum
 ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page is a row of one of them
 
 
 def with_estimates(net: Network, dataset: str, rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Return rows of table ``plan`` with what the fetch of each extent costs.
+    """Return rows of table ``plan`` with the estimated cost of fetching each extent.
 
-    Rows without a window or a range of offsets have no estimates, nor has any row if nothing of the dataset is stored. The
+    Rows without a window or an offset range have no estimate. No row has one while nothing of the dataset is stored. The
     ``minutes`` are also missing if the request rate of the host is unknown and has no limit. A migration has hardly any rows
-    after the next one began, and no more than the last page shows them to be complete.
+    after the next one begins, and its last page is enough to show that they are complete.
     """
     ends = {before.migration_id: after.first for before, after in pairwise(net.store.migrations())}
     items, stored_rows, size = _density((each for each in net.store.all_segments() if each.dataset == dataset), ends)
     seconds, rate = _request_interval(net, net.settings.ledger_url if dataset == LEDGER.name else net.settings.history_url)
-    items_per_page = max(
-        1, net.settings.limits.page_size - 1
-    )  # a page of events starts with the last record time of the one before
+    items_per_page = max(1, net.settings.limits.page_size - 1)  # a page of events repeats the last record time of the page before
 
     def costs(length: int | None) -> dict[str, object]:
         if length is None or not stored_rows:
@@ -54,7 +52,7 @@ def _density(segments: Iterable[Segment], ends: Mapping[int, int]) -> tuple[Frac
 
 
 def _request_interval(net: Network, urls: Sequence[str]) -> tuple[Fraction, str]:
-    """Return the seconds for each request, 0 if they are unknown, and what they rest on."""
+    """Return the seconds per request, or 0 if they are unknown, and what they rest on."""
     per_second = Fraction(net.settings.limits.requests_per_second)
     at_least = 1 / per_second if per_second else Fraction(0)
     known = Fraction(net.mean_interval(urls[0])) if urls and (per_second or not net.in_process) else Fraction(0)

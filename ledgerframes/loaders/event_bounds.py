@@ -1,4 +1,4 @@
-"""The first and the last event of a network, for windows in which it has none."""
+"""The first and the last event of a network, for windows without events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECOND = 1_000_000  # microseconds
 def require_overlap(net: Network, window: Window) -> None:
     """Refuse a window that is before or after all events.
 
-    Offline, the store knows where the history begins, and not where it ends.
+    Offline, the store knows where the history begins, but not where it ends.
     """
     if net.offline:
         _require_end_after_start(net, window)
@@ -32,7 +32,7 @@ def require_overlap(net: Network, window: Window) -> None:
 
 
 def _require_end_after_start(net: Network, window: Window) -> None:
-    """Refuse a window that ends before the history begins, as far as the store knows."""
+    """Refuse a window that ends before the history begins, if the store knows that time."""
     first = history_start(net)
     if first and window.until <= first:
         raise CoverageError(
@@ -42,13 +42,13 @@ def _require_end_after_start(net: Network, window: Window) -> None:
 
 
 def history_start(net: Network) -> datetime | None:
-    """Return the first record time, None if the store does not know it."""
+    """Return the first record time, or None if the store does not know it."""
     migrations = net.store.migrations()
     return from_microseconds(migrations[0].first) if migrations else None
 
 
 def history_bounds(net: Network) -> tuple[datetime, datetime]:
-    """Look up the first record time, and one within a second of the last.
+    """Look up the first record time, and a time within a second of the last one.
 
     This takes a few dozen small HTTP requests.
     """

@@ -38,14 +38,14 @@ Ids = tuple[str, ...]
 
 @dataclass(frozen=True)
 class MissingIds:
-    """Ids that are not stored, as the service does not know them or their events are bad."""
+    """Ids that are not stored, because the service does not know them or their events are bad."""
 
     unknown: Ids
     bad: Ids
 
 
 def parse_update_ids(update_ids: Iterable[str]) -> list[str]:
-    """Return the distinct ids in their order."""
+    """Return the distinct ids, in their original order."""
     if isinstance(update_ids, str) or not isinstance(update_ids, Iterable):
         raise UsageError(f"update_ids= must be a list of ids, got {update_ids!r}.")
     ids = list(update_ids)
@@ -56,7 +56,7 @@ def parse_update_ids(update_ids: Iterable[str]) -> list[str]:
 
 
 def _is_encodable(update_id: str) -> bool:
-    """Return whether an id can be sent, which half a surrogate pair cannot."""
+    """Return whether an id can be sent. Half a surrogate pair cannot."""
     return update_id.encode("utf-8", "ignore").decode() == update_id
 
 
@@ -134,7 +134,7 @@ def _fetch_ids(
     net: Network, id_source: str, cutoff: int, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
 ) -> Iterator[ChunkResult]:
     """Yield the events with these ids, then raise the first error of an event or a lookup."""
-    history, stop = net.history, threading.Event()  # one client, which several threads would each create
+    history, stop = net.history, threading.Event()  # created once here, or else by each thread
     with net.waits.session(lambda text: False, stop), ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         try:
             lookups = {update_id: pool.submit(_fetch_event, history, update_id) for update_id in chunk}
@@ -186,7 +186,7 @@ def _fetch_event(history: History, update_id: str) -> Response | None:
 
 
 def _batches(responses: Sequence[tuple[str, Response]], id_source: str, cutoff: int) -> list[Batch]:
-    """Return the events of responses, final if nothing more can arrive.
+    """Return the events in responses, as final if nothing more can arrive.
 
     A service that is still loading its history returns a part of an event without a warning (docs/facts.md#history-not-ready),
     so only an event with verdict and traffic is final.

@@ -42,12 +42,12 @@ class Page:
     bad_items: list[BadItem]
     source: str  # the host that returned the page
     complete_until: int  # everything in the window before this time has been fetched, in microseconds
-    is_last: bool = False  # the listing has no more of this window now
-    ends_migration: bool = False  # the listing continues in a later migration, so that this one is over
+    is_last: bool = False  # the listing currently has no more of this window
+    ends_migration: bool = False  # the listing continues in a later migration, so this one has ended
 
 
 class PositionedItem(NamedTuple):
-    """An event or a bad item, and its position, or the first that it can have."""
+    """An event or a bad item, and its position, or the first position that it can have."""
 
     position: Position
     item: Event | BadItem
@@ -67,14 +67,14 @@ def position_of(event: Event) -> Position:
 
 
 def positions_of(events: list[Event]) -> list[Position]:
-    """Return the positions of events, all at once because that is ten times as fast."""
+    """Return the positions of events, all at once because this is ten times as fast."""
     migration_ids, record_times, _ = zip(*map(header_of, events), strict=True) if events else ((), (), ())
     try:
         positions = list(zip(migration_ids, parse_timestamps(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
     except DecodeError:
         positions = []
     if not positions or not 0 <= min(migration_ids) <= max(migration_ids) < MAX_MIGRATIONS:
-        positions = list(map(position_of, events))  # its error names the invalid event
+        positions = list(map(position_of, events))  # this error names the invalid event
     return positions
 
 
@@ -113,12 +113,12 @@ def has_ended(history: History, window: MigrationWindow) -> bool:
 
 
 def pages(history: History, window: MigrationWindow, page_size: int, *, by_item: bool = False) -> Iterator[Page]:
-    """Yield the pages of one window in order, by item also those with bad items."""
-    size = max(page_size, 2)  # each page starts with the last time of the one before
+    """Yield the pages of one window in order, with bad items if items are decoded singly."""
+    size = max(page_size, 2)  # Each page starts with the last time of the page before.
     complete_until, is_last = window.start, False
     while not is_last:
         response = history.events_page(_cursor_before(window.migration_id, complete_until), page_size=size)
-        # No variable has the items, so that the caller can free their memory before the next page has arrived.
+        # No variable holds the items, so that the caller can free their memory before the next page arrives.
         page = _read_page(
             response,
             _decode_items(response, window, complete_until) if by_item else _decode_events(history, response),
@@ -131,7 +131,7 @@ def pages(history: History, window: MigrationWindow, page_size: int, *, by_item:
 
 
 def _cursor_before(migration_id: int, time: int) -> Cursor | None:
-    """Return the cursor before the first event at a time or later, None at the start."""
+    """Return the cursor before the first event at or after a time, or None at the start."""
     if time > START_OF_TIME:
         return Cursor(migration_id, from_microseconds(time - 1))
     return Cursor(migration_id - 1, END_OF_TIME) if migration_id else None  # no time is before the earliest one
@@ -146,9 +146,9 @@ def _decode_events(history: History, response: Response) -> list[PositionedItem]
 def _read_page(response: Response, items: list[PositionedItem], window: MigrationWindow, earliest: int, size: int) -> Page:
     """Return a page, whose items begin at the earliest time.
 
-    Two events may share a record time, and a page may end between them. So the events with the last time of a page are left to
-    the next page, which starts with that time. A short page is not the end, because services hold events back and some cap the
-    page (docs/facts.md#short-event-pages). A page with a single time is.
+    Two events may share a record time, and a page may end between them. So the events with the last time of a page are left
+    to the next page, which starts with that time. A short page is not the end, because services hold back events and some cap
+    the page (docs/facts.md#short-event-pages). A page with a single record time is the end.
     """
     for before, after in pairwise([(window.migration_id, earliest), *(each.position for each in items)]):
         if after < before:
@@ -192,7 +192,7 @@ class _RawPage(Wire):
 
 
 def _decode_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedItem]:
-    """Return the items of a page, a bad one at its position or between its neighbors."""
+    """Return the items of a page, with a bad item at its position or between its neighbors."""
     contents = list(map(bytes, response.decode(_RawPage).events))
 
     def check(some: Sequence[bytes]) -> None:
@@ -222,7 +222,7 @@ def _decode_items(response: Response, window: MigrationWindow, earliest: int) ->
 
 
 def _identity(content: bytes) -> tuple[str, Position | None]:
-    """Return update id and position of an item, as far as they can be read."""
+    """Return the update id and position of an item, if they can be read."""
     try:
         item: Any = msgspec.json.decode(content)
         part = item.get("update") or item.get("verdict")
@@ -234,5 +234,5 @@ def _identity(content: bytes) -> tuple[str, Position | None]:
         position = (migration_id, microseconds(instant(part["record_time"])))
     except (*DATA_ERRORS, AttributeError, UsageError):
         return update_id, None
-    # A position that no event can have would end the listing of the window.
+    # An impossible position would end the listing of the window.
     return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None

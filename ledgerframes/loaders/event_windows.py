@@ -27,12 +27,12 @@ logger = logging.getLogger("ledgerframes")
 LISTING = "POST /v0/events"
 HOUR = 3_600_000_000  # microseconds
 MIN_CHUNK = HOUR // 2
-WORKER_CHUNK = 6 * HOUR  # all of a chunk is fetched again when its worker dies
+WORKER_CHUNK = 6 * HOUR  # a whole chunk is fetched again if its worker dies
 
 
 @dataclass(frozen=True)
 class OpenEnd:
-    """The end of a window of which the listing has nothing yet."""
+    """The end of a window that the listing does not reach yet."""
 
     window: MigrationWindow
     source: str
@@ -49,14 +49,14 @@ class EventLoader(Loader[MigrationWindow]):
         self.threads = net.settings.limits.max_concurrency
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
-        """Return the missing windows, without a migration before the first sync."""
+        """Return the missing windows. Before the first sync, they have no migration."""
         if not self.net.store.migrations():
             return {str(self.window): {"since": self.window.since, "until": self.window.until}}
         missing = self.net.store.missing(EVENTS, self.window, accept_provisional=accept_provisional)
         return {str(each): each.coverage() for each in missing}
 
     def shortfall(self) -> Collection[str]:
-        """Return the missing windows, none of a network without events."""
+        """Return the missing windows, or none if the network has no events."""
         return super().shortfall() if self.net.store.migrations() else ()
 
     def restart(self) -> None:
@@ -109,7 +109,7 @@ class EventLoader(Loader[MigrationWindow]):
         A listing may end before the last stored event if its host is behind the others.
         """
         for item in _merge(self._open_ends):
-            # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
+            # The next sync fetches this window again. Until then, provisional rows from a host that is ahead stay.
             stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
             for window in item.window.difference(stored_extents):
                 self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
@@ -139,7 +139,7 @@ class EventLoader(Loader[MigrationWindow]):
 
 
 def _merge(open_ends: Iterable[OpenEnd]) -> list[OpenEnd]:
-    """Return the open ends of the chunks, as one where they are adjacent."""
+    """Return the open ends of the chunks, merged where they are adjacent."""
     merged: list[OpenEnd] = []
     for item in sorted(open_ends, key=lambda each: each.window):
         if merged and merged[-1].source == item.source and (window := merged[-1].window.merge_with(item.window)):
@@ -154,7 +154,8 @@ def _read_window(
 ) -> Iterator[ChunkResult]:
     """Yield the events of a window in batches, up to a failure of the service.
 
-    Pages are decoded whole, which is fast. If one cannot be, what is not committed is read again item by item.
+    Pages are decoded whole, which is fast. If a page cannot be decoded, everything that is not committed is read again item
+    by item.
     """
     buffer = _EventBuffer(chunk, cutoff)
     try:
@@ -194,7 +195,7 @@ def _read_pages(
 
 
 class _EventBuffer:
-    """Events of one window that do not fill a segment yet."""
+    """Events of one window that do not yet fill a segment."""
 
     def __init__(self, chunk: MigrationWindow, cutoff: int) -> None:
         self.start = self.complete_until = chunk.start
@@ -217,7 +218,7 @@ class _EventBuffer:
         self.complete_until, self.source = page.complete_until, page.source
 
     def flush(self) -> Iterator[Batch]:
-        """Yield what was added since the last flush, provisional if recent or near a bad item."""
+        """Yield what was added since the last flush, as provisional if recent or near a bad item."""
         if self.start == self.complete_until:
             return
         buffering.release_memory()

@@ -62,31 +62,32 @@ def load_events(
     ----------
     net : Network
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; until is now by default.
+        Half-open window of record times, UTC (default for `until`: now).
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+        A date or a word instead, such as ``2026-11-03`` or ``last-week``, relative to ``net.now()``.
     update_ids : iterable of str, optional
-        Look up these events by id instead of by window.
+        Look up these events by id, instead of a window.
     id_source : {"user", "ledger", "bulk"}
-        Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects are committed updates only
-        (docs/facts.md#survivorship). If the store knows one of the ids from them, so are the frames, also with ``user``.
+        Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects contain only committed updates
+        (docs/facts.md#survivorship). If the store knows any of these ids from such a source, the frames count as committed,
+        even with ``user``.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded, after the other items of its page, or the other ids, are committed.
-        The next load fetches it again: its record time stays provisional, or its id is not in the store. ``quarantine`` keeps
-        its bytes in a file below the store and continues (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded, once the other items of its page, or the other ids, are committed. The
+        next load fetches it again, because its record time stays provisional, or its id is not in the store. ``quarantine``
+        writes its bytes to a file below the store and continues (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     Frames
-        All tables of the events family, sorted by (migration_id, record_time). Ids that the service does not know are in
-        ``frames.unknown_ids``, and ``frames.population`` tells which requests these are.
+        All tables of the events family, sorted by (migration_id, record_time). ``frames.unknown_ids`` lists the ids that the
+        service does not know, and ``frames.population`` says which requests the frames contain.
 
     Raises
     ------
@@ -95,12 +96,12 @@ def load_events(
     CoverageError
         If the network is offline and the store does not cover the load.
     ServiceError, TransportError, DecodeError
-        If the service fails; what was committed before stays.
+        If the service fails. Committed data stay.
 
     Notes
     -----
-    Source: docs/facts.md#history-paging, GET /v0/events/{update_id}. The newest events are provisional and the next load fetches
-    them again, because traffic and activity arrive later than the update (docs/facts.md#traffic-arrives-later).
+    Source: docs/facts.md#history-paging, GET /v0/events/{update_id}. The newest events are provisional, so the next load
+    fetches them again: traffic and activity arrive later than the update (docs/facts.md#traffic-arrives-later).
 
     Examples
     --------
@@ -144,23 +145,23 @@ def load_verdicts(
     columns : sequence of str, optional
         Only these columns.
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; until is now by default.
+        Half-open window of record times, UTC (default for `until`: now).
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+        A date or a word instead, such as ``2026-11-03`` or ``last-week``, relative to ``net.now()``.
     update_ids : iterable of str, optional
-        Look up these events by id instead of by window.
+        Look up these events by id, instead of a window.
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -211,23 +212,23 @@ def load_traffic(
     columns : sequence of str, optional
         Only these columns.
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; until is now by default.
+        Half-open window of record times, UTC (default for `until`: now).
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+        A date or a word instead, such as ``2026-11-03`` or ``last-week``, relative to ``net.now()``.
     update_ids : iterable of str, optional
-        Look up these events by id instead of by window.
+        Look up these events by id, instead of a window.
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -277,28 +278,28 @@ def load_activity(
     columns : sequence of str, optional
         Only these columns.
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; until is now by default.
+        Half-open window of record times, UTC (default for `until`: now).
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
+        A date or a word instead, such as ``2026-11-03`` or ``last-week``, relative to ``net.now()``.
     update_ids : iterable of str, optional
-        Look up these events by id instead of by window.
+        Look up these events by id, instead of a window.
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, as for :func:`load_events`.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per app provider of a request, weights in bytes of traffic, sorted by (migration_id, record_time).
+        One row per app provider of a request, with weights in bytes of traffic, sorted by (migration_id, record_time).
 
     Examples
     --------

@@ -26,14 +26,14 @@ from ledgerframes.loaders.interrupts import signals_handled_afterwards
 T = TypeVar("T")
 R = TypeVar("R")
 
-MAX_DEATHS = 3  # of workers, without a completed task between them
+MAX_DEATHS = 3  # deaths of workers without a completed task in between
 MAX_QUEUE = 64  # tasks submitted ahead of time to the caller's executor
-FEEDER_SECONDS = 5.0  # the thread that sends tasks to the workers needs milliseconds to end
+FEEDER_SECONDS = 5.0  # the thread that sends tasks to workers takes milliseconds to end
 OWN_WORKERS_DIED = "Worker processes keep dying, perhaps because memory is too small."
 
 
 class Inline(Executor):
-    """An executor that runs each task in the caller's thread, when it is submitted."""
+    """An executor that runs each task in the caller's thread, as soon as it is submitted."""
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Run a task now."""
@@ -46,9 +46,9 @@ class Inline(Executor):
 
 
 def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | None = None) -> Generator[tuple[T, R]]:
-    """Run tasks, and yield each with its result when it has ended, or raise its error.
+    """Run tasks, and yield each with its result as it ends, or raise its error.
 
-    Closing the generator cancels the tasks that have not started. Without an executor, a process for each core of this machine
+    Closing the generator cancels the tasks that have not started. Without an executor, one process per core of this machine
     runs them. A worker process that dies is replaced, and its task runs again, at most three times.
 
     Raises
@@ -103,7 +103,7 @@ def _submit(executor: Executor, function: Callable[[T], R], task: T) -> Future[R
 
 
 def _loss(future: Future[Any]) -> BaseException | None:
-    """Return the error if the worker died, also that of Dask, or if the task was canceled."""
+    """Return the error if the worker died (also in Dask) or the task was canceled."""
     try:
         error = future.exception()
     except CancelledError as cancelled:
@@ -112,7 +112,7 @@ def _loss(future: Future[Any]) -> BaseException | None:
 
 
 def _result(future: Future[R]) -> R:
-    """Return the result of a task, or raise its error, also one that cannot be pickled."""
+    """Return the result of a task, or raise its error, even if it cannot be pickled."""
     try:
         return future.result()
     except (pickle.PicklingError, TypeError) as error:
@@ -157,8 +157,8 @@ def processes(count: int) -> Any:
 def _ignoring_ctrl_c() -> Iterator[None]:
     """Let processes that start inside ignore Ctrl-C, and this one handle it afterwards.
 
-    A terminal sends it to them, too, but the caller ends them. An interrupt within a start would leave a process that the caller
-    does not know, and that fails with a traceback.
+    A terminal also sends Ctrl-C to these processes, but the caller ends them. An interrupt during a start would leave a
+    process that the caller does not know and that fails with a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield

@@ -1,4 +1,4 @@
-"""Coin of parties as the network sums it at a snapshot."""
+"""Coin of parties at a snapshot, as summed by the network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_OWNERS = 1_000  # in the body of one request
 
 
 class HoldingsLoad:
-    """The sums of parties at the newest snapshot at each of some times or before it."""
+    """The sums of parties, each at the newest snapshot at or before a time."""
 
     def __init__(self, net: Network, owners: Sequence[str] | None, at: Time | Sequence[Time] | None) -> None:
         if isinstance(owners, str) or (owners is not None and not owners):
@@ -70,10 +70,10 @@ def load_holdings_summary(
     at: Time | Sequence[Time] | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Load the coin of parties as the network sums it at snapshots.
+    """Load the coin of parties at snapshots, as summed by the network.
 
-    :func:`ledgerframes.economy.balance` compares these sums with the history. They are not stored, because a service keeps its
-    snapshots.
+    :func:`ledgerframes.economy.balance` compares these sums with the history. The sums are not stored, because a service
+    keeps its snapshots.
 
     Parameters
     ----------
@@ -81,22 +81,22 @@ def load_holdings_summary(
     owners : sequence of str, optional
         Parties that own coin (default: the parties that the participant of the ledger API hosts).
     at : str, date or datetime, or a sequence of them, optional
-        The newest snapshot at each of these times or before it (default: now). Services take one every three hours.
+        Use the newest snapshot at or before each of these times (default: now). Services take one every three hours.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per party and snapshot, amounts without holding fees, sorted by (snapshot_time, party). The amounts of a party
-        without coin are missing.
+        One row per party and snapshot, sorted by (snapshot_time, party). Holding fees are not subtracted from amounts. The
+        amounts of a party without coin are missing.
 
     Raises
     ------
     CoverageError
         If there is no such snapshot, or the network is offline.
     UsageError
-        If `owners` is no list of parties.
+        If `owners` is not a list of parties.
 
     Notes
     -----

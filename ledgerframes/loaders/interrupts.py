@@ -1,6 +1,6 @@
 """Ctrl-C and other signals, handled after code that they must not interrupt.
 
-After an interrupted start of a process, nobody would know that it runs.
+If the start of a process were interrupted, nobody would know that it runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 def signals_handled_afterwards() -> Iterator[None]:
     """Handle the signals of the block after it.
 
-    To block them is not enough, because another thread of this process can receive them for it.
+    Blocking them is not enough, because another thread of this process can receive them instead.
     """
     if threading.current_thread() is not threading.main_thread():  # which handles all signals
         yield

@@ -27,7 +27,7 @@ from ledgerframes.values.windows import Time, Window, window
 __all__ = ["load_updates"]
 
 PAGES_PER_CHUNK = 4  # a range of fewer pages is not split
-MAX_WORKER_CHUNKS = 64  # of a range, because offsets may be sparse; all of a chunk is fetched again when its worker dies
+MAX_WORKER_CHUNKS = 64  # of a range, because offsets may be sparse; a whole chunk is fetched again if its worker dies
 
 
 class LedgerLoader(Loader[OffsetRange]):
@@ -64,7 +64,7 @@ class LedgerLoader(Loader[OffsetRange]):
         return f"{count:,} offset ranges are" if count > 1 else "an offset range is"
 
     def chunks(self, *, distributed: bool) -> list[OffsetRange]:
-        """Return the missing offsets, after committing what is pruned as a gap."""
+        """Return the missing offsets, after committing pruned offsets as a gap."""
         if missing := self.net.store.missing_parts(LEDGER, self.offsets):
             self._commit_gaps(missing)
         limit = MAX_WORKER_CHUNKS if distributed else self.threads
@@ -169,7 +169,7 @@ def _ledger_loader(
 
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
-    """Return the offsets to load, up to the end of the ledger, or offline of the store."""
+    """Return the offsets to load, up to the end of the ledger, or of the store if offline."""
     after, through = _whole_number("after", after), _whole_number("through", through)
     end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
     if net.offline:
@@ -183,7 +183,7 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
 
 
 def _whole_number(name: str, offset: object) -> int | None:
-    """Return an offset, also one from a frame, whose integers are those of NumPy."""
+    """Return an offset, which can be a NumPy integer from a frame."""
     if offset is None:
         return None
     if isinstance(offset, bool) or not isinstance(offset, Integral) or offset < 0:
@@ -220,40 +220,40 @@ def load_updates(
     ----------
     net : Network
     since, until : str, date or datetime, optional
-        Half-open window of record times, UTC; ``until`` defaults to now. By default the whole ledger. The offsets of the window
-        are found by about 50 requests for one update each, and ten minutes on both sides are loaded, too, because
-        [several synchronizers](docs/facts.md#record-times-and-offsets) can differ.
+        Half-open window of record times, UTC; ``until`` defaults to now. By default the whole ledger. About 50 requests for
+        one update each find the offsets of the window. Ten minutes on both sides are also loaded, because [several
+        synchronizers](docs/facts.md#record-times-and-offsets) can differ.
     during : str, optional
         A date word instead, such as ``yesterday``.
     after, through : int, optional
         Offsets with ``after < offset <= through`` instead.
     parties : sequence of str, or "any", optional
-        Whose updates; by default those of any party of the participant, which needs the right to read as any.
+        Parties whose updates to load (default: any party of the participant, which needs the right to read as any).
     templates, interfaces : sequence of str
-        Only contracts of these, such as ``#package-name:Module:Entity``; by default all.
+        Only contracts of these, such as ``#package-name:Module:Entity`` (default: all).
     include_blobs : bool
         Include created-event blobs, several kB per row.
     include_topology : bool or sequence of str
-        Include topology transactions, or only those of these parties.
+        Include all topology transactions, or only those of these parties.
     shape : {"acs_delta", "ledger_effects"}
-        Creates and archives that change the active contracts, or all creates and exercises with their tree.
+        Load creates and archives that change the active contracts, or all creates and exercises with their tree.
     descending : bool
-        Read from the end; the frames are the same.
+        Read backwards from the end. The frames are the same.
     page_size : int, optional
-        Updates per page; by default that of the profile.
+        Updates per page (default: that of the profile).
     on_bad_item : {"raise", "quarantine"}
         What to do with an update that cannot be decoded, as for :func:`load_events`.
     follow : bool
-        Continue with what the ledger appends, until interrupted; the next load resumes there.
+        Continue with what the ledger appends, until interrupted. The next load resumes there.
     poll_seconds : float
         Seconds to wait after a page without updates, with ``follow``.
     executor : concurrent.futures.Executor, optional
-        Fetches the chunks, also on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
-        must reach the network and the store; the caller commits. Those of one machine share the request
-        rate of a host, and each has its own other limits.
+        Fetches the chunks, for example on a cluster (``dask.distributed.Client(…).get_executor()``). Its workers
+        must reach the network and the store. Only the caller commits. Workers on one machine share the request
+        rate of a host, but no other limits.
         By default threads of this process.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -265,9 +265,9 @@ def load_updates(
     UsageError
         If the window, the offsets or the filters are invalid.
     PrunedOffsetError
-        If ``after`` is before the pruning offset; without ``after``, pruned offsets are a gap in ``frames.coverage``.
+        If ``after`` is before the pruning offset. Without ``after``, pruned offsets are a gap in ``frames.coverage``.
     StoreError
-        If another participant responds than the one in the store, or its ledger was reset.
+        If a participant other than the one in the store responds, or its ledger was reset.
     CoverageError
         If the network is offline and the store does not cover the load, or the order of record times differs so much from that
         of offsets that updates of the window can be missing.
@@ -275,7 +275,7 @@ def load_updates(
     Notes
     -----
     Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages; before ledger API 3.5 the list operation
-    (docs/facts.md#updates-before-3-5). Both contain committed updates only, so they never show a rejection
+    (docs/facts.md#updates-before-3-5). Both return committed updates only, so they never show rejections
     (docs/facts.md#survivorship).
 
     Examples

@@ -27,7 +27,7 @@ MAX_OFFSET = 2**63 - 1
 
 @dataclass(frozen=True)
 class LedgerFilter:
-    """A filter on one participant's ledger, within which offsets can be compared."""
+    """A filter on one participant's ledger. Offsets within one filter are comparable."""
 
     participant_id: str
     update_format: UpdateFormat
@@ -91,7 +91,7 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
     StoreError
         If another participant responds, or its ledger ends before the offsets in the store.
     """
-    stored_id = net.store.participant()  # before the first request, for a catalog that is lost
+    stored_id = net.store.participant()  # before the first request, to notice a lost catalog
     if net.offline:
         require_coverage(net, "the ledger is", [] if stored_id else ["ledger"])
         return LedgerFilter(stored_id or "", update_format)

@@ -87,7 +87,7 @@ class OffsetReader:
         return dict(self.__dict__)
 
     def reduce_page_size(self, page_size: int, error: InvalidRequestError) -> int:
-        """Return a smaller page size, or raise the error if it is about something else."""
+        """Return a smaller page size, or raise the error if it has another cause."""
         if page_size == 1 or "size" not in error.detail.lower():
             raise error
         page_size = max(1, page_size // 2)
@@ -95,7 +95,7 @@ class OffsetReader:
         return page_size
 
     def pruned_start(self, rest: OffsetRange) -> OffsetRange:
-        """Return the pruned start of a range, whose end the error may not contain."""
+        """Return the pruned start of a range. Its end may not be in the error."""
         pruned = pruned_through(self.net)
         if pruned <= rest.start:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
@@ -134,7 +134,7 @@ class OffsetReader:
 
 
 class _UpdateBuffer:
-    """Updates of one range that do not fill a segment yet."""
+    """Updates of one range that do not yet fill a segment."""
 
     def __init__(self, rest: OffsetRange, descending: bool = False) -> None:
         self.known = replace(rest, start=rest.stop) if descending else replace(rest, stop=rest.start)
@@ -155,7 +155,7 @@ class _UpdateBuffer:
         return (self.known.stop - self.known.start) - (before.stop - before.start)
 
     def flush(self) -> Iterator[Batch]:
-        """Yield what was added since the last flush, provisional near a bad update."""
+        """Yield what was added since the last flush, as provisional near a bad update."""
         known, pages = self.known, self._pages[::-1] if self._descending else self._pages
         if known.start == known.stop:
             return
@@ -184,7 +184,7 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
 
 
 def _page_bounds(page: UpdatesPage) -> bytes:
-    """Return the offsets of a page, which tell it from all others, or nothing if it has none."""
+    """Return the offsets of a page, which identify it, or nothing if it has none."""
     start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
     return b"%d < %d" % (start, stop) if start < stop else b""
 
@@ -195,7 +195,7 @@ def _page_bounds(page: UpdatesPage) -> bytes:
 def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threading.Event) -> int:
     """Commit what the ledger appends until an event is set, and return the last offset.
 
-    Everything through the offset ``after`` must be in the store. The seconds are the pause after a page without updates.
+    Everything through the offset ``after`` must be in the store. ``seconds`` is the pause after a page without updates.
     """
     net, ledger_filter, page_size, additions = reader.net, reader.ledger_filter, reader.page_size, Additions()
     buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))

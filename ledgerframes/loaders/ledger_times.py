@@ -1,7 +1,7 @@
 """Offsets of a participant's ledger by record time, for which its API has no operation.
 
-On one synchronizer, record times ascend with offsets, so that a few pages of one update each find the offset of a time. Between
-several synchronizers, the order can differ a little (docs/facts.md#record-times-and-offsets).
+On one synchronizer, record times ascend with offsets, so a few pages of one update each find the offset of a time. Between
+several synchronizers, the order can differ slightly (docs/facts.md#record-times-and-offsets).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MARGIN = timedelta(minutes=10)  # loaded on both sides of a window, for updates 
 def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
     """Return the offsets of a window in a ledger that ends at an offset.
 
-    This takes about 50 requests for one update each. The range also has one update before and one after, by which the store shows
-    later that it has the whole window. If there is none before, it begins at 0, so that what the participant has pruned is named
-    as a gap.
+    This takes about 50 requests for one update each. The range also includes one update before and one after the window,
+    which later prove that the store has the whole window. If there is none before, it begins at 0, so that pruned offsets are
+    named as a gap.
     """
     reader = replace(reader, descending=False)
     pruned = pruned_through(reader.net)
@@ -41,7 +41,7 @@ def find_offsets(reader: OffsetReader, window: Window, end: int) -> OffsetRange:
 
 
 def _neighbors(reader: OffsetReader, time: datetime, after: int, through: int) -> tuple[int | None, int | None]:
-    """Return the offsets of the last update before a time and of the next one.
+    """Return the offsets of the last update before a time and of the next update.
 
     Each is None if a range of offsets has no such update.
     """
@@ -71,7 +71,7 @@ def _next_update(reader: OffsetReader, after: int, through: int) -> tuple[int, d
 
 
 def _iter_small_pages(reader: OffsetReader, offsets: OffsetRange) -> Iterator[DecodedPage]:
-    """Yield pages of one update, or lists of a participant that has no pages."""
+    """Yield pages of one update, or lists if the participant has no pages."""
     try:
         yield from reader.iter_pages(offsets, 1)
     except UnsupportedOperationError as error:
@@ -104,7 +104,7 @@ def stored_offsets(net: Network, ledger_filter: LedgerFilter, window: Window, en
 def require_order(frames: Frames) -> None:
     """Raise CoverageError if updates of a window can lie outside its offsets.
 
-    They can if the order of record times differs too much from that of offsets.
+    This happens if the order of record times differs too much from that of offsets.
     """
     times = frames.scan("ledger_updates").to_table(["offset", "record_time"]).sort_by("offset")["record_time"].cast(pa.int64())
     delay = pc.max(pc.subtract(pc.cumulative_max(times), times)).as_py() if len(times) else 0

@@ -28,9 +28,9 @@ def _mining_rounds(net: Network, refresh: bool) -> ObservationLoad:
 
 @loader(_mining_rounds)
 def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
-    """Load the mining rounds that are open, issuing or closed, and store the current ones.
+    """Load the open, issuing and closed mining rounds, and store the current ones.
 
-    Rounds of the past, and their prices, are those of :func:`ledgerframes.state.rounds`.
+    For past rounds and their prices, use :func:`ledgerframes.state.rounds`.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def load_mining_rounds(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of mining rounds, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -73,7 +73,7 @@ def load_featured_apps(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of featured apps, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -112,11 +112,11 @@ def load_name_entries(
     ----------
     net : Network
     name_prefix : str
-        Observe names that start with it only (default: all).
+        Observe only names that start with this prefix (default: all).
     refresh : bool
         Store an observation of name entries, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -156,7 +156,7 @@ def load_network_rules(net: Network, *, refresh: bool = True, progress: bool | N
     refresh : bool
         Store an observation of network rules, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -191,7 +191,7 @@ def load_scans(net: Network, *, refresh: bool = True, progress: bool | None = No
     refresh : bool
         Store an observation of history APIs, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -40,7 +40,7 @@ def load_validator_licenses(net: Network, *, refresh: bool = True, progress: boo
     refresh : bool
         Store an observation of validator licenses, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -83,7 +83,7 @@ def load_validator_faucets(
     refresh : bool
         Store an observation of validator faucets, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -119,19 +119,19 @@ def load_traffic_status(
 ) -> pd.DataFrame:
     """Load the traffic balances of members of a synchronizer, and store the current ones.
 
-    A balance is ``lf.TrafficBalance(int(row.balance), row.observed_at)``, which :func:`ledgerframes.cost.runway` takes.
+    :func:`ledgerframes.cost.runway` accepts a row's balance as ``lf.TrafficBalance(int(row.balance), row.observed_at)``.
 
     Parameters
     ----------
     net : Network
     members : sequence of str, optional
-        Participants, also without the prefix ``PAR::``, or mediators (default: the participant of the ledger API).
+        Participants, with or without the prefix ``PAR::``, or mediators (default: the participant of the ledger API).
     domain_id : str, optional
         Synchronizer (default: that of the network's rules).
     refresh : bool
         Store an observation of traffic status, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -163,7 +163,7 @@ def _synchronizer_status(net: Network, refresh: bool) -> ObservationLoad:
 
 @loader(_synchronizer_status)
 def load_synchronizer_status(net: Network, *, refresh: bool = True, progress: bool | None = None) -> pd.DataFrame:
-    """Load the serial and the next upgrade of the synchronizer, and store the current ones.
+    """Load the synchronizer's serial and next upgrade, and store them.
 
     An observation also says whether the node has all of the history.
 
@@ -173,7 +173,7 @@ def load_synchronizer_status(net: Network, *, refresh: bool = True, progress: bo
     refresh : bool
         Store an observation of synchronizer status, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -231,7 +231,7 @@ def _observe_synchronizer(net: Network, now: datetime) -> pa.Table:
 
 
 def _licenses(net: Network) -> list[Contract]:
-    """Return all licenses, which must be of one host, because of its page tokens."""
+    """Return all licenses, which must come from one host because of its page tokens."""
     licenses: list[Contract] = []
     page, chain = net.history.validator_licenses(None), PageChain(LICENSES_ROUTE)
     host = net.history.transport.last_host

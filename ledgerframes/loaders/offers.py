@@ -49,20 +49,20 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, progress: bool |
     ----------
     net : Network
     refresh : bool
-        Fetch the status of offers that are not finished, unless the network is offline. Offers of another wallet than this
+        Fetch the status of offers that are not finished, unless the network is offline. Offers of other wallets than this
         network's are not refreshed.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per transfer offer created from this store, sorted by ``recorded_at``, amounts in coin.
+        One row per transfer offer created from this store, sorted by ``recorded_at``. Amounts are in coin.
 
     Raises
     ------
     UsageError
-        If there are offers to refresh, and the profile has no wallet_url or no token.
+        If there are offers to refresh, but the profile has no wallet_url or no token.
     ServiceError, TransportError, DecodeError
         If the wallet fails.
 

@@ -37,9 +37,9 @@ def _completion_rows(items: list[CompletionItem]) -> None:
 class ItemList:
     """The list in the responses of an operation."""
 
-    member: str  # of the response that has the list, or "" if the response is the list
+    member: str  # member of the response with the list, or "" if the response is the list
     kind: Any  # type of the list
-    build: Callable[[list[Any]], object]  # builds the rows of items, and raises an error for an item that is no row
+    build: Callable[[list[Any]], object]  # builds the rows of items, and raises an error for an item that cannot become a row
 
 
 CONTRACTS = list[ActiveContractItem]
@@ -62,7 +62,7 @@ LISTS = {
 
 
 class ParticipantLists(Ledger):
-    """The ledger API, whose lists miss what is in quarantine."""
+    """The ledger API, with lists that omit items in quarantine."""
 
     def __init__(self, net: Network, on_bad_item: OnBadItem) -> None:
         super().__init__(net.ledger.transport)
@@ -105,7 +105,7 @@ class ParticipantLists(Ledger):
 
 
 def _split(items: ItemList, contents: Sequence[msgspec.Raw]) -> Iterator[bytes]:
-    """Yield the items of a list, and each package of a vetting by itself."""
+    """Yield the items of a list, with each package of a vetting separately."""
     for content in contents:
         try:
             vetting = msgspec.json.decode(content, type=dict[str, msgspec.Raw]) if items is VETTINGS else {}
@@ -128,7 +128,7 @@ def _checkpoint(content: bytes, before: Sequence[msgspec.Raw], request: Request)
 
 
 def _offset(content: bytes) -> int | None:
-    """Return the offset of a completion, as far as it can be read."""
+    """Return the offset of a completion, if it can be read."""
     try:
         [value] = msgspec.json.decode(content)["completionResponse"].values()
         offset = int(value.get("value", value)["offset"])

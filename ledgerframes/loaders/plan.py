@@ -34,13 +34,14 @@ def plan(loader: Callable[Concatenate[Network, P], Any], net: Network, *args: P.
     Returns
     -------
     DataFrame
-        One row per extent that the load would fetch, in the columns of table ``plan``; none if the store covers the load. Windows
-        and offset ranges have an estimate of requests, rows, bytes and minutes, once the store has data of the dataset.
+        One row per extent that the load would fetch, in the columns of table ``plan``, or no row if the store covers the
+        load. Once the store has data of the dataset, windows and offset ranges have an estimate of requests, rows, bytes and
+        minutes.
 
     Raises
     ------
     UsageError
-        If it is not a loader, or its arguments are invalid.
+        If `loader` is not a loader, or its arguments are invalid.
 
     Notes
     -----

@@ -15,7 +15,7 @@ DELAY = 1  # seconds before the line appears
 SECONDS_BETWEEN_LINES = 4.0  # where no line can be replaced, such as in the log of a job
 BAR_WIDTH, TIMES_WIDTH = 12, 20  # columns of a terminal
 MIN_SUBJECT, SUBJECT_END = 24, 10  # characters
-ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns
+ROUNDING = 1 + 1e-9  # parts of a float can add up to slightly more than the whole, about which tqdm warns
 
 
 class Progress:
@@ -29,7 +29,7 @@ class Progress:
         Amount of work; None if it is unknown.
     unit : str
     visible : bool or None
-        Show the line anywhere, or nowhere; with None in terminals and notebooks only.
+        True shows the line anywhere and False nowhere. None shows it in terminals and notebooks only.
     """
 
     def __init__(self, subject: str, total: float | None, unit: str, visible: bool | None) -> None:
@@ -74,7 +74,7 @@ class Progress:
             self._chunks += chunks
 
     def show_wait(self, text: str) -> bool:
-        """Show what requests wait for, or nothing, and return whether anybody sees it."""
+        """Show what requests wait for, or nothing, and return whether anyone can see it."""
         with self._lock:
             self._bar.bar_format = "{desc}" if text else self._bar_format
             length = self._columns if text else self._max_length
@@ -100,7 +100,7 @@ class Progress:
             self._output.flush()
 
     def _summary(self, is_complete: bool, seconds: float) -> str:
-        """Return what was fetched, in how many seconds."""
+        """Return what was fetched, and in how many seconds."""
         verb = "Fetched" if is_complete else "Stopped fetching"
         chunks = f" in {pluralize(self._chunks, 'chunk')}" if self._chunks else ""
         return f"{verb} {self._subject}: {pluralize(self._rows, 'row')}{chunks}, {seconds:,.0f} s."

@@ -34,7 +34,7 @@ __all__ = ["RecheckResult", "recheck"]
 
 HOUR = 3_600_000_000  # microseconds
 OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
-# About the fetch. Objects with the same bytes have the same digest, which is compared.
+# Columns about the fetch. Objects with the same bytes have the same digest, which is compared.
 OWN_COLUMNS = frozenset({"fetched_at", "id_source", "source", "digest_status"})
 UPSTREAM = "changed upstream"
 
@@ -48,13 +48,13 @@ class RecheckResult:
     Attributes
     ----------
     segments : int
-        Segments of which a part was fetched again.
+        Number of segments from which a part was fetched again.
     changes : DataFrame
-        Table ``upstream_changes``: one row per extent, table, change and column; empty if nothing differs.
+        Table ``upstream_changes``, with one row per extent, table, change and column. Empty if nothing differs.
     skipped : dict of str to str
         Reason by extent, for parts that cannot be fetched again.
     repairs : list of Repair
-        With ``replace``, one per segment that differs.
+        One per segment that differs, with ``replace``.
     """
 
     segments: int
@@ -74,19 +74,19 @@ def recheck(
 ) -> RecheckResult:
     """Fetch a sample of final rows again, and compare them with the store.
 
-    A release of a service can change rows that were final, for example remove their activity. The same loaders fetch an hour of
-    a window, 1,000 offsets, 20 ids or the objects of each chosen segment into an empty directory. Rows are matched by the key of
-    their table, and all their values are compared.
+    A release of a service can change rows that were final, for example by removing their activity. The same loaders fetch an
+    hour of a window, 1,000 offsets, 20 ids or the objects of each chosen segment into an empty directory. Rows are matched by
+    the key of their table, and all their values are compared.
 
     Parameters
     ----------
     net : Network
     sample : int, default 20
-        Number of final segments, chosen at random.
+        Number of final segments to choose at random.
     seed : int, optional
-        Seed of the choice, to repeat it.
+        Seed of the random choice, to repeat it.
     datasets : sequence of str, optional
-        Names of datasets, such as ``events``; all by default.
+        Names of datasets, such as ``events`` (default: all).
     replace : bool, default False
         Move segments that differ to quarantine, and fetch them again as a whole. Otherwise nothing in the store changes.
     update_formats : sequence of UpdateFormat
@@ -154,7 +154,7 @@ def _is_served(segment: Segment) -> bool:
 
 
 def _part(extent: Extent, chance: random.Random) -> Extent:
-    """Return a part of an extent that takes few requests. Objects have no smaller part."""
+    """Return a part of an extent that takes few requests. Objects cannot be divided."""
     if isinstance(extent, IdSet):
         return IdSet(frozenset(chance.sample(sorted(extent.keys), min(IDS, len(extent.keys)))))
     if isinstance(extent, ExtentRange):

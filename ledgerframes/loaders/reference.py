@@ -1,4 +1,4 @@
-"""Reference data, of which each load stores an observation of the latest state."""
+"""Reference data. Each load stores an observation of the latest state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAME_RULES_ROUTE = "POST /v0/ans-rules"
 
 @dataclass(frozen=True)
 class ObservationLoad:
-    """All observations of a dataset, with a new one if `refresh` and the network is online."""
+    """All observations of a dataset, and a new one if `refresh` is set and the network online."""
 
     net: Network
     dataset: Dataset
@@ -57,7 +57,7 @@ class ObservationLoad:
         return frames.read(self.dataset.tables[0].name)
 
     def _store(self, progress: bool | None) -> Observation:
-        """Store the latest state unless it is stored, and return its observation."""
+        """Store the latest state unless it is already stored, and return its observation."""
         net, dataset = self.net, self.dataset
         net.store.create()
         with Progress(f"{self.noun} ({net.name})", 1, "observations", progress) as bar:
@@ -87,17 +87,17 @@ def load_price_votes(net: Network, *, refresh: bool = True, progress: bool | Non
     refresh : bool
         Store an observation of the current votes, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per vote in an observation, prices as decimals in USD per coin, sorted by (observed_at, sv). The price is missing
-        if a super validator has not voted yet.
+        One row per vote in an observation, sorted by (observed_at, sv). Prices are decimals, in USD per coin. The price is
+        missing if a super validator has not voted yet.
 
     Notes
     -----
-    Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. The service returns the latest votes only, so
+    Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. The service returns only the latest votes, so
     their history is what earlier loads stored.
 
     Examples
@@ -127,12 +127,12 @@ def load_name_rules(net: Network, *, refresh: bool = True, progress: bool | None
     refresh : bool
         Store an observation of the current rules, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per rules contract in an observation, durations in microseconds, sorted by observed_at.
+        One row per rules contract in an observation, with durations in microseconds, sorted by observed_at.
 
     Notes
     -----
@@ -149,7 +149,7 @@ def load_name_rules(net: Network, *, refresh: bool = True, progress: bool | None
 
 
 def _observations(net: Network, dataset: Dataset, required: Sequence[Observation] = ()) -> Frames:
-    """Return frames of all observations, which must have those that this load has stored."""
+    """Return frames of all observations, which must include those that this load stored."""
     snapshot = net.store.snapshot(dataset)
     if shortfall := {str(each) for each in required} - {str(segment.extent) for segment in snapshot.segments}:
         raise CoverageError(
@@ -162,7 +162,7 @@ def _observations(net: Network, dataset: Dataset, required: Sequence[Observation
 def _next_time(net: Network, dataset: Dataset, now: datetime) -> datetime:
     """Return a time without an observation, from now on.
 
-    The clock of the sandbox stands still, so that another observation of the same moment can have other rows.
+    The clock of the sandbox stands still, so a second observation of the same moment can have different rows.
     """
     observations = {segment.extent for segment in net.store.segments(dataset)}
     times = (now + MICROSECOND * number for number in count())
@@ -170,7 +170,7 @@ def _next_time(net: Network, dataset: Dataset, now: datetime) -> datetime:
 
 
 def _has_rows(net: Network, dataset: Dataset, observation: Observation, rows: pa.Table) -> bool:
-    """Return whether an observation has these rows, but for how and when they were observed."""
+    """Return whether an observation has these rows, apart from how and when it was made."""
     columns = [name for name in rows.column_names if name not in OF_OBSERVATION]
     known = _observations(net, dataset).scan(dataset.tables[0].name).to_table(columns, filter=observation.filter())
     contents = (sorted(map(repr, each.select(columns).to_pylist())) for each in (known, rows))

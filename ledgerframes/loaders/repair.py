@@ -54,11 +54,11 @@ class Repair:
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``written again`` from its rows, of which none was damaged; ``cannot be fetched again``, so it stays in
-        the catalog; ``dropped`` with ``drop_unrecoverable=True``; or ``not fetched yet`` because its service failed. Then the
-        next load fetches it, unless the note reports that it stays.
+        ``fetched again``; ``written again`` from its rows, if none of them was damaged; ``cannot be fetched again``, so it
+        stays in the catalog; ``dropped`` with ``drop_unrecoverable=True``; or ``not fetched yet`` because the service failed.
+        In the last case, the next load fetches it, unless the note says that it stays.
     note : str
-        The reason, or what differs now; may be empty.
+        The reason, or what differs now. Can be empty.
     """
 
     segment: Segment
@@ -67,7 +67,7 @@ class Repair:
 
     @property
     def is_repaired(self) -> bool:
-        """Whether nothing of it is damaged or missing any more."""
+        """Whether no part of it is damaged or missing any more."""
         return self.outcome in (FETCHED, WRITTEN)
 
 
@@ -84,8 +84,9 @@ def repair(
 ) -> list[Repair]:
     """Move damaged segments to quarantine, and fetch them again.
 
-    What cannot be fetched again stays in the catalog, so that a load that needs it fails instead of showing less: observations
-    of votes and name rules, pruned offsets, offsets loaded through a filter that is unknown here, and bulk objects from files.
+    Segments that cannot be fetched again stay in the catalog, so that a load that needs them fails instead of returning fewer
+    rows: observations of votes and name rules, pruned offsets, offsets loaded through a filter that is unknown here, and bulk
+    objects from files.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def repair(
     damage : sequence of DamagedFile
         From :func:`ledgerframes.store.verify.verify`.
     drop_unrecoverable : bool
-        Move also what cannot be fetched again to quarantine.
+        Also move segments that cannot be fetched again to quarantine.
     update_formats : sequence of UpdateFormat
         Filters of stored offsets, in addition to the default ones of both shapes.
 
@@ -157,7 +158,7 @@ def _plan(
 
 
 def _quarantine(net: Network, segments: Sequence[Segment]) -> None:
-    """Remove segments and the marks of their folders at once, and move their files."""
+    """Remove segments and the marks of their folders in one transaction, and move their files."""
     if not segments:
         return
     with net.store.catalog.write_transaction() as connection:
@@ -188,7 +189,7 @@ def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], dam
             sync(loader, progress=False)
             loader.frames()  # raises the error of a bulk object
     except LedgerframesError as error:
-        # The other segments may still be repaired. This one is no longer covered, so the next load fetches it.
+        # The other segments can still be repaired. This one is no longer covered, so the next load fetches it.
         logger.warning("repair_failed dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
         return Repair(segment, FAILED, str(error))
     rows, notes = _count_rows(net, segment), []
@@ -205,7 +206,7 @@ def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], dam
 def recovery_loaders(
     net: Network, segment: Segment, damaged_tables: set[str], update_formats: Sequence[UpdateFormat]
 ) -> list[Loader[Any]]:
-    """Return the loaders that fetch a segment again, after reading what they need of it."""
+    """Return the loaders that fetch a segment again, after reading what they need from it."""
     extent = segment.extent
     if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
         return [EventLoader(net, extent.window)]

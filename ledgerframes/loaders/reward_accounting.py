@@ -23,7 +23,7 @@ from ledgerframes.network import Network
 __all__ = ["load_reward_accounting"]
 
 BATCH_ROUTE = f"GET {REWARDS}/{{round_number}}/batches/{{batch_hash}}"
-MAX_BATCHES = 100_000  # of a round, against responses that lead to ever new hashes
+MAX_BATCHES = 100_000  # of a round, in case responses lead to ever new hashes
 
 
 def _reward_accounting(net: Network, rounds: Iterable[int] | None, refresh: bool) -> ObservationLoad:
@@ -41,8 +41,8 @@ def load_reward_accounting(
 ) -> pd.DataFrame:
     """Load the rewards of rounds as a node computes them, and store the current ones.
 
-    Pass the result as ``service=`` to :func:`ledgerframes.reconcile.rewards`. The operations are internal and may go.
-    Nothing else needs them.
+    Pass the result as ``service=`` to :func:`ledgerframes.reconcile.rewards`. These operations are internal and may
+    disappear. Nothing else uses them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def load_reward_accounting(
     refresh : bool
         Store an observation of reward accounting, unless the network is offline.
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -81,7 +81,7 @@ def load_reward_accounting(
 
 
 def _numbers(rounds: Iterable[int]) -> list[int]:
-    """Return different round numbers in order, of any type of integers."""
+    """Return the distinct round numbers in order, from integers of any type."""
     try:
         return sorted({operator.index(number) for number in rounds})
     except TypeError:

@@ -54,20 +54,20 @@ def load_active_contracts(
     ----------
     net : Network
     active_at_offset : int, optional
-        The ledger's end by default.
+        Offset of the state (default: the ledger's end).
     parties : sequence of str, optional
-        Whose contracts; by default those of any party of the participant.
+        Parties whose contracts to load (default: any party of the participant).
     templates, interfaces : sequence of str
         Only contracts of these, such as ``package-name:Module:Entity``.
     include_blobs : bool
         Include created-event blobs, several kB per row.
     include_incomplete : bool
-        Include contracts in transit, of which the participant has seen only one half of a reassignment.
+        Include contracts in transit, for which the participant has seen only one half of a reassignment.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -85,7 +85,7 @@ def load_active_contracts(
     Warns
     -----
     UserWarning
-        If the participant refuses to include contracts in transit, which may be missing then
+        If the participant refuses to include contracts in transit, which may then be missing
         (docs/facts.md#incomplete-reassignments).
 
     Notes
@@ -137,16 +137,16 @@ def load_completions(
     ----------
     net : Network
     parties : sequence of str
-        Submitters; by default all that the token may act as.
+        Submitters (default: all parties that the token may act as).
     after : int
         Only completions after this offset.
     limit : int, optional
-        Maximum number of completions; all by default.
+        Maximum number of completions (default: all).
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -212,10 +212,10 @@ def load_parties(net: Network, *, on_bad_item: OnBadItem = "raise", progress: bo
     ----------
     net : Network
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -253,23 +253,23 @@ def _packages(net: Network, on_bad_item: OnBadItem) -> StateLoad[str]:
 
 @loader(_packages)
 def load_packages(net: Network, *, on_bad_item: OnBadItem = "raise", progress: bool | None = None) -> pd.DataFrame:
-    """Load the packages of a participant, and the synchronizers they are vetted on.
+    """Load the packages of a participant, and the synchronizers on which they are vetted.
 
-    Without a vetting that cannot be decoded, its package would seem not to be vetted. So the package is excluded with it.
+    If a vetting cannot be decoded, its package would seem not to be vetted. So the package is excluded, too.
 
     Parameters
     ----------
     net : Network
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
     DataFrame
-        One row per package and synchronizer that it is vetted on, or one without a synchronizer, sorted by package.
+        One row per package and synchronizer on which it is vetted, or one row without a synchronizer, sorted by package.
 
     Notes
     -----
@@ -306,10 +306,10 @@ def load_synchronizers(
     party : str, optional
         Also return this party's permission.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------

@@ -37,8 +37,8 @@ from ledgerframes.values.extents import Extent, ExtentRange
 
 logger = logging.getLogger("ledgerframes")
 
-WATCH_SECONDS = 0.5  # between looks at the waits of worker processes
-MAX_SYNCS = 5  # of one load, while other processes drop what it has fetched
+WATCH_SECONDS = 0.5  # seconds between checks of the waits of worker processes
+MAX_SYNCS = 5  # tries of one load, while other processes drop what it has fetched
 
 C = TypeVar("C")  # a chunk
 R = TypeVar("R", bound=ExtentRange)
@@ -58,7 +58,7 @@ class Batch:
 def split_batches(
     extent: R, uncertain: Iterable[R], tables: Mapping[str, pa.Table], source: str, *, descending: bool = False
 ) -> Iterator[Batch]:
-    """Yield the rows of an extent in reading order, provisional where the extent is uncertain."""
+    """Yield the rows of an extent in reading order, as provisional if the extent is uncertain."""
     certain = extent.difference(uncertain)
     parts = [(part, True) for part in certain] + [(part, False) for part in extent.difference(certain)]
     for part, final in sorted(parts, key=lambda each: each[0].start, reverse=descending):
@@ -66,7 +66,7 @@ def split_batches(
         yield Batch(part, rows, source, final=final)
 
 
-ChunkResult = Batch | Any  # a batch, or what is committed as it is
+ChunkResult = Batch | Any  # a batch, or an item that is committed as it is
 CommitItem = Segment | Any  # a segment whose files are written, or an item of the family
 Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
 
@@ -76,7 +76,7 @@ class ChunkReport:
     """The end of a chunk."""
 
     items: list[CommitItem] = field(default_factory=list)  # left to commit
-    progress: float = 0.0  # that the bar was told
+    progress: float = 0.0  # progress that the bar has received
     additions: Additions = field(default_factory=Additions)
     extra_members: Mapping[str, str] = field(default_factory=dict)  # see `Network.extra_members`
     error: LedgerframesError | None = None
@@ -92,7 +92,7 @@ class ChunkContext:
     stop: threading.Event | None
 
     def advance(self, amount: float) -> None:
-        """Report completed work, where a progress bar is within reach."""
+        """Report completed work, if a progress bar is available."""
         if self.bar:
             self.report.progress += amount
             self.bar.advance(amount)
@@ -136,7 +136,7 @@ class Loader(ABC, Generic[C]):
         return plan_frame(self.dataset.name, with_estimates(self.net, self.dataset.name, self.missing().values()))
 
     def shortfall(self) -> Collection[str]:
-        """Return by name what a sync has fetched or found, and the store does not cover any more."""
+        """Return by name what a sync has fetched or found, but the store no longer covers."""
         return list(self.missing(accept_provisional=True))
 
     def restart(self) -> None:
@@ -155,7 +155,7 @@ class Loader(ABC, Generic[C]):
         return False
 
     def commit(self, item: Any) -> None:
-        """Commit or remember an item of the family that is not a segment."""
+        """Commit or remember an item of the family other than a segment."""
         raise TypeError(f"nothing commits {item!r}")
 
     def finish_chunk(self, chunk: C, error: LedgerframesError | None) -> None:
@@ -195,9 +195,9 @@ def _read(loader: Loader[Any]) -> Frames:
 
 
 def _sync_and_read(loader: Loader[Any], executor: Executor | None, progress: bool | None) -> Frames:
-    """Fetch what is missing, and return frames of a state of the store that has all of it.
+    """Fetch what is missing, and return frames of a state of the store that has all data.
 
-    Other processes may drop segments at any time. What they have dropped is fetched again.
+    Other processes may drop segments at any time. These are fetched again.
     """
     for _ in range(MAX_SYNCS):
         if sync(loader, executor=executor, progress=progress):
@@ -227,7 +227,7 @@ def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFra
 
 
 def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
-    """Raise CoverageError if anything that an offline load needs is not in the store."""
+    """Raise CoverageError if the store does not have all that an offline load needs."""
     if names:
         raise CoverageError(
             f"{net.name} is offline and {count} not in the store ({_some(names)}). "
@@ -240,7 +240,7 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     """Fetch and commit what the store does not cover, and return whether anything was missing.
 
     Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
-    them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
+    them. After a failure or Ctrl-C, the other chunks stop at their next page, and committed data stay.
     """
     start = time.monotonic()
     chunks = loader.chunks(distributed=executor is not None)
@@ -267,7 +267,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
 
 
 class ChunkFetch(Generic[C]):
-    """The fetch of a chunk, in a thread of this process or in a worker, which gets a copy."""
+    """The fetch of a chunk, in a thread of this process, or as a copy in a worker."""
 
     def __init__(self, loader: Loader[C], caller: Caller[C] | None) -> None:
         self.net, self.dataset = loader.net, loader.dataset.name
@@ -275,7 +275,7 @@ class ChunkFetch(Generic[C]):
         self.caller = caller  # None in a worker, which leaves what it has written to the report
 
     def run(self, chunk: C) -> ChunkReport:
-        """Read one chunk and write its segments, and report an error with what precedes it."""
+        """Read one chunk and write its segments, and report an error with what preceded it."""
         report = ChunkReport()
         bar, stop = (self.caller.bar, self.caller.stop) if self.caller else (None, None)
         try:
@@ -300,7 +300,7 @@ class ChunkFetch(Generic[C]):
 
 
 class Caller(Generic[C]):
-    """The process that called a load, which commits what is fetched."""
+    """The process that called a load, which commits the fetched data."""
 
     def __init__(self, loader: Loader[C], bar: Progress) -> None:
         self.loader, self.bar = loader, bar
@@ -308,7 +308,7 @@ class Caller(Generic[C]):
         self.additions = Additions()
 
     def take_all(self, chunks: Sequence[C], fetch: ChunkFetch[C], pool: Executor | None) -> None:
-        """Have all chunks fetched, and stop the others at the first error that the loader raises."""
+        """Fetch all chunks, and stop the others at the first error that the loader raises."""
         try:
             with closing(run(fetch.run, chunks, pool)) as outcomes:
                 for chunk, report in outcomes:
@@ -360,7 +360,7 @@ def _showing_waits_of_workers(net: Network) -> Iterator[None]:
 
 
 def _require_files(net: Network, item: CommitItem) -> None:
-    """Refuse a segment whose files only its worker sees."""
+    """Refuse a segment whose files only its worker can see."""
     location = net.store.location
     if isinstance(item, Segment) and location.local_path:
         for file in item.files.values():

@@ -64,20 +64,20 @@ def load_token_holdings(
 ) -> pd.DataFrame:
     """Load the tokens of any instrument that parties of a participant own.
 
-    Coin is an instrument as any other that follows the token standard.
+    Coin is an instrument like any other that follows the token standard.
 
     Parameters
     ----------
     net : Network
     active_at_offset : int, optional
-        The ledger's end by default.
+        Offset of the state (default: the ledger's end).
     parties : sequence of str, optional
-        Whose contracts, by default those of any party of the participant.
+        Parties whose contracts to load (default: any party of the participant).
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -113,20 +113,20 @@ def load_token_transfers(
     on_bad_item: OnBadItem = "raise",
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Load the transfers of tokens that are not complete.
+    """Load the token transfers that are not complete.
 
     Parameters
     ----------
     net : Network
     active_at_offset : int, optional
-        The ledger's end by default.
+        Offset of the state (default: the ledger's end).
     parties : sequence of str, optional
-        Whose contracts, by default those of any party of the participant.
+        Parties whose contracts to load (default: any party of the participant).
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -166,14 +166,14 @@ def load_token_allocations(
     ----------
     net : Network
     active_at_offset : int, optional
-        The ledger's end by default.
+        Offset of the state (default: the ledger's end).
     parties : sequence of str, optional
-        Whose contracts, by default those of any party of the participant.
+        Parties whose contracts to load (default: any party of the participant).
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the others (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded. ``quarantine`` writes its bytes to a file below the store, logs the
+        path, and returns the other items (docs/facts.md#unknown-kinds).
     progress : bool, optional
-        Show a progress bar anywhere, or nowhere; by default in terminals and notebooks.
+        Whether to show a progress bar (default: only in terminals and notebooks).
 
     Returns
     -------
@@ -200,7 +200,7 @@ def load_token_allocations(
 
 
 def _token_rows(net: Network, table: Table, contracts: pa.Table, on_bad_item: OnBadItem) -> pa.Table:
-    """Return a table of tokens, without the contracts whose views are kept in quarantine."""
+    """Return a table of tokens, without the contracts whose views are in quarantine."""
     try:
         return token_table(table, contracts)
     except DecodeError:

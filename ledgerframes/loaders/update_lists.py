@@ -1,4 +1,4 @@
-"""Pages of updates made of lists, for participants without pages.
+"""Pages of updates built from lists, for participants without pages.
 
 See docs/facts.md#updates-before-3-5.
 """
@@ -20,9 +20,9 @@ from ledgerframes.loaders.bad_updates import identity_of
 
 LIST = "POST /v2/updates"
 LIST_SIZE = 200  # updates and checkpoints, the list limit unless the operator changed it (docs/facts.md#list-limit)
-IDLE_SECONDS = 20.0  # without an element, after which a list may end; one with an offset to end at should not
+IDLE_SECONDS = 20.0  # seconds without an element, after which a list may end; a list with an end offset should not
 
-Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset through which these are all
+Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset up to which they are complete
 
 
 FetchPage = Callable[[Mapping[str, Any]], Response]  # the request of a page, and the page
@@ -36,7 +36,7 @@ def lists_instead(ledger: Ledger, error: UnsupportedOperationError) -> UpdateLis
 
 
 class UpdateLists:
-    """Pages of updates, each a list of those after an offset, in ascending order."""
+    """Pages of updates, each a list of the updates after an offset, in ascending order."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -57,7 +57,7 @@ class UpdateLists:
     def _list(self, request: Mapping[str, Any], after: int, through: int) -> tuple[Response, Sequence[msgspec.Raw], int]:
         """Return a list, its updates, and the offset that they reach.
 
-        A size that the participant refuses is halved.
+        If the participant refuses a size, it is halved.
         """
         size = min(self._size, request["maxPageSize"])
         try:
@@ -81,7 +81,7 @@ class UpdateLists:
 
 
 def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, after: int, through: int) -> Response:
-    """Return updates as a page of the offsets after one and up to the one that they reach."""
+    """Return updates as a page, from one offset up to the offset that they reach."""
     page = {
         "updates": updates,
         "lowestPageOffsetExclusive": after,
@@ -94,7 +94,8 @@ def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, afte
 def _complete_part(items: Sequence[msgspec.Raw]) -> Page | None:
     """Return the updates of a list up to its last offset, or None if it has none.
 
-    Any list may be short, so only one without an offset is the last. What comes after the offset is in the next list again.
+    Any list may be short, so only a list without an offset is the last one. Items after the offset are repeated in the next
+    list.
     """
     identities = list(map(identity_of, items))
     known = [number for number, (_, offset) in enumerate(identities) if offset is not None]

@@ -2,8 +2,8 @@
 
 A run freezes its inputs, executes a notebook on them, and publishes one self-contained page.
 
-:func:`run_report` runs all steps, each of them a module here. :func:`list_runs` and :func:`compare_runs` read what was
-published. :func:`show_table` and :func:`show_text` are for notebooks.
+:func:`run_report` runs all steps, each of them a module here. :func:`list_runs` and :func:`compare_runs` read the published
+runs. :func:`show_table` and :func:`show_text` are for notebooks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-# Imported when first used, because no command and no notebook needs all of them.
+# Imported on first use, because no command and no notebook needs all of them.
 _MODULES = {
     "Answer": "answers",
     "HEADLINE": "headline",

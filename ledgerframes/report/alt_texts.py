@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, ScalarFormatter
 
 MAX_SERIES = 4
 MAX_ROWS = 3
-MIN_POINTS = 3  # a line with fewer marks a limit
+MIN_POINTS = 3  # a line with fewer points marks a limit
 MAX_POINTS = 4
 NO_MARKERS = (None, "", " ", "None", "none")
 CAPS = ("_", "|")  # markers at the ends of intervals
@@ -90,7 +90,7 @@ def _bar_texts(ax: Axes) -> list[str]:
 def _point_texts(ax: Axes) -> list[str]:
     """Return the values of the points in each row.
 
-    There are none on an axis of time, and for a row with many points.
+    There are none on a time axis, or for a row with many points.
     """
     if _has_times(ax.xaxis):
         return []
@@ -121,7 +121,7 @@ def _series(ax: Axes) -> Iterator[str]:
 
 def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
     name, values = str(label), np.asarray(y, dtype=np.float64)
-    prefix = "" if not name or name.startswith("_") else f"{name} "  # matplotlib names series without a label itself
+    prefix = "" if not name or name.startswith("_") else f"{name} "  # matplotlib makes up names for series without a label
     if not np.isfinite(values).any():
         return f"{prefix}without values"
     low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]
@@ -144,7 +144,7 @@ def _is_note(text: Any) -> bool:
 
 
 def _text(axis: Axis, value: Any) -> str:
-    """Return a value as its axis prints it, a time to the minute."""
+    """Return a value as its axis prints it, and times to the minute."""
     formatter = axis.get_major_formatter()
     if _has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]

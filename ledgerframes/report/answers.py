@@ -50,22 +50,23 @@ def show(
 ) -> Answer:
     """Show a result as an answer, which is a sentence, a picture and a table.
 
-    In a notebook it has the colors of the theme. Names that differ from others by more than chance come first in the table.
+    In a notebook, it has the colors of the theme. Names that differ from others by more than chance come first in the table.
 
     Parameters
     ----------
     result : DataFrame or Axes
-        The result of an analysis, also some of its rows or columns. Of some rows, the sentence says how many they are, because
-        their shares are of all. Of the axes of a plot, the answer is the picture alone.
+        The result of an analysis, or some of its rows or columns. For some rows, the sentence gives only their number,
+        because shares refer to the whole result. For a plot, the answer is the picture alone.
     columns : sequence of str, optional
-        Columns of the table, the first number of them with bars (default: those that the analysis declares, or all of a result
-        from which columns were chosen).
+        Columns of the table. The first column of numbers has bars (default: those that the analysis declares, or all columns
+        if some were chosen from the result).
     max_rows : int, optional
         Rows of the table that are visible at first (default: 15).
     name : str, optional
         Name of the table and its files in a report (default: analysis and groups, such as ``cost_spend_by_participant``).
     picture : bool, optional
-        Whether to draw the plot of the analysis, if it has one (default: True). It needs all columns and two rows.
+        Whether to draw the plot of the analysis, if there is one (default: True). A plot needs all columns and at least two
+        rows.
 
     Returns
     -------
@@ -75,7 +76,8 @@ def show(
     Raises
     ------
     UsageError
-        If `result` is not the result of an analysis or has no such column, or `columns` is no list, or `max_rows` no number.
+        If `result` is not the result of an analysis or does not have these columns, `columns` is not a list, or `max_rows` is
+        not a whole number.
 
     Examples
     --------
@@ -121,7 +123,7 @@ class Answer:
     Attributes
     ----------
     statement : str
-        What the result says, empty if the analysis declares nothing.
+        What the result says. Empty if the analysis declares no sentence.
     table : TableOutput, optional
     draw : callable, optional
         Function that draws the picture.
@@ -147,7 +149,7 @@ class Answer:
 
     @cached_property
     def _picture(self) -> tuple[str, str]:
-        """The picture as HTML, and its text. Both are empty without one."""
+        """The picture as HTML, and its text. Both are empty without a picture."""
         if self.draw is None:
             return "", ""
         from ledgerframes.report.pictures import draw_element
@@ -155,7 +157,7 @@ class Answer:
         return draw_element(self.draw())
 
     def display_parts(self) -> None:
-        """Display sentence, picture and table one by one, for the page of a report."""
+        """Display sentence, picture and table separately, for the page of a report."""
         from IPython import display
 
         show_part: Callable[[object], None] = display.display
@@ -179,7 +181,7 @@ def _drawing_of(result: object) -> Drawing:
 
 
 def _close(ax: Axes) -> Drawing:
-    """Return the drawing of a plot, which a notebook does not show once more."""
+    """Return the drawing of a plot, which a notebook then does not show again."""
     from matplotlib import pyplot
 
     drawing: Any = ax.figure
@@ -188,7 +190,7 @@ def _close(ax: Axes) -> Drawing:
 
 
 def _region(table: TableOutput) -> str:
-    """Return a table that the keyboard reaches where it is wider than the page."""
+    """Return a table that the keyboard can scroll if it is wider than the page."""
     return f'<div class="table" tabindex="0" role="group" aria-label="{escape(table.caption)}">{table._repr_html_()}</div>'
 
 
@@ -201,7 +203,7 @@ def _figure_of(result: pd.DataFrame) -> Figure:
 
 
 def _require_shares(result: pd.DataFrame) -> None:
-    """Raise a UsageError for sums of rows, whose shares are none."""
+    """Raise a UsageError for sums of rows, because sums of shares mean nothing."""
     sums = [name for name in (COVERAGE, "coverage_time") if name in result and result[name].max() > 1]
     if sums:
         raise UsageError(f"{ADVICE}, got sums of its column {sums[0]}, which is a share. Pass the rows, or print the sums.")
@@ -220,7 +222,7 @@ def _columns(result: pd.DataFrame, figure: Figure, keys: list[str]) -> list[str]
 def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
     """Return the columns that name a row.
 
-    Networks are among them if there are several, and no package that none needs.
+    They include networks if there are several, and packages only if a row needs them.
     """
     keys = [str(name) for name in result.columns if name in figure.key_names]
     others = [name for name in keys if name != PACKAGE]
@@ -230,7 +232,7 @@ def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
 
 
 def _in_order(result: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the rows of names that differ before the others, and all others in their order."""
+    """Return the rows whose names differ before the others, and otherwise in the same order."""
     if DIFFERS not in result or not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
         return result
     return result.sort_values(DIFFERS, key=lambda differs: ~is_true(differs), kind="stable")
@@ -243,30 +245,30 @@ def _caption(figure: Figure, name: str) -> str:
 
 
 def _group(keys: list[str]) -> str:
-    """Return the only column that names a group, empty if several do or none."""
+    """Return the only column that names a group, or empty if there is not exactly one."""
     names = [name for name in keys if name not in PERIOD_KEYS]
     return names[0] if len(names) == 1 else ""
 
 
 def _statement(result: pd.DataFrame, figure: Figure, by: str | None, is_over_time: bool) -> str:
-    """Return what a result says, and of which requests or rows. None of its rows say nothing."""
+    """Return what a result says, and about which requests or rows. Without rows, it is empty."""
     if figure.answer is None or (result.empty and not _has_all_rows(result)):
         return ""
     text = figure.answer(result) if by is None or not is_over_time or figure.answers_over_time else ""
-    if text and not _has_all_rows(result):  # some of its shares are of these rows, and others of all
+    if text and not _has_all_rows(result):  # some of its shares refer to these rows, and others to all
         return _describe_some(result)
     note = CHOSEN if result["population"].eq("chosen").any() else ""
     return text and "".join([note, text, _note_of_final(result)])
 
 
 def _describe_some(result: pd.DataFrame) -> str:
-    """Return how many rows of a result these are, an empty text if nobody knows."""
+    """Return how many rows of a result these are, or an empty text if that is unknown."""
     number = result.attrs.get(ROWS, 0)
     return f"{len(result):,} of {pluralize(number, 'row')} of the result." if len(result) < number else ""
 
 
 def _note_of_final(result: pd.DataFrame) -> str:
-    """Return how much of the window is final, an empty text if all of it is."""
+    """Return how much of the window is final, or an empty text if all of it is."""
     share = result.attrs.get(FINAL)
     return "" if share is None else f" Of the window, {printing.share(share)} is final."
 

@@ -13,18 +13,18 @@ from ledgerframes.report.registry import ABOUT, MEASURES
 from ledgerframes.report.summary.texts import listing
 
 MAX_SENTENCES = 5
-ABOUT_DATA = {NOT_IN_STORE: ABOUT, NOT_FINAL: ABOUT}  # facts on the data, which concern every page
+ABOUT_DATA = {NOT_IN_STORE: ABOUT, NOT_FINAL: ABOUT}  # facts about the data, which concern every page
 
 
 class LinkedText(TypedDict):
-    """A sentence on a finding.
+    """A sentence about a finding.
 
     Attributes
     ----------
     text : str
         What the finding says.
     heading : str
-        The heading of the page that shows it, empty if none does.
+        The heading on the page under which it is shown. Empty if there is none.
     """
 
     text: str
@@ -37,11 +37,11 @@ class Attention(TypedDict):
     Attributes
     ----------
     summary : str
-        The sentence on all findings.
+        The sentence about all findings.
     findings : list of LinkedText
-        The first of those that the page shows, with most at stake.
+        The first findings that the page shows, with the most at stake.
     others : int
-        The number of all others of these.
+        The number of further findings that the page could show.
     elsewhere : str
         The measures that the page does not show, with the number of their findings and the report that shows them. Empty if
         there are none.
@@ -60,7 +60,7 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     ----------
     findings : DataFrame
     headings : mapping of str to str
-        The heading of the page that shows a measure. That of a subject comes first, such as of a confirming party.
+        The heading of the page that shows a measure. The heading of a subject, such as a confirming party, comes first.
     """
     measures = {**ABOUT_DATA, **headings}
     absent = [what for what in MEASURES if what not in headings]
@@ -80,7 +80,7 @@ def _heading(row: Any, headings: Mapping[str, str]) -> str:
 
 
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:
-    """Return how many findings are on measures that the page does not show."""
+    """Return how many findings are about measures that the page does not show."""
     if findings.empty:
         return f"This page does not show {listing(absent)}, where nothing is unusual."
     names = listing([what for what in absent if (findings["what"] == what).any()])

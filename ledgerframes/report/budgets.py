@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_budgets(text: str) -> dict[str, int]:
-    """Return the budgets that a parameter is set to.
+    """Return the budgets to which a parameter is set.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def read_budgets(text: str) -> dict[str, int]:
     Raises
     ------
     UsageError
-        If a part of the text is no such pair, or a kind has two budgets.
+        If a part of the text is not such a pair, or a kind has two budgets.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def read_budgets(text: str) -> dict[str, int]:
 
 
 def usual_budgets(history: Frames | pd.DataFrame | None) -> dict[str, int]:
-    """Return the 95th percentile of the cost of each kind of request, and a tenth more.
+    """Return the 95th percentile of the cost of each kind of request, plus a tenth.
 
     Parameters
     ----------

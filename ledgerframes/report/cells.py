@@ -23,9 +23,9 @@ FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
 SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
 SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD)\b)")
-LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
+LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
 MAX_TEXT = 56
-MAX_BREAKABLE_TEXT = 240  # of a text in a cell that can break between its words
+MAX_BREAKABLE_TEXT = 240  # characters of a text in a cell that can break between words
 MAX_PLAIN_TEXT = 34
 MAX_UNBROKEN_TEXT = 20
 SECOND = pd.Timedelta(1, "s")
@@ -37,7 +37,7 @@ MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
 ID = re.compile(rf"\b[0-9a-f]{{{MIN_HEX},}}\b")
 Units = dict[tuple[str, str], str]  # of columns, by name and dtype
-# The name of a count is its unit. That of an amount is not.
+# The name of a count is its unit. The name of an amount is not.
 UNITS_IN_HEAD = ("bytes", "weighted bytes", "UTC")
 CURRENCY = "currency"  # in units of amounts, for the code that a bill or journal has in each row
 OF_MARKET = "currency of the market"
@@ -69,7 +69,7 @@ class Column:
         return re.sub(r"\b(mb|usd)\b", lambda unit: unit[0].upper(), self.name.replace("_", " "))
 
     def unit_text(self) -> str:
-        """Return the unit of the head, an empty text if the name says it."""
+        """Return the unit for the heading, or an empty text if the name says it."""
         if self.is_duration:
             return self.unit
         if self.unit == SHARE:
@@ -157,18 +157,18 @@ def _bar(start: float, length: float) -> str:
 
 
 def _with_bar(bar: str, number: str) -> str:
-    """Return a number at the right of its bar, neither above the other in a narrow column."""
+    """Return a number to the right of its bar, and next to it even in a narrow column."""
     return f'<span class="with-bar">{bar}{number}</span>' if bar else number
 
 
 def is_measured(values: pd.Series) -> bool:
-    """Return whether values are durations, or numbers that are no flags."""
+    """Return whether values are durations, or numbers other than flags."""
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     return pd.api.types.is_timedelta64_dtype(values) or is_number
 
 
 def _duration_unit(values: pd.Series) -> str:
-    """Return the unit of a column of durations, of which a usual one has at least two."""
+    """Return the unit of a column of durations, in which a typical value is at least 2."""
     usual = pd.Timedelta(values[values != pd.Timedelta(0)].abs().median())
     return next((unit for unit, length in DURATION_UNITS.items() if usual >= 2 * length), "s")
 
@@ -192,7 +192,7 @@ def _amount(value: Decimal, decimals: int) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number with at most 3 decimals, and no other number as 0.
+    """Return a number with at most 3 decimals. Only 0 is printed as 0.
 
     >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0), _number(1200.0001)
     ('1,200', '0.3', '0.667', '< 0.001', '0', '1,200')
@@ -233,8 +233,8 @@ def _shorten(text: str) -> str:
 def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     """Return a text without the middle of its fingerprints.
 
-    If it is still too long, a list of parties loses its last ones, a party the middle of its name, and another text its
-    fingerprints and then its own middle. No fingerprint is cut twice.
+    If it is still too long, a list of parties loses its last parties, a party loses the middle of its name, and any other
+    text loses its fingerprints and then its middle. No fingerprint is cut twice.
 
     >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99, 20)
     ('alice::1220ab…abab', 'xxxxxxxxxx…xxxxxxxxx')
@@ -296,8 +296,8 @@ def shorten_fingerprints(text: str) -> str:
 def units_of(frame: pd.DataFrame) -> Units:
     """Return the units of columns, by name and dtype.
 
-    The results with all columns of the table say it first. Another result can have a column of the same name in another unit: a
-    difference can be of bytes, or of weights.
+    Results that have all columns of the table decide first. Other results can have a column of the same name in another unit:
+    a difference can be in bytes or in weights.
     """
     columns = {(str(name), str(dtype)) for name, dtype in frame.dtypes.items()}
     own = [units for units in _units_of_results() if columns <= units.keys()]

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Coverage of one window, with shares of its time that are together 1.
+    """Coverage of one window, with shares of its time that add up to 1.
 
-    Time is final where it is final in every migration that can have rows in it, and missing before the first event of the
-    network.
+    Time is final if it is final in every migration that can have rows in it. Time before the first event of the network is
+    missing.
     """
 
     final: float
@@ -41,12 +41,12 @@ class Coverage:
     provisional_rows: int  # those that can change
     requests: int
     requests_with_cost: int  # those whose cost is known
-    data_until: datetime | None  # the later of the newest row and the end of the final window, None without either
+    data_until: datetime | None  # the later of the newest row and the end of the final window, or None without both
     sources: tuple[str, ...]  # hosts of the rows
 
     @property
     def known_cost_share(self) -> float | None:
-        """Share of the requests with a known cost, None without requests."""
+        """Share of the requests with a known cost, or None without requests."""
         return self.requests_with_cost / self.requests if self.requests else None
 
     @classmethod
@@ -98,7 +98,7 @@ def require_past(net: Network, window: Window) -> None:
 def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     """Raise a CoverageError if a window has no confirmation requests.
 
-    It says where the events of the network are.
+    The error says in which time the network has events.
     """
     if coverage.requests:
         return

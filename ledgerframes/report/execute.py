@@ -40,8 +40,8 @@ def environment_variables(
 ) -> dict[str, str]:
     """Return all variables of a process in which ``lf.connect()`` is the frozen network.
 
-    No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed, and the
-    limits of its queries. The profile is the one that always exists; with a URL it is a network as configured, not an embedded
+    No profile is read and no token is passed on. Offline, only the network's name, store, catalog and query limits are
+    needed. The profile is the one that always exists. With a URL, it stands for a configured network, not an embedded
     sandbox.
     """
     token_variable = net.settings.token_env
@@ -79,7 +79,7 @@ def execute(
 @extra_for("A report")
 def run_cells(book: Notebook, name: str, variables: dict[str, str], working_dir: Path, max_seconds: float | None = None) -> None:
     """Run the cells of a notebook in order, and store their outputs in it."""
-    if find_spec("IPython") is None:  # the process of the cells could not say it
+    if find_spec("IPython") is None:  # the process of the cells cannot report this itself
         raise ModuleNotFoundError(name="IPython")
     seconds = CELL_TIMEOUT_SECONDS if max_seconds is None else max(1, int(max_seconds))
     cells = code_cells(book)
@@ -159,13 +159,13 @@ def _inject(book: Notebook, name: str, parameters: Mapping[str, Any]) -> None:
 
 
 def _error_of(cell: Cell) -> str:
-    """Return the error of a cell in one line, empty without one."""
+    """Return the error of a cell in one line, or empty without an error."""
     error = cell["outputs"][-1] if cell["outputs"] else {"output_type": ""}
     return f"{error['ename']}: {_one_line(error['evalue'])}" if error["output_type"] == "error" else ""
 
 
 def _number_of(cell: Cell, cells: list[Cell]) -> int:
-    """Return the number of a cell among those of the notebook's author."""
+    """Return the number of a cell among the cells that the notebook's author wrote."""
     return [each for each in cells if INJECTED_TAG not in tags(each) or each is cell].index(cell) + 1
 
 

@@ -1,4 +1,4 @@
-"""The end of a traffic balance at the burn of the weeks before."""
+"""The end of a traffic balance, given the burn in the weeks before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ledgerframes.report.summary.balance import describe_runway
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
-SUPPOSED_WINDOWS = 4  # whose burn a balance is supposed to be, where it is not known
+SUPPOSED_WINDOWS = 4  # windows whose burn an unknown balance is assumed to cover
 
 
 def describe_forecast(
@@ -40,7 +40,7 @@ def describe_forecast(
     Returns
     -------
     str
-        Sentences on the burn and on the end of the balance, or why there is no forecast.
+        Sentences about the burn and the end of the balance, or about why there is no forecast.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def forecast_runway(
 
 
 def _payer(frames: Frames, participant: str) -> tuple[str, int | None]:
-    """Return a participant, and what it burned, None if that is not known."""
+    """Return a participant and what it burned, or None if that is unknown."""
     if participant:
         frames.where("verdicts", participant=participant)  # refuses one that does not submit
     payers = cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])

@@ -40,7 +40,7 @@ class FrozenInputs:
     def digest(self) -> str:
         """Return a digest of the data, parameters and code that decide what a page says.
 
-        It needs the catalog alone. A run with the same digest has the same figures.
+        It needs only the catalog. Runs with the same digest have the same figures.
         """
         content = {
             "report": self.report.name,
@@ -69,7 +69,7 @@ class FrozenInputs:
 
     @property
     def _start(self) -> datetime:
-        """The start of all that the report may read."""
+        """The earliest time that the report may read."""
         weeks, before = history_window(self.window), self.window.before(self.window.until - self.window.since)
         if self.report.needs_state or weeks is None or before is None:
             return START_OF_TIME
@@ -81,7 +81,7 @@ def freeze_inputs(
 ) -> FrozenInputs:
     """Copy the catalog to a path.
 
-    Days of earlier runs stand for the weeks before, if the store does not have these weeks.
+    Days of earlier runs replace the weeks before if the store does not have these weeks.
     """
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)

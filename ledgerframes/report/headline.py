@@ -24,7 +24,7 @@ HEADLINE = {
 def measure_headline(frames: Frames, findings: pd.DataFrame | None = None) -> Headline:
     """Return the figures in :data:`HEADLINE` of all requests, None if unknown.
 
-    The findings are from :func:`ledgerframes.findings`, None without the weeks before.
+    The findings come from :func:`ledgerframes.findings`, and are None without the weeks before.
     """
     (row,) = _totals(frames).to_dict("records")
     totals = {str(name): None if pd.isna(value) else int(value) for name, value in row.items()}

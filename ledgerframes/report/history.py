@@ -62,7 +62,7 @@ def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
 def days_of_runs(runs: Sequence[dict[str, object]], network: str, window: Window) -> pd.DataFrame:
     """Return the whole days of a window that runs kept, one row per day, sorted by time.
 
-    Only runs over the network count, and of two over the same day the later in this order.
+    Only runs of the network count. If several have the same day, the last one in this order counts.
     """
     rows = [day for run in runs if run["network"] == network for day in run.get("days", [])]  # type: ignore[attr-defined]
     days = pd.DataFrame(rows, columns=["since", *INTEGERS, "is_whole"]).rename(columns={"since": "period_start"})

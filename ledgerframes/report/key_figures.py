@@ -33,7 +33,7 @@ class KeyFigure(TypedDict):
     label, value, note : str
         Its name, its value with the unit, and a remark.
     change : str
-        Against the period before, empty if the two do not compare.
+        Change against the period before. Empty if the two are not comparable.
     is_clear : bool
         Whether chance does not explain the change.
     unit : str
@@ -58,7 +58,7 @@ def measure_key_figures(
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    A report on activity without traffic has the weight in place of the waste.
+    A report on activity without traffic shows the weight instead of the waste.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
@@ -170,7 +170,7 @@ def _days_before(periods: Periods) -> tuple[DayRows, list[float | None]]:
 
 
 def _with_days(figure: KeyFigure, before: DayRows, days: DayRows, name: str, whole: str = "") -> KeyFigure:
-    """Return a figure with a value, or its share of a whole, of each day of two periods."""
+    """Return a figure with its value, or its share of a whole, for each day of two periods."""
     of_before, of_days = ([_day(row, name, whole) for row in rows] for rows in (before, days))
     return {**figure, "before": of_before, "days": of_days}
 

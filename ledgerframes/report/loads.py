@@ -102,9 +102,9 @@ def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -
 def load_state(net: Network, frames: Frames, *, progress: bool | None = None) -> State | None:
     """Read rounds, featured rights and super validators as of the window of frames.
 
-    Contracts live for years, so the state follows from the history from the start of the network, or from an ACS snapshot at
-    the start of the window. Of the history and of bulk objects, only what the store has counts, because both are large. Without
-    them, the service filters a snapshot, which takes seconds. The embedded sandbox is small: its history is loaded.
+    Contracts live for years, so the state follows from the history since the start of the network, or from an ACS snapshot at
+    the start of the window. History and bulk objects are large, so they are only read from the store. If they are not in the
+    store, the service filters a snapshot, which takes seconds. The embedded sandbox is small, so its history is loaded.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     -------
     dict of str to DataFrame, or None
         ``rounds``, ``featured`` and ``sv_participants``, as the functions of ``lf.activity`` take them. None if the store has
-        neither, and the service no snapshot.
+        neither, and the service has no snapshot.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def fetch_state(net: Network, frames: Frames, *, progress: bool | None = None) -
 
 
 def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
-    """Return the weeks before a window, None before the first year."""
+    """Return the weeks before a window, or None before the first year."""
     return window.before(timedelta(weeks=weeks))
 
 

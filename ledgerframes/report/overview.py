@@ -96,7 +96,7 @@ def _windows(out: Path, now: datetime) -> Iterator[Window]:
 def _attention(runs: list[Run]) -> list[dict[str, str]]:
     """Return what needs attention on the pages of one window.
 
-    Each sentence is there once, with the first page that shows it.
+    Each sentence occurs once, with the first page that shows it.
     """
     sentences: dict[str, dict[str, str]] = {}
     for run in runs:
@@ -150,7 +150,7 @@ def days_of(runs: list[Run]) -> DayValues:
 def _with_weeks(figure: KeyFigure, values: DayValues, run: Run) -> KeyFigure:
     """Return a key figure with the days before that other runs know.
 
-    With its own days, they are at most eight weeks.
+    Together with its own days, these are at most eight weeks.
     """
     first, days = window_of(run).since.date(), figure["days"]
     count = max(0, 7 * MAX_WEEKS - len(days))

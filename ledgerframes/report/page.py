@@ -2,8 +2,8 @@
 
 The page loads no resources, and runs one script of this package, which sorts and filters its tables.
 
-The author's text is Markdown without HTML, outputs are sanitized to tables and text, and plots are inlined. A strict
-Content-Security-Policy, which allows the script by its digest, is the second line of defense.
+The author's text is Markdown without HTML, outputs are sanitized to tables and text, and plots are inlined. As a second line
+of defense, a strict Content-Security-Policy allows the script by its digest.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _format_day(time: datetime) -> str:
 def _readable(text: str) -> Markup:
     """Return a sentence as HTML, with the middle of each long id in an element.
 
-    The page does not show the middle, but a selection has it.
+    The page does not show the middle, but a selection includes it.
 
     >>> print(_readable("<b> is 1220" + "ab" * 32))  # doctest: +ELLIPSIS
     &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span><span>abab</span></span>

@@ -9,8 +9,8 @@ A report is built in a staging directory, published in one step, and only then s
     out/latest/traffic-cost -> ../traffic-cost/KEY
     out/index.html                                          all runs of all reports
 
-Only one run of a report is active at a time. ``latest`` moves forward only: a run over an older window is published, but
-``latest`` stays.
+Only one run of a report is active at a time. ``latest`` only moves forward: a run over an older window is published, but
+``latest`` does not change.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ReportDir:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Prevent other runs of this report in this directory, and remove what killed runs left."""
+        """Prevent other runs of this report in this directory, and clean up after killed runs."""
         from filelock import FileLock, Timeout  # the operating system releases the lock of a killed run
 
         try:
@@ -93,7 +93,7 @@ class ReportDir:
     def _find_run(self, key: str) -> dict[str, Any] | None:
         """Return the ``run.json`` of a published report, or None.
 
-        A full disk or a copy can damage it. Then the report counts as one that is not published.
+        A full disk or a copy can damage the file. The report then counts as not published.
         """
         if not (self.path / key / PAGE).is_file():
             return None
@@ -160,8 +160,8 @@ class ReportDir:
     def set_latest(self, key: str) -> bool:
         """Point ``latest`` to a run in one step, unless it shows a newer window.
 
-        The note of an earlier failure is deleted, then only if it is on the window of the run.
-        Returns whether ``latest`` points to the run.
+        The note of an earlier failure is deleted, but if ``latest`` shows a newer window, only a note about the window of the
+        run. Returns whether ``latest`` points to the run.
         """
         current, run = self.latest_key(), self.read_run(key)
         if current and _window_end(self.read_run(current)) > _window_end(run):
@@ -210,7 +210,7 @@ class ReportDir:
 
 @contextmanager
 def lock_pages(out: Path) -> Iterator[None]:
-    """Let one process at a time write the pages that are made of all runs."""
+    """Let one process at a time write the pages that cover all runs."""
     from filelock import FileLock
 
     with FileLock(out / ".pages.lock"):
@@ -235,7 +235,7 @@ def _staging_path(directory: Path) -> Path:
 def _window_end(run: dict[str, Any]) -> datetime:
     """Return the end of the window, or of the time that a run can have data of.
 
-    A window that ends in the future would otherwise be the newest one for as long.
+    Otherwise, a window that ends in the future would remain the newest one until then.
     """
     end, created_at = datetime.fromisoformat(run["window"]["until"]), datetime.fromisoformat(run["created_at"])
     return min(end, created_at)

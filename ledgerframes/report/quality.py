@@ -27,9 +27,9 @@ class Quality(TypedDict):
     Attributes
     ----------
     text : str
-        All in a few words.
+        The quality in a few words.
     details : list of str
-        A sentence on each part of it.
+        A sentence about each part of it.
     is_whole : bool
         Whether everything is known and counted.
     """

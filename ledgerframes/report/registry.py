@@ -69,22 +69,22 @@ class Report:
     purpose : str
         One line for lists.
     notebook : str
-        File name in :func:`notebooks_dir`, or the path of a notebook of a user's own.
+        File name in :func:`notebooks_dir`, or the path of a user's notebook.
     parameters : type of BaseModel
         Parameters other than the window.
     needs_cost : bool
-        Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
+        Whether requests with an unknown cost turn its figures into lower bounds, so that they count for ``min_coverage``.
     needs_history : bool
         Whether it compares with the weeks before its window, for findings and usual ranges.
     needs_state : bool
         Whether it shows rounds and rights, from the state of the network.
     is_folded : bool
-        Whether the sections of its page are closed until a reader opens them, so that what it opens with fits a screen.
+        Whether the sections of its page are closed until a reader opens them, so that the top of the page fits on a screen.
     subjects : tuple of str
         What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
     headings : mapping of str to str
-        The heading that shows the findings of a measure, or of a subject such as ``confirming party``. Empty if the page says
-        them and has no section that shows them.
+        The heading that shows the findings of a measure, or of a subject such as ``confirming party``. Empty if the page
+        mentions them without a section for them.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Report:
         Raises
         ------
         UsageError
-            If a parameter is unknown or has an invalid value, or two do not go together.
+            If a parameter is unknown or has an invalid value, or two parameters are incompatible.
         """
         fields = self.parameters.model_fields
         unknown = [name for name in parameters if name not in fields]

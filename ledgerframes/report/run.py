@@ -51,7 +51,7 @@ class ReportResult:
     ----------
     report : str
     key : str
-        Identifies the content: same key, same data, parameters, notebook and version of ledgerframes.
+        Identifies the content: the same key means the same data, parameters, notebook and version of ledgerframes.
     directory : Path
         Contains the page, ``run.json`` and ``tables/``.
     page_path : Path
@@ -59,7 +59,7 @@ class ReportResult:
     latest : Path
         The link to the run with the newest window, which is this report if `is_latest` is True.
     reused : bool
-        Whether the report was published before, so that nothing was run.
+        Whether the report had already been published, so that nothing was run.
     run : dict
         The content of ``run.json``.
     is_latest : bool
@@ -115,12 +115,12 @@ def run_report(
     parameters : mapping, optional
         Parameters of the report, as values or as text.
     min_coverage : float, optional
-        Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
+        Minimum share (0 to 1) of the window that is final, and for reports on costs also of the requests with a known cost.
     max_age : timedelta or str, optional
         Maximum age of the data, such as ``"36h"``: ``net.now()`` minus the later of the newest row and the end of the final
         window, both inside the window.
     fail_if : sequence of str, optional
-        Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published all the same, and
+        Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published in any case, and
         the result names the rules that its figures break. An unknown figure breaks a rule.
     keep : int, optional
         Number of published runs to keep (default: all). This one and the one that ``latest`` shows always stay.
@@ -128,7 +128,7 @@ def run_report(
         Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook, which
         may take 15 minutes by default.
     pdf : bool, optional
-        Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
+        Whether to print the page as ``report.pdf``, too, with Chromium (default: False).
     progress : bool, optional
         Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
@@ -177,7 +177,7 @@ def run_report(
 def _write_overview(out: Path) -> None:
     """Write the page of all runs.
 
-    A published run stays one without it, and a failure keeps its reason.
+    A run stays published without this page, and a failure keeps its reason.
     """
     try:
         write_overview(out)
@@ -236,7 +236,7 @@ class _Run:
         return self._result(key, run, reused=False, is_latest=is_latest)
 
     def _load(self) -> tuple[Frames, pd.DataFrame | None]:
-        """Load all that the report reads, and return its window and the days of earlier runs."""
+        """Load everything that the report reads, and return its window and days of earlier runs."""
         frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
         if not any(self._published_runs()):
             read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
@@ -257,11 +257,11 @@ class _Run:
                 yield key, run
 
     def _digest(self, inputs: FrozenInputs) -> str:
-        """Return the digest of all inputs, which is another one with a PDF."""
+        """Return the digest of all inputs, including whether a PDF is printed."""
         return f"{inputs.digest()}-{PDF}" if self.pdf else inputs.digest()
 
     def _published_key(self, inputs: FrozenInputs) -> str | None:
-        """Return the key of the run with these inputs, None if there is none."""
+        """Return the key of the run with these inputs, or None if there is none."""
         return next((key for key, run in self._published_runs() if run.get("digest") == self._digest(inputs)), None)
 
     def _reuse(self, key: str) -> ReportResult:
@@ -276,8 +276,8 @@ class _Run:
     def _load_history(self, frames: Frames) -> pd.DataFrame | None:
         """Load the weeks before the window, or return the days of earlier runs instead.
 
-        The store comes first: its rows give every figure of these weeks, also of groups and hours, and by the rules of today.
-        Days that runs kept spare a job without a lasting store from fetching six weeks each night.
+        The store comes first: its rows give every figure of these weeks, including those of groups and hours, by today's
+        rules. The days that runs kept save a job without a persistent store from fetching six weeks every night.
         """
         if load_history(Network(self.net.settings, clock=self.net.now, offline=True), frames) is not None:
             return None
@@ -344,7 +344,7 @@ class _Run:
         }
 
     def _services(self) -> dict[str, dict[str, Any]]:
-        """Return the versions of each API, by host of this run, and as this release was tried."""
+        """Return the versions of each API, by host in this run, and as tried for this release."""
         met = self.net.versions()
         return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 

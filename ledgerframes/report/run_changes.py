@@ -57,9 +57,9 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     -------
     DataFrame
         One row per setting that differs, for the final share of the window, per figure of :data:`HEADLINE`, and per table
-        whose number of rows differs, with ``item``, ``before``, ``after``, ``change`` and ``note`` as text; in this order. The
-        note says if length or coverage differ, and is empty if they do not. Of windows that differ in length, the change of a
-        count is that per day.
+        whose number of rows differs, in this order. The columns are ``item``, ``before``, ``after``, ``change`` and ``note``,
+        as text. The note says whether length or coverage differ, and is otherwise empty. If the windows differ in length, the
+        change of a count is per day.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 They lead to the other reports of the window, and to the windows before and after.
 
-A page cannot know those that follow. Each run writes the links of its neighbors again, and nothing else of a page.
+A page cannot know the pages that follow it. So each run rewrites the links of its neighbors, but nothing else on their pages.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class NewestRuns:
 
 
 def position(report: str) -> tuple[int, str]:
-    """Return the place of a report among all, own ones last."""
+    """Return the position of a report among all, with users' reports last."""
     names = ["weekly", *(name for name in REPORTS if name != "weekly")]
     return (names.index(report) if report in names else len(names)), report
 

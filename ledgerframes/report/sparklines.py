@@ -34,7 +34,7 @@ class Sparkline:
     width, height : int
         Of the drawing.
     before, days, outside : str
-        SVG paths of the days before, of the window, and of its days beyond all days before.
+        SVG paths of the days before, of the window, and of its days above or below all days before.
     band : tuple of float or None
         Top and height of the band, None with too few days before.
     tips : list of Day
@@ -53,7 +53,7 @@ class Sparkline:
 
 
 def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
-    """Return the days of a key figure as a picture, None if there is only one.
+    """Return the days of a key figure as a picture, or None if there is only one.
 
     >>> line = sparkline({"label": "Cost", "unit": "bytes", "before": [None, 1.0], "days": [3.0, 2.0]}, "2026-11-02T00:00:00Z")
     >>> line.before, line.days, line.tips[2].text
@@ -83,7 +83,7 @@ def sparkline(figure: KeyFigure, since: str) -> Sparkline | None:
 
 
 def usual_band(before: Values) -> tuple[float, float] | None:
-    """Return the limits between which 8 of 10 days lie, None with too few days.
+    """Return the limits between which 8 of 10 days lie, or None with too few days.
 
     >>> usual_band([float(number) for number in range(20)]), usual_band([1.0, None])
     ((2.0, 17.0), None)

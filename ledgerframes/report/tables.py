@@ -1,4 +1,4 @@
-"""Tables and texts in notebooks, which in a report are also written to files.
+"""Tables and texts in notebooks, which a report also writes to files.
 
 Names and texts from a network are not trusted: everything is escaped here.
 """
@@ -28,7 +28,7 @@ TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the tabl
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 UNKNOWN = "unknown"  # the group of a row, as in pictures
 MAX_WIDTH = 100  # characters of a table as text
-MAX_ROWS = 100  # of a table whose rest a click shows
+MAX_ROWS = 100  # rows of a table whose rest a click shows
 # Columns at the end of every result. With one value in all rows they are a note below the table.
 TAIL_NAMES = {
     "coverage": "Coverage",
@@ -55,7 +55,7 @@ def show_table(
     max_rows : int, optional
         Maximum number of rows to show (default: 15).
     display : DataFrame, optional
-        Rows to show instead: other rows, another order, or fewer columns of the same table.
+        Rows to show instead: other rows, a different order, or fewer columns of the same table.
     caption : str, optional
         What the table shows (default: its name in words).
 
@@ -173,7 +173,7 @@ class TableOutput:
     def _rest(self) -> str:
         """Return what opens the rest of the rows, or the first of many.
 
-        The style of the page does it, no script.
+        The style of the page does this, not a script.
         """
         limit = self._row_limit()
         count = min(len(self.frame), limit) - self.max_rows

@@ -1,4 +1,4 @@
-"""Duration of the steps of a run, with a line for people while one takes long."""
+"""Duration of the steps of a run, with a line of progress while a step takes long."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Timer:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure one step, at whose end the run must not have taken too long."""
+        """Measure one step, and raise an error if the run has then taken too long."""
         start = time.monotonic()
         logger.info("report_step report=%s step=%s", self._report, name)
         self._step = name, start

@@ -30,7 +30,7 @@ from ledgerframes.values.windows import Window
 CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
-MIN_AGE = 1.0  # seconds: a file that has just changed can change again without a later time
+MIN_AGE = 1.0  # seconds: a file that has just changed can change again within the same timestamp
 MAX_RESULTS = 8  # some have every segment of a store
 State = tuple[int, ...]
 Fingerprints = tuple[str, ...]  # of schemas
@@ -47,7 +47,7 @@ class Segment:
     segment_id : str
     dataset : str
     extent : Extent
-        What it covers, whether or not there were rows.
+        What the segment covers, whether or not there were rows.
     status : str
         ``final``, ``provisional`` for rows that are fetched again, or ``gap`` for an offset range pruned before it was fetched.
     source : str
@@ -57,9 +57,9 @@ class Segment:
     written_by : str
         Version of this library.
     files : dict of str to SegmentFile
-        By table; a table without rows has none.
+        Files by table. A table without rows has none.
     fingerprint : str
-        That of the schemas of its tables.
+        Fingerprint of the schemas of its tables.
     """
 
     segment_id: str
@@ -74,12 +74,12 @@ class Segment:
 
     @property
     def final(self) -> bool:
-        """Whether it is never fetched again."""
+        """Whether the segment is never fetched again."""
         return self.status != "provisional"
 
     @property
     def row_files(self) -> dict[str, SegmentFile]:
-        """The files of rows, by table, without what is derived from them."""
+        """The files of rows, by table, without files derived from them."""
         return {table: file for table, file in self.files.items() if table != EVENT_POSITIONS.name}
 
     @property
@@ -106,7 +106,8 @@ def _connections() -> dict[Path, sqlite3.Connection]:
 class Catalog:
     """One catalog file, which threads and processes can share.
 
-    Files of segments are written only after the catalog. Without one, `list_files` shows that it is lost, which is a StoreError.
+    Files of segments are written only after the catalog. If `list_files` finds some without a catalog, it is lost, which is a
+    StoreError.
     """
 
     def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
@@ -124,9 +125,9 @@ class Catalog:
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Return the result of a query, which is read once for each change of the file.
+        """Return the result of a query, which is read only once for each change of the file.
 
-        Callers must not change the result.
+        Callers must not modify the result.
         """
         if connection := _connections().get(self.path):
             return query(connection, *arguments, **options)
@@ -161,7 +162,7 @@ class Catalog:
     def _state(self) -> State | None:
         """Return what changes with the file, or None if a change might not show."""
         try:
-            # Not opened: closing it would drop the locks that SQLite holds on it in this process.
+            # The file is not opened, because closing it would drop the locks that SQLite holds on it in this process.
             state = private_copies.current(self.database).path.stat()
         except OSError:
             return None
@@ -174,7 +175,8 @@ class Catalog:
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a connection that only reads, on empty tables if nothing was ever written.
 
-        The seal is checked at each use, and the integrity of the file at the first one in a process, because that takes longer.
+        The seal is checked at each use. The integrity of the file takes longer, so it is checked only at the first use in a
+        process.
         """
         with private_copies.read_transaction(self.database) as connection:
             if self.path not in _CHECKED and not is_in_memory(connection):
@@ -190,7 +192,7 @@ class Catalog:
     def require_complete_store(self) -> None:
         """Refuse files without a catalog."""
         name = self.database.name
-        # The second look is for another process that creates the catalog now, and files after it.
+        # Checked again, because another process may be creating the catalog now, and files after it.
         if self._list_files() and not self.exists():
             raise StoreError(f"The catalog {name} is lost, but files of its segments exist. {DAMAGE_STEP}", path=name)
 
@@ -213,7 +215,7 @@ class Catalog:
         _CHECKED.discard(self.path)
 
     def copy(self, target: Path) -> None:
-        """Copy the catalog, which with the immutable segments makes a snapshot."""
+        """Copy the catalog, which together with the immutable segments is a snapshot."""
         with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
             connection.execute("COMMIT")
             connection.backup(copy)
@@ -271,7 +273,7 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
 def covered(
     connection: sqlite3.Connection, dataset: Dataset, schemas: Fingerprints, window: Window, accept_provisional: bool
 ) -> tuple[list[Migration], list[Extent]]:
-    """Return the known migrations, and the extents of final segments in a window, or of all."""
+    """Return the known migrations, and the extents of final segments in a window or in total."""
     query = f"SELECT partition, start, stop FROM segments WHERE {ACCEPTED} AND {IN_WINDOW}"  # noqa: S608
     rows = connection.execute(query, [accept_provisional, *_window_values(dataset, schemas, window)])
     return migrations(connection), [dataset.extent_type.from_catalog(row, frozenset()) for row in rows]
@@ -327,7 +329,7 @@ def _row(segment: Segment) -> tuple[Any, ...]:
 
 
 def _checksum(row: Sequence[Any], keys: Collection[str], files: Iterable[SegmentFile]) -> int:
-    """Return a checksum of all that the catalog says about a segment."""
+    """Return a checksum of everything that the catalog says about a segment."""
     return zlib.crc32(repr((tuple(row), sorted(keys), sorted(map(tuple, files)))).encode())
 
 
@@ -349,7 +351,7 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment) -> bool:
-    """Replace several segments by one if all of them still exist, and return whether they do."""
+    """Replace several segments with one if all still exist, and return whether they do."""
     query = "SELECT compared FROM segments WHERE segment_id = ?"
     rows = [connection.execute(query, [segment.segment_id]).fetchone() for segment in old]
     if None in rows:

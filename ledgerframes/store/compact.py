@@ -52,10 +52,10 @@ def compact(
 ) -> list[CompactionResult]:
     """Merge small adjacent segments, without changing what any reader sees.
 
-    Only final segments of one day and one source are merged, and consecutive bulk objects of one folder. Those of another schema
-    are written in the schema of this version, also alone. The merged files stay on
-    the disk, because readers may use an older snapshot; :func:`ledgerframes.store.prune.prune` deletes them. A process killed at
-    any moment leaves a store with the same rows.
+    Only final segments of one day and one source are merged, and consecutive bulk objects of one folder. Segments of another
+    schema are rewritten in the schema of this version, even alone. The merged files stay on the disk, because readers may use
+    an older snapshot. :func:`ledgerframes.store.prune.prune` deletes them. A process killed at any moment leaves a store with
+    the same rows.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def compact(
     target_bytes : int, default 128 MB
         Maximum size of the largest file of a merged segment.
     datasets : sequence of str, optional
-        Names of datasets, such as ``ledger``; all by default.
+        Names of datasets, such as ``ledger`` (default: all).
     dry_run : bool, default False
         Write nothing and return what would be merged.
 
@@ -77,7 +77,7 @@ def compact(
     UsageError
         If a dataset is unknown, `target_bytes` is less than 1, or the store is a frozen snapshot.
     IntegrityError
-        If a file differs from its record in the catalog; earlier merges stay.
+        If a file differs from its record in the catalog. Earlier merges stay.
     StoreError
         If the store cannot be read or written.
 
@@ -169,9 +169,9 @@ class Merge:
 def plan_merges(segments: Sequence[Segment], target_bytes: int, fingerprint: str) -> list[Merge]:
     """Plan what to merge among the final segments of one dataset, which come in order.
 
-    A segment with another fingerprint than that of the dataset is written again, also alone.
+    A segment whose fingerprint differs from that of the dataset is rewritten, even alone.
     """
-    if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order but the time of their fetch
+    if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order except the time of their fetch
         segments = sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
         target_bytes = min(target_bytes, SORTED_BYTES)
     merges: list[Merge] = []

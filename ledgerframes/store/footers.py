@@ -1,7 +1,7 @@
 """Footers of committed files, compared with the catalog when a process first opens a file.
 
-The pages of a file have checksums, and the footer says where they are. So a footer that is the one in the catalog makes sure that
-a file is the one of its table and extent.
+The pages of a file have checksums, and the footer says where the pages are. So if the footer matches the catalog, the file is
+the right one for its table and extent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_REMEMBERED = 1_000_000
 def paths_to_open(location: Location, files: Sequence[SegmentFile], *, allow_damage: bool) -> list[str]:
     """Return the path of each file, and refuse those that are not the files in the catalog.
 
-    With `allow_damage`, a damaged file gets a path that does not exist, so that only scans fail that open it.
+    With `allow_damage`, a damaged file gets a path that does not exist, so that only scans that open it fail.
     """
     paths = []
     with location.translate_errors():

@@ -32,7 +32,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "connect_timeout": float,
     "request_timeout": float,
 }
-# What a damaged disk reports, and Arrow of a damaged file. Any other code says nothing about the content.
+# Codes that a damaged disk reports, or Arrow for a damaged file. Any other code says nothing about the content.
 DAMAGE_CODES = (errno.EIO, None)
 FULL_CODES = (errno.ENOSPC, errno.EDQUOT)
 MAX_LISTINGS = 5  # of a directory that other processes change
@@ -111,7 +111,7 @@ class Location:
             raise inaccessible_error(self, error) from error
 
     def require_bucket(self) -> None:
-        """Refuse an object store without the bucket, unless the credentials may not look it up."""
+        """Refuse an object store without the bucket, unless the credentials cannot look it up."""
         with suppress(OSError):
             if _object_store(self.bucket, self.options).get_file_info(self.bucket).type == fs.FileType.NotFound:
                 raise object_store_error(self, OSError("AWS Error NO_SUCH_BUCKET"))
@@ -176,7 +176,7 @@ class Location:
             return list(self.filesystem.get_file_info(selector))
 
     def _require_no_file(self) -> None:
-        """Refuse a path of a file, in which everything would seem to be missing."""
+        """Refuse the path of a file, below which everything would seem to be missing."""
         if path := self.local_path:
             for each in (path, path.parent):  # the directory of a network, and that of all networks
                 if each.is_file():

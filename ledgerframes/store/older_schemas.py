@@ -52,7 +52,7 @@ class Schemas(NamedTuple):
     unreadable: Mapping[str, str]
 
 
-# What this process has found out, by location, fingerprint and table. Files never change.
+# Results of this process, by location, fingerprint and table. Files never change.
 _MAPPINGS: dict[tuple[Location, str, str], SchemaMapping | UnmappableError] = {}
 _REASONS: dict[tuple[Location, str, str], str] = {}  # by location, dataset and fingerprint, empty for readable segments
 
@@ -71,7 +71,7 @@ def has_schema(fingerprint: str, schema: pa.Schema) -> bool:
 
 
 def mapping_of(location: Location, table: Table, fingerprint: str, paths: Iterable[str]) -> SchemaMapping:
-    """Return how the files of a table are read, which segments with one fingerprint have.
+    """Return the mapping by which the files of a table are read, for one fingerprint.
 
     Raises
     ------

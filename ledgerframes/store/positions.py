@@ -54,7 +54,7 @@ def distinct(parts: Sequence[Positions]) -> Positions:
     positions = np.concatenate([NO_POSITIONS, *parts])
     positions = _without_repeats(positions[np.argsort(np.ascontiguousarray(positions["update_hash"]))])
     is_tie = np.isin(positions["update_hash"], repeated_hashes(positions))
-    if not is_tie.any():  # to sort by all three takes ten times longer
+    if not is_tie.any():  # sorting by all three takes ten times longer
         return positions
     ties = positions[is_tie]
     positions[is_tie] = ties[np.lexsort([ties["record_time"], ties["migration_id"], ties["update_hash"]])]

@@ -1,6 +1,6 @@
 """Copies of databases that this user may only read.
 
-An older file is upgraded in its copy, and what only a write could save is in the copy until the file changes.
+An older file is upgraded in its copy, and the copy has what only a write could save, until the file changes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _copy(database: Database) -> Database:
 
 
 def _state(path: Path) -> State:
-    """Return what changes with a file, nothing if it is gone."""
+    """Return a value that changes with a file, or nothing if the file is gone."""
     try:
         state = path.stat()
     except OSError:

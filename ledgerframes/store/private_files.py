@@ -1,7 +1,7 @@
 """Files and directories of a store, which other users of the machine cannot read.
 
-A root that this package creates is for its user alone. Below a root, nothing is more open than the directory that it is in, so
-that the permissions hold that somebody has set for an existing root, such as that of a team.
+A root that this package creates is private to its user. Below a root, nothing is more open than its directory, so that
+permissions set on an existing root, such as a team's, hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ READ_AND_WRITE = 0o666
 def make_durable_dir(directory: Path, root: Path) -> None:
     """Create a directory, and sync its name to the disk before anything in it counts.
 
-    It is private, or below an existing root as open as the directory that it is in.
+    It is private, or below an existing root as open as its parent directory.
     """
     if directory.is_dir():
         return
@@ -39,7 +39,7 @@ def make_durable_dir(directory: Path, root: Path) -> None:
 
 
 def open_to_write(path: Path) -> BinaryIO:
-    """Open a file to be written, which is no more open than its directory."""
+    """Open a file for writing, with permissions no more open than its directory's."""
     mode = _mode(path.parent) & READ_AND_WRITE
     return open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode))
 

@@ -37,7 +37,7 @@ class PruneResult:
         Segments that ended before the time; the store no longer covers them.
     deleted_files : tuple of FileInfo
     retained_files : tuple of FileInfo
-        Orphan files that are younger than the minimum age.
+        Orphan files younger than the minimum age.
     """
 
     dropped_segments: tuple[Segment, ...]
@@ -56,8 +56,8 @@ def prune(
 ) -> PruneResult:
     """Delete files that no catalog names, and drop segments that end before a time.
 
-    Readers with an older snapshot, and frozen snapshots, may still need those files; they raise a ``StoreError`` that names the
-    file.
+    Readers with an older snapshot, and frozen snapshots, may still need these files. They then raise a ``StoreError`` that
+    names the file.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ DAY = 86_400
 class RateFile:
     """The file of the request rates.
 
-    Whoever cannot use it has the rates in the memory of the process: a file must not cost a load.
+    If the file cannot be used, the rates are in the memory of the process: a load must not fail because of this file.
     """
 
     def __init__(self, path: Path) -> None:

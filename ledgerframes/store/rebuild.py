@@ -37,7 +37,7 @@ class RebuildResult:
     from_catalog : int
         Segments whose record in the old catalog is intact.
     from_files : int
-        Segments read from the metadata of their files. Those that others replaced are among them.
+        Segments read from the metadata of their files, including segments that others replaced.
     problems : dict of str to str
         Reason by path, for files that cannot be used.
     """
@@ -54,9 +54,9 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
     Intact records of the old catalog are kept. Other segments are read from the metadata of their files, after all their pages
     were read. The old catalog moves to quarantine. Run this while nothing else uses the store.
 
-    Some facts are in the catalog alone: segments without rows, gaps, complete folders of bulk objects, the bounds of migrations,
-    and the participant of the ledger. Those that are lost are fetched again by the next load, which therefore needs the network.
-    Segments that were dropped return as long as their files exist.
+    Some facts are only in the catalog: segments without rows, gaps, complete folders of bulk objects, the bounds of
+    migrations, and the participant of the ledger. If they are lost, the next load fetches them again, so it needs the
+    network. Segments that were dropped return as long as their files exist.
 
     Parameters
     ----------

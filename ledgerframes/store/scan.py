@@ -22,7 +22,7 @@ from ledgerframes.store.older_rows import OlderRows, Rows
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 AHEAD = 2  # row groups that a scan reads before its consumer needs them, each in a thread
-DAMAGED_SUFFIX = " (damaged)"  # of the path of a damaged file, which does not exist, so that only scans fail that open it
+DAMAGED_SUFFIX = " (damaged)"  # suffix of the path of a damaged file, which does not exist, so that only scans that open it fail
 REPAIR_STEP = "Run `ledgerframes store verify --repair` to fetch again what a service still has."
 LOST_FILE_STEP = "Load again: another process may have pruned it. If the error stays, run `ledgerframes store verify --repair`."
 
@@ -30,7 +30,7 @@ LOST_FILE_STEP = "Load again: another process may have pruned it. If the error s
 def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:
     """Iterate over the rows that match an expression, in order, one row group after the other.
 
-    A scan of the whole dataset would read up to 1 GB ahead of a slow consumer; this one reads one fragment at a time.
+    A scan of the whole dataset would read up to 1 GB ahead of a slow consumer. This one reads one fragment at a time.
     """
     if isinstance(rows, OlderRows):
         for batch in iter_batches(rows.files, rows.mapping.stored_columns(columns), expression):
@@ -47,7 +47,7 @@ def iter_batches(rows: Rows, columns: Sequence[str], expression: pc.Expression |
 class LittleAhead(ds.UnionDataset):  # type: ignore[misc]
     """Rows of a dataset, of which a scan reads a few row groups ahead of its consumer.
 
-    Other scans read up to 1 GB ahead of a slow query, which its limit of memory does not count.
+    Other scans read up to 1 GB ahead of a slow query, and the query's memory limit does not count that.
     """
 
     def __init__(self, rows: ds.Dataset) -> None:
@@ -161,7 +161,7 @@ def count_rows(rows: Rows, expression: pc.Expression | None) -> int:
 def with_witness(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns to read, with a second one next to a single column.
 
-    A damaged page header can change the number of values of its column. Arrow notices this by comparing columns.
+    A damaged page header can change the number of values in its column. Arrow notices this by comparing columns.
     """
     return [*columns, next(name for name in schema.names if name not in columns)] if len(columns) == 1 else list(columns)
 

@@ -1,7 +1,8 @@
 """Events of requests that have an earlier one, as the catalog keeps them.
 
-They are found when a segment is committed (docs/facts.md#second-verdicts). An event stays a second verdict if the segment of the
-first is dropped. Only a segment that covers the time of the first, and does not have it, shows that it was none.
+They are found when a segment is committed (docs/facts.md#second-verdicts). An event stays a second verdict if the segment of
+the first is dropped. Only a segment that covers the time of the first but does not contain it shows that the event was not a
+second verdict.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class SegmentWriter:
     """Writer of the files of one segment, batch by batch.
 
     A table without rows has no file. The positions of the events in `event_tables` are in another file. The files are not
-    visible until a catalog names them. A ``with`` block deletes partial files on an error. Their name without the suffix is made
-    of numbers, never of text from the network.
+    visible until a catalog names them. A ``with`` block deletes partial files on an error. File names consist of numbers and
+    a suffix, and never contain text from the network.
     """
 
     def __init__(self, location: Location, name: str, event_tables: Sequence[Table] = ()) -> None:

@@ -1,8 +1,8 @@
 """Merges of small neighbors after a sync, so that many small syncs read like one.
 
-A merge takes several neighbors, by default five, of which none has more than half of all rows. So each row that is written again
-is in a segment at least twice as large, which happens a limited number of times, and at most a few segments of each size are
-left. The segments of a day are merged once more when the day is complete.
+A merge takes several neighbors, by default five, of which none has more than half of all rows. So each rewrite at least
+doubles a row's segment, which can happen only a limited number of times, and at most a few segments of each size remain. The
+segments of a day are merged once more when the day is complete.
 """
 
 from __future__ import annotations

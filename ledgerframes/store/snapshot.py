@@ -32,7 +32,7 @@ from ledgerframes.store.segments import with_encoded_texts
 from ledgerframes.values.extents import MigrationWindow, from_microseconds, microseconds
 from ledgerframes.values.windows import MICROSECOND, Window
 
-# Reading ahead helps with object stores, but is a quarter slower from a disk.
+# Reading ahead helps with object stores, but makes reading from a disk a quarter slower.
 DISK_OPTIONS = ds.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
 OBJECT_STORE_OPTIONS = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 
@@ -59,7 +59,7 @@ class StoreSnapshot:
     missing_before : tuple of MigrationWindow
         What the store does not have before the window of the snapshot.
     unreadable : dict of str to str
-        Segments that belong to them, but that this version cannot read, with the reasons.
+        Segments of the snapshot that this version cannot read, with the reasons.
     """
 
     network: str

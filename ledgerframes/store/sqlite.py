@@ -1,7 +1,7 @@
-"""One way to open and to seal the SQLite files of catalog and journal.
+"""The one way to open and seal the SQLite files of catalog and journal.
 
 A killed writer leaves a hot rollback journal next to its file. The next connection has to roll it back, which a read-only
-connection cannot. So every connection may write, and readers are limited by ``PRAGMA query_only``.
+connection cannot do. So every connection may write, and readers are limited by ``PRAGMA query_only``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Schema:
         queries = self._sealed_queries(version)
         if not queries:
             return True
-        # A file of an earlier version without a seal is believed until its first write.
+        # A file of an earlier version without a seal is trusted until its first write.
         seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")]
         if not seals:
             return all(connection.execute(query).fetchone() is None for query in queries)

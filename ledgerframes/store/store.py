@@ -128,7 +128,7 @@ class Store:
                     self._remove_provisional(connection, MigrationWindow(migration.migration_id, migration.ended, sys.maxsize))
 
     def _remove_provisional(self, connection: sqlite3.Connection, after: MigrationWindow) -> None:
-        """Remove what is provisional after a migration, which nobody fetches again."""
+        """Remove provisional rows after a migration has ended, because they are not fetched again."""
         for dataset in (each for each in self.datasets.values() if each.extent_type is MigrationWindow):
             present, _ = find_segments(connection, self.location, dataset, after)
             provisional = [segment for segment in present if not segment.final]
@@ -136,7 +136,7 @@ class Store:
                 self._find_second_verdicts(connection, dataset, retained)
 
     def missing(self, dataset: Dataset, window: Window, *, accept_provisional: bool = False) -> list[MigrationWindow]:
-        """Return what to fetch before a window is final, in the known migrations."""
+        """Return what to fetch before a window is final in the known migrations."""
         return plan_missing(window, *self._covered(dataset, window, accept_provisional))
 
     def is_complete(self, dataset: Dataset, window: Window) -> bool:
@@ -296,7 +296,7 @@ class Store:
         return [each for each in self.datasets.values() if each.family == dataset.family]
 
     def compare_segments(self) -> None:
-        """Find the second verdicts in segments of earlier versions, which were never compared."""
+        """Find the second verdicts in segments of earlier versions that were never compared."""
         datasets = [dataset for dataset in self.datasets.values() if dataset.event_tables]
         names = tuple(dataset.name for dataset in datasets)
         # Those of one state were compared before it.

@@ -132,4 +132,4 @@ def test_a_settlement_without_its_start_has_no_amount() -> None:
     assert rows["choice"].tolist() == ["Allocation_ExecuteTransfer"]
     assert rows[["sender", "receiver", "instrument_id", "amount"]].isna().all(axis=None)
     description = {column.name: column.description for column in lf.analysis.FIGURES["economy.transfers"].columns}["amount"]
-    assert "as of a settlement whose start is not in the frames" in description
+    assert "such as for a settlement whose start is not in the frames" in description

@@ -236,7 +236,10 @@ def test_a_group_without_a_name_is_unknown_as_in_the_picture(day: lf.Frames) -> 
 def test_every_table_has_a_caption_in_words(day: lf.Frames) -> None:
     assert [name for name, figure in FIGURES.items() if not figure.caption] == []
     tables = [lf.show(result, picture=False).table for result in (lf.cost.spend(day, by="party"), lf.verdict.waited_for(day))]
-    assert [table.caption for table in tables if table] == ["Traffic cost by party", "Slow requests of those that need a party"]
+    assert [table.caption for table in tables if table] == [
+        "Traffic cost by party",
+        "Slow requests among those that need a party",
+    ]
 
 
 def test_names_stand_for_the_ids_that_they_name(spent: pd.DataFrame) -> None:

@@ -19,7 +19,7 @@ MIN_PARTIES = 10  # for a Gini coefficient
 
 
 def of_weights(result: pd.DataFrame) -> str:
-    """Return who earned the highest weight, or between which shares it was over time."""
+    """Return who earned the highest weight, or the range of that share over time."""
     known, is_over_time = result.dropna(subset="weight"), bool({"period_start", "round_number"} & set(result))
     if known.empty:
         return NO_RECORD
@@ -65,7 +65,7 @@ def _time_of(row: Any) -> str:
 
 
 def of_concentration(result: pd.DataFrame) -> str:
-    """Return the share of the largest app providers, nothing over time."""
+    """Return the share of the largest app providers, or nothing for results over time."""
     if len(result) != 1:
         return ""
     (row,) = rows_of(result)

@@ -76,10 +76,10 @@ LORENZ = declare.Figure(
     rows="One row per party with more than 0; sorted by value and party.",
     columns=(
         declare.text("party", "App provider."),
-        declare.count("rank", "Position from the smallest, 1 first.", ""),
-        declare.amount("value", "Its value, in weighted bytes, bytes or coin.", "", "Value"),
-        declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
-        declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
+        declare.count("rank", "Position, from 1 for the party with the smallest value.", ""),
+        declare.amount("value", "Value of the party, in weighted bytes, bytes or coin.", "", "Value"),
+        declare.share("Rank divided by the number of parties.", "cumulative_parties", "Share of parties"),
+        declare.share("Share of the party together with all smaller ones.", "cumulative_share", "Share of activity"),
     ),
     condition="that are known",
     unit="values of this result",
@@ -100,7 +100,7 @@ def concentration(
     rounds: pd.DataFrame | None = None,
     base: Snapshot | None = None,
 ) -> pd.DataFrame:
-    """Return how unequal activity is distributed over the parties that have any.
+    """Return how unequally activity is distributed among the parties that have any.
 
     Parameters
     ----------
@@ -116,16 +116,16 @@ def concentration(
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -137,7 +137,7 @@ def concentration(
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``round_number`` (Int64, with every="round"): Mining round.
         - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
           unknown.
@@ -158,15 +158,16 @@ def concentration(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
 
     Notes
     -----
-    Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. A
-    party has the sum of its known values, and `coverage` counts one value per party, or amounts per party and round. The
-    figures are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
+    Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures cover only parties with
+    records. The value of a party is the sum of its known values. `coverage` counts one value per party, or one amount per
+    party and round. The figures are exact fractions until the last step. Do not compare Gini coefficients of fewer than 10
+    parties.
 
     Picture, by :func:`ledgerframes.plot`: A line per share and coefficient [%] over time, or a bar for each of them.
 
@@ -216,16 +217,16 @@ def lorenz(
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -235,10 +236,10 @@ def lorenz(
         Columns:
 
         - ``party`` (str): App provider.
-        - ``rank`` (int64): Position from the smallest, 1 first.
-        - ``value`` (decimal128(38, 10)[pyarrow]): Its value, in weighted bytes, bytes or coin.
-        - ``cumulative_parties`` (float64, share of 1): Rank over the number of parties.
-        - ``cumulative_share`` (float64, share of 1): Share of the party and all smaller ones.
+        - ``rank`` (int64): Position, from 1 for the party with the smallest value.
+        - ``value`` (decimal128(38, 10)[pyarrow]): Value of the party, in weighted bytes, bytes or coin.
+        - ``cumulative_parties`` (float64, share of 1): Rank divided by the number of parties.
+        - ``cumulative_share`` (float64, share of 1): Share of the party together with all smaller ones.
         - ``coverage`` (float64, share of 1): Share of the values of this result that are known. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -297,9 +298,9 @@ def _values(
     rounds: pd.DataFrame | None,
     base: Snapshot | None,
 ) -> pd.DataFrame:
-    """Return the values of each party in units of 10^-10, None if unknown.
+    """Return the values of each party in units of 10^-10, or None if unknown.
 
-    A period without records has a row without one.
+    A period without records has one row without a party.
     """
     if of not in OF:
         raise UsageError(f"Unknown of={of!r}. Choose from {', '.join(map(repr, OF))}.")
@@ -315,9 +316,9 @@ def _values(
 
 
 def _by_party(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the sum of the known values of each party or group of labels.
+    """Return the sum of the known values of each party or label group.
 
-    The result has the number of values and of known ones, too.
+    The result also has the number of values, and of known ones.
     """
     if labels is not None:
         rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))

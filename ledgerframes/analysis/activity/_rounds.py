@@ -34,7 +34,7 @@ def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> d
     return declare.amount(name, text, unit, title)
 
 
-# Coin follows from these sums, step by step with the rounding of the server.
+# Amounts of coin follow from these sums, step by step, with the rounding of the server.
 SUMS = Query(
     "SELECT round_number, party, sum(weight) AS weight\nFROM records\nGROUP BY ALL\nORDER BY ALL",
     (RECORDS,),
@@ -59,10 +59,10 @@ ROUNDS = declare.Figure(
                 declare.ResultColumn(
                     "allowance",
                     f"decimal128(38, {ALLOWANCE_DIGITS})[pyarrow]",
-                    "Exact amount before the threshold. Missing as `amount`.",
+                    "Exact amount before the threshold is applied. Missing where `amount` is.",
                     "coin",
                 ),
-                declare.flag("below_threshold", "Whether it is too small to be paid. Missing as `amount`."),
+                declare.flag("below_threshold", "Whether the allowance is too small to be paid. Missing where `amount` is."),
             ),
         )
     },
@@ -80,11 +80,11 @@ ROUNDS = declare.Figure(
         _coin("amount", "Reward.", "Reward"),
         _coin("threshold", "Smallest reward."),
         declare.integer(
-            "threshold_bytes", "Smallest weight that is paid. Missing as `amount`.", declare.WEIGHT_UNIT, "Threshold"
+            "threshold_bytes", "Smallest weight that is paid. Missing where `amount` is.", declare.WEIGHT_UNIT, "Threshold"
         ),
         _coin("to_issue", "Coin to issue for apps in the round."),
-        _coin("unclaimed", "Part of it beyond the cap."),
-        _coin("thresholded", "Part of it that small weights do not get."),
+        _coin("unclaimed", "Part of the issuance beyond the cap."),
+        _coin("thresholded", "Part of the issuance for weights below the threshold."),
     ),
     condition="with a known reward",
     unit="rounds of this result",
@@ -106,16 +106,16 @@ def rounds(
     Parameters
     ----------
     frames : Frames
-        With all records of the rounds, so loaded by time and without a filter.
+        With all records of the rounds, so load them by time and without a filter.
     by : {"party"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     party : str, optional
         Only this app provider, which implies ``by="party"``.
     rounds : DataFrame, optional
         Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from `base` and the frames' own history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -125,9 +125,10 @@ def rounds(
         Columns:
 
         - ``party`` (str, with by="party"): App provider.
-        - ``allowance`` (decimal128(38, 16)[pyarrow], coin, with by="party"): Exact amount before the threshold. Missing as
-          `amount`.
-        - ``below_threshold`` (boolean, with by="party"): Whether it is too small to be paid. Missing as `amount`.
+        - ``allowance`` (decimal128(38, 16)[pyarrow], coin, with by="party"): Exact amount before the threshold is applied.
+          Missing where `amount` is.
+        - ``below_threshold`` (boolean, with by="party"): Whether the allowance is too small to be paid. Missing where `amount`
+          is.
         - ``round_number`` (Int64): Mining round.
         - ``opens_at`` (datetime64[us, UTC]): Time from which the round is open.
         - ``closed_at`` (datetime64[us, UTC]): Record time of the archival. Missing if the round is alive.
@@ -141,29 +142,29 @@ def rounds(
         - ``amount`` (decimal128(38, 10)[pyarrow], coin): Reward. Missing for partial rounds and without rules for traffic.
         - ``threshold`` (decimal128(38, 10)[pyarrow], coin): Smallest reward. Missing for partial rounds and without rules for
           traffic.
-        - ``threshold_bytes`` (Int64, weighted bytes): Smallest weight that is paid. Missing as `amount`.
+        - ``threshold_bytes`` (Int64, weighted bytes): Smallest weight that is paid. Missing where `amount` is.
         - ``to_issue`` (decimal128(38, 10)[pyarrow], coin): Coin to issue for apps in the round. Missing for partial rounds and
           without rules for traffic.
-        - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of it beyond the cap. Missing for partial rounds and without
-          rules for traffic.
-        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of it that small weights do not get. Missing for partial
-          rounds and without rules for traffic.
+        - ``unclaimed`` (decimal128(38, 10)[pyarrow], coin): Part of the issuance beyond the cap. Missing for partial rounds and
+          without rules for traffic.
+        - ``thresholded`` (decimal128(38, 10)[pyarrow], coin): Part of the issuance for weights below the threshold. Missing for
+          partial rounds and without rules for traffic.
         - ``coverage`` (float64, share of 1): Share of the rounds of this result with a known reward. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
-        If the frames cover no time, or only a part of the requests, or the rounds are not in the history.
+        If the frames cover no time or only a part of the requests, or the rounds are not in the history.
     UsageError
         If `party` has no records.
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
-    records can be missing has no amounts, because the rate would be too high.
+    Source: docs/facts.md#rewards-of-a-round. The formula and its rounding are the server's. A round whose records can be
+    missing has no amounts, because the rate would be too high.
 
     Picture, by :func:`ledgerframes.plot`: Of several parties, the one with the largest weight is shown. More than 100
     rounds are added up in groups, which the title says. A bar of the reward [coin] per round, hollow at the allowance where
@@ -206,7 +207,7 @@ def _require_all_requests(frames: Frames) -> None:
 def _round_table(frames: Frames, rounds: pd.DataFrame | None, base: Snapshot | None) -> pd.DataFrame:
     """Return the rounds with their rules, and whether records can be missing."""
     nobody = pd.DataFrame({"party": [], "participant": [], "weight": [], "from": [], "until": []})
-    others = None if rounds is None else nobody  # rights and super validators do not matter here
+    others = None if rounds is None else nobody  # Rights and super validators do not matter here.
     table = network_state(frames, others, others, rounds, base).rounds
     table = table[table["round_number"].notna() & table["opens_at"].notna()].drop_duplicates("round_number", keep="last")
     table = table.sort_values("round_number", ignore_index=True)
@@ -224,7 +225,7 @@ def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:
 
 
 def _totals(row: pd.Series) -> RoundTotals | None:
-    """Return the amounts of a round, None without all records or without its rules."""
+    """Return the amounts of a round, or None unless all records and its rules are known."""
     rules = rules_of(row)
     if rules is None or row["is_partial"] or not is_for_traffic(row["minting_version"]):
         return None

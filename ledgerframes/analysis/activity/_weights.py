@@ -35,7 +35,7 @@ def _queries_of_recompute(frames: Frames, **state: Any) -> list[Query]:
     return [_weights_query(network_state(frames, **state))]
 
 
-PARTY = declare.Grouping((declare.text("party", "App provider. Missing in a period without records."),))
+PARTY = declare.Grouping((declare.text("party", "App provider. Missing for a period without records."),))
 FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if it is unknown or changed.")
 LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
@@ -60,11 +60,11 @@ WEIGHTS = declare.Figure(
         ),
         declare.cost(
             "burn_bytes",
-            "Bytes before the factor. Missing if one of them is unknown.",
+            "Bytes before the factor. Missing if those of any record are unknown.",
             "Bytes before the factor",
             measure=Expression("CASE WHEN count(burn_bytes) = count(*) THEN sum(burn_bytes) END"),
         ),
-        declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
+        declare.share("Share of the weight of the period, of the round, or of all records. Missing without weight."),
     ),
     condition="with a known number of bytes before the factor",
     unit="records of this row",
@@ -110,23 +110,23 @@ def weights(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {None, "party", "label"}, optional
-        Groups of the rows, by the columns below (default: party).
+        Grouping of the rows, with its columns below (default: party).
     every : str, optional
         ``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: round).
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`, for ``by="label"``.
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -138,17 +138,18 @@ def weights(
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``round_number`` (Int64, with every="round"): Mining round.
         - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
           unknown.
-        - ``party`` (str, with by="party"): App provider. Missing in a period without records.
+        - ``party`` (str, with by="party"): App provider. Missing for a period without records.
         - ``label`` (str, with by="label"): Group of the party's label. Missing without a label.
         - ``requests`` (int64, requests): Requests with a record.
         - ``weight`` (Int64, weighted bytes): Sum of weights. Missing without records.
         - ``activity_weight`` (decimal128(38, 10)[pyarrow]): Factor of the right. Missing if it is unknown or changed.
-        - ``burn_bytes`` (Int64, bytes): Bytes before the factor. Missing if one of them is unknown.
-        - ``share`` (float64, share of 1): Share of the weight of the period, the round, or all. Missing without weight.
+        - ``burn_bytes`` (Int64, bytes): Bytes before the factor. Missing if those of any record are unknown.
+        - ``share`` (float64, share of 1): Share of the weight of the period, of the round, or of all records. Missing without
+          weight.
         - ``coverage`` (float64, share of 1): Share of the records of this row with a known number of bytes before the factor.
           Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -156,15 +157,16 @@ def weights(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     IntegrityError
         If the state of the network contradicts itself.
 
     Notes
     -----
-    Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
-    request without a record is not a weight of 0. Without the tables of the network's state, `base`, and the history from the
-    network's start, factors and bytes before them are missing.
+    Source: docs/facts.md#activity-weights. A weight is not a number of bytes: for a reward per byte, divide by
+    ``burn_bytes``. A request without a record does not have a weight of 0: its weight is unknown. If neither the tables of
+    the network's state, nor `base`, nor the history from the network's start is available, factors and bytes before the
+    factor are missing.
 
     Picture, by :func:`ledgerframes.plot`: Per round or period: stacked shares [%] of the ten largest parties and of all
     others, or the weight [weighted bytes] of all. Otherwise: a bar of weight [weighted bytes] per party, those beyond 15 in
@@ -210,19 +212,20 @@ def recompute(
     Parameters
     ----------
     frames : Frames
-        With verdicts, traffic and, unless `base` or all three tables below replace it, the history from the start of the network.
+        With verdicts and traffic, and with the history from the start of the network unless `base` or all three tables below
+        replace it.
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -255,8 +258,8 @@ def recompute(
 
     Notes
     -----
-    Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state is no row of 0:
-    :func:`reconcile` names the reason.
+    Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state has no row, rather
+    than a weight of 0. :func:`reconcile` names the reason.
 
     Examples
     --------
@@ -278,7 +281,7 @@ def recompute(
 
 
 def _call(frames: Frames, by: str | None, every: str | None, labels: pd.DataFrame | None, state: NetworkState | None) -> Call:
-    """Return the call of published weights, whose groups are rounds, too, if `every` is so."""
+    """Return the call of published weights, which groups by round if `every` is ``"round"``."""
     rows = RECORDS_WITHOUT_STATE if state is None else WEIGHTED_RECORDS
     keys = WEIGHTS.grouping(by).keys
     group = declare.Grouping(
@@ -291,7 +294,7 @@ def _call(frames: Frames, by: str | None, every: str | None, labels: pd.DataFram
 
 
 def require_sum_of_weights(frames: Frames) -> None:
-    """Raise a UsageError if the sum of published weights is beyond 64 bits."""
+    """Raise a UsageError if the sum of published weights does not fit 64 bits."""
     select = f"SELECT coalesce(sum(weight) > {2**63 - 1}, false) AS is_too_large FROM records"
     if run(frames, Query(select, (RECORDS,)))["is_too_large"][0]:
         raise UsageError("The sum of column weight does not fit 64 bits. Narrow the frames with between().")
@@ -311,7 +314,7 @@ def _state_or_none(
 
 
 def _totals_of_times(weight: pd.Series, keys: pd.DataFrame) -> pd.Series:
-    """Return the weight of the period or round of each row, or of all rows."""
+    """Return the total weight of each row's period or round, or of all rows."""
     times = [name for name in ("round_number", "period_start") if name in keys]
     if not times:
         return pd.Series(weight.sum(min_count=1), index=weight.index, dtype="Int64")
@@ -333,7 +336,7 @@ ORDER BY migration_id, record_time, update_id, party"""
 def computable_share(rows: pd.DataFrame) -> float:
     """Return the share of accepted requests whose weights can be computed.
 
-    Each row has the numbers of both.
+    Each row has the number of all accepted requests, and of those whose weights are unknown.
     """
     if rows.empty:
         return np.nan

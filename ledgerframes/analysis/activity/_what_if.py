@@ -1,4 +1,4 @@
-"""Activity weights as they would be with other rights, other factors or other views."""
+"""Activity weights as they would be with other rights, factors or views."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ledgerframes.frames import Frames
 SAME_CONFIRMERS = "same confirmers"
 CONFIRMERS_BY_NAME = {"quorums": confirmers_of_quorums, "informees": informees}
 SIDES = ("before", "after")
-OF_REQUESTS = ("open_rounds", "super_validators")  # tables of the state that say which requests can earn
+OF_REQUESTS = ("open_rounds", "super_validators")  # the tables of the state that decide which requests can earn
 
 
 def _queries(
@@ -69,11 +69,11 @@ WHAT_IF = declare.Figure(
     columns=(
         declare.text("party", "App provider."),
         declare.integer("weight_before", "Computed weight as it is.", declare.WEIGHT_UNIT, "Activity weight"),
-        declare.integer("weight_after", "Computed weight with the change.", declare.WEIGHT_UNIT, "Activity weight"),
+        declare.integer("weight_after", "Computed weight after the change.", declare.WEIGHT_UNIT, "Activity weight"),
         declare.integer("difference", "Weight after minus before.", declare.WEIGHT_UNIT),
         declare.share("Share of the weight before. Missing without weight.", "share_before"),
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
-        declare.count("requests_changed", "Requests with another weight of the party."),
+        declare.count("requests_changed", "Requests for which the party has another weight after the change."),
     ),
     condition="with known envelopes, round and state",
     unit="accepted requests of the frames",
@@ -100,24 +100,25 @@ def what_if(
     Parameters
     ----------
     frames : Frames
-        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
+        With verdicts and traffic, and with the history from the start of the network unless all three tables below replace
+        it.
     featured : DataFrame, optional
-        All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`: add or remove rows of its
-        result, with the time from which they count in ``from``.
+        All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`. Add rows to its result or
+        remove some. ``from`` is the time from which a right counts.
     factors : mapping of str to decimal, optional
-        Factor of a party after the change, in all of its rights.
+        Factor of a party after the change, for all of its rights.
     merge_views : ``"same confirmers"`` or pairs of template and choice, optional
-        Envelopes that become one, with the sum of their costs and all of their confirmers: those of a request with the same
-        confirmers, or all with views of a request whose root node is one of these choices.
+        Envelopes to merge into one, with the sum of their costs and all of their confirmers: the envelopes of a request that
+        have the same confirmers, or all envelopes with views of a request whose root node is one of these choices.
     confirmers : {"quorums", "informees"}, optional
-        ``"informees"`` counts all informees of a view as confirmers, an upper bound.
+        ``"informees"`` counts all informees of a view as confirmers, which gives an upper bound.
     every : {"round"}, optional
         One row per round and party (default: per party).
     rights, sv_participants, rounds : DataFrame, optional
         State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -131,11 +132,11 @@ def what_if(
           unknown.
         - ``party`` (str): App provider.
         - ``weight_before`` (Int64, weighted bytes): Computed weight as it is.
-        - ``weight_after`` (Int64, weighted bytes): Computed weight with the change.
+        - ``weight_after`` (Int64, weighted bytes): Computed weight after the change.
         - ``difference`` (Int64, weighted bytes): Weight after minus before.
         - ``share_before`` (float64, share of 1): Share of the weight before. Missing without weight.
         - ``share_after`` (float64, share of 1): Share of the weight after. Missing without weight.
-        - ``requests_changed`` (int64, requests): Requests with another weight of the party.
+        - ``requests_changed`` (int64, requests): Requests for which the party has another weight after the change.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
           state. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -223,7 +224,7 @@ def _query(
     confirmers: str,
     every: str | None,
 ) -> Query:
-    """Return the query of both weights by party, and by round if `every` has them."""
+    """Return the query of both weights by party, and also by round if `every` is ``"round"``."""
     of_views, merged = CONFIRMERS_BY_NAME[confirmers], None
     tables = {**state_tables(before), **state_tables(after, "changed_")}
     if isinstance(merge_views, str):

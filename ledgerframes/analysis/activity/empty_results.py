@@ -1,4 +1,4 @@
-"""Sentences in place of activity that is not there."""
+"""Sentences for results without activity."""
 
 from __future__ import annotations
 

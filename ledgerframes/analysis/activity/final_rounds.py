@@ -16,11 +16,11 @@ from ledgerframes.frames import Frames
 
 
 def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> dict[str, Any]:
-    """Return the columns that say how much of each round the frames have, as far as known.
+    """Return the columns that say how much of each round the frames have, where it is known.
 
-    The covered time is that in which the round is the lowest open one, if it has ended. The frames have all records if it is
-    covered, and lies between the first and the last round with records: a host withholds those before and after
-    (docs/facts.md#activity-weights).
+    The covered time counts while the round is the lowest open one, if that time has ended. The frames have all records of a
+    round if all of this time is covered and the round lies between the first and the last round with records, because a host
+    withholds the records before and after (docs/facts.md#activity-weights).
     """
     unknown = pd.Series(pd.NA, numbers.index, "boolean")
     if rounds is None:
@@ -36,7 +36,7 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return since when and until when [microseconds] each round is the lowest open one."""
+    """Return when each round starts and stops being the lowest open one [microseconds]."""
     readable = rounds[rounds["round_number"].notna() & rounds["opens_at"].notna()]
     created, ends = starts_and_ends(readable)
     lives = pd.DataFrame({"round_number": readable["round_number"].to_numpy("int64"), "until": ends})
@@ -48,6 +48,6 @@ def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_rounds(frames: Frames) -> tuple[int, int]:
-    """Return the first and the last round with records, an empty range without records."""
+    """Return the first and the last round with records, or an empty range if there are none."""
     rows = run(frames, Query("FROM published_rounds", (PUBLISHED_ROUNDS,)))
     return int(rows["first"][0]), int(rows["last"][0])

@@ -66,7 +66,7 @@ FROM (
 )
 ORDER BY totals IS NOT NULL, list_position({array_of(OUTCOMES)}, outcome), migration_id, record_time, update_id, party
 """
-EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are no faults of the records
+EXCUSES = ("boundary", "provisional", "record withheld")  # mismatches that are not faults of the records
 BY_ROUND = f"""
 FROM (
     SELECT
@@ -103,9 +103,9 @@ def _queries_of_summary(frames: Frames, computed: pd.DataFrame | None, **state: 
 
 
 OUTCOME = declare.choice("outcome", OUTCOMES)
-REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if equal.", "Reason")
-PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", declare.WEIGHT_UNIT)
-COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", declare.WEIGHT_UNIT)
+REASON = declare.choice("reason", REASONS, "First reason that explains the mismatch. Missing if the weights are equal.", "Reason")
+PUBLISHED = declare.integer("weight_published", "Published weight. Missing if there is only a computed one.", declare.WEIGHT_UNIT)
+COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if there is only a published one.", declare.WEIGHT_UNIT)
 CONDITION, UNIT = "with known envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
@@ -115,11 +115,11 @@ RECONCILE = declare.Figure(
     columns=(
         declare.text("update_id", "Update of the record."),
         declare.time("record_time", "Sequencing time."),
-        declare.integer("round_number", "Published round, or else the computed one."),
+        declare.integer("round_number", "Published round, or the computed one if there is none."),
         declare.text("party", "App provider."),
         PUBLISHED,
         COMPUTED,
-        declare.integer("difference", "Published minus computed. Missing if one of them is.", declare.WEIGHT_UNIT),
+        declare.integer("difference", "Published minus computed weight. Missing if either is.", declare.WEIGHT_UNIT),
         OUTCOME,
         REASON,
     ),
@@ -164,16 +164,16 @@ def reconcile(
         Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -185,13 +185,13 @@ def reconcile(
 
         - ``update_id`` (str): Update of the record.
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
-        - ``round_number`` (Int64): Published round, or else the computed one.
+        - ``round_number`` (Int64): Published round, or the computed one if there is none.
         - ``party`` (str): App provider.
-        - ``weight_published`` (Int64, weighted bytes): Published weight. Missing if only computed.
-        - ``weight_computed`` (Int64, weighted bytes): Computed weight. Missing if only published.
-        - ``difference`` (Int64, weighted bytes): Published minus computed. Missing if one of them is.
+        - ``weight_published`` (Int64, weighted bytes): Published weight. Missing if there is only a computed one.
+        - ``weight_computed`` (Int64, weighted bytes): Computed weight. Missing if there is only a published one.
+        - ``difference`` (Int64, weighted bytes): Published minus computed weight. Missing if either is.
         - ``outcome`` (category): different, only published, only computed, or equal.
-        - ``reason`` (category): First reason that explains the mismatch. Missing if equal.
+        - ``reason`` (category): First reason that explains the mismatch. Missing if the weights are equal.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
           state. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -259,16 +259,16 @@ def reconcile_summary(
         Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -278,7 +278,7 @@ def reconcile_summary(
         Columns:
 
         - ``outcome`` (category): different, only published, only computed, or equal.
-        - ``reason`` (category): First reason that explains the mismatch. Missing if equal.
+        - ``reason`` (category): First reason that explains the mismatch. Missing if the weights are equal.
         - ``records`` (int64, records): Pairs of a request and a party.
         - ``weight`` (Int64, weighted bytes): Sum of published weights, of computed ones if only computed.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the frames with known envelopes, round and
@@ -328,7 +328,7 @@ def weights_without_faults(
     rounds: pd.DataFrame | None,
     base: Snapshot | None,
 ) -> pa.Table:
-    """Return the published weights by round and party, with computed ones of faulty records.
+    """Return the published weights by round and party, with computed ones for faulty records.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def weights_without_faults(
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows whose outcomes and reasons have the order of their declaration."""
+    """Return the rows with outcomes and reasons in the order of their declaration."""
     return rows.astype({column.name: column.pandas_dtype for column in (OUTCOME, REASON)})
 
 
@@ -355,7 +355,7 @@ def _require_weights(computed: object) -> pd.DataFrame:
 
 
 def _without_totals(rows: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
-    """Return the rows of a comparison without the last one, and the totals that it has.
+    """Return the rows of a comparison without the last one, and the totals in that row.
 
     Raises
     ------

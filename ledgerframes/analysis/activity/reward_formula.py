@@ -42,7 +42,7 @@ NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_p
 
 
 def rules_of(values: Mapping[str, Any] | pd.Series) -> RoundRules | None:
-    """Return the prices and rules among the values of a round, None if one is missing."""
+    """Return the prices and rules among the values of a round, or None if any is missing."""
     known: dict[str, Any] = {name: values.get(name) for name in (*NEEDED, "tick_duration")}
     if any(value is None or pd.isna(value) for value in known.values()) or known["coin_price"] <= 0:
         return None
@@ -65,7 +65,7 @@ class RoundTotals:
 
     @property
     def threshold_bytes(self) -> int | None:
-        """The smallest weight that is paid, None if no weight is."""
+        """The smallest weight that is paid, or None if none is."""
         if not self.rate_per_mb:
             return None
         return math.ceil(Fraction(self.threshold) * MEGABYTE / Fraction(self.rate_per_mb))
@@ -75,7 +75,7 @@ class RoundTotals:
         return EXACT.divide(EXACT.multiply(Decimal(weight), self.rate_per_mb), Decimal(MEGABYTE))
 
     def amount(self, weight: int) -> Decimal:
-        """Return the amount that is paid for a weight, 0 below the threshold."""
+        """Return the amount that is paid for a weight, which is 0 below the threshold."""
         allowance = self.allowance(weight)
         return half_up(allowance) if allowance >= self.threshold else Decimal(0)
 

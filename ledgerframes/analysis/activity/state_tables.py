@@ -37,7 +37,7 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
 
 
 def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members, rights_known_from: int) -> pa.Table:
-    """Return the lowest open round of all times, a missing one without any."""
+    """Return the lowest open round at all times, missing where none is open."""
     edges = rounds.segments.edges
     rows = rounds.at(np.append(NEVER, edges))
     has_round = rows >= 0
@@ -68,7 +68,7 @@ def _lifetimes(members: Members, name: str) -> pa.Table:
     segments, codes, values = members.keys // width, members.keys % width, members.values
     order = np.lexsort((segments, codes))
     segments, codes, values = segments[order], codes[order], values[order]
-    # Neighbors of one value are one lifetime.
+    # Adjacent lifetimes with the same value are one.
     is_other = (np.diff(codes) != 0) | (np.diff(values) != 0) | (np.diff(segments) != 1)
     firsts = np.flatnonzero(np.append(True, is_other)[: len(codes)])
     lasts = np.flatnonzero(np.append(is_other, True)[: len(codes)])

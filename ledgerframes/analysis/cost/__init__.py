@@ -1,9 +1,9 @@
 """Traffic costs by period, payer and purpose.
 
-All costs are bytes, as integers. Without a traffic summary, as in older history, a cost is missing, never 0. A sum
-with a ``coverage`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
+All costs are integers, in bytes. Without a traffic summary, as in older history, a cost is missing, never 0. A sum with a
+``coverage`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so each is a cost that occurred.
 
-A request is a verdict, an update or a traffic summary, whichever of them exist.
+A request has a verdict, an update or a traffic summary, or several of these.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ TIME = "%Y-%m-%d %H:%M UTC"
 LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
-OVERLAPPING = {"party", "label"}  # columns of groups of which a request can be in several
+OVERLAPPING = {"party", "label"}  # columns of groups that can share a request
 
 
 def of_spend(result: pd.DataFrame) -> str:
-    """Return what was spent, and by whom, on what or when most of it."""
+    """Return what was spent, and who or what accounts for most of it, or when."""
     if "period_start" in result:
         return "" if {*OVERLAPPING, "view_id"}.intersection(result) else _highest_period(result)
     if "view_id" in result:
@@ -139,7 +139,7 @@ def _above(result: pd.DataFrame) -> str:
 
 
 def _share_and_limit(row: Any, tested: int) -> str:
-    """Return a share with its limit, which is higher than that of one period chosen before."""
+    """Return a share with its limit, which is higher than that of one period alone."""
     periods = f"{tested:,} periods together" if tested > 1 else "one period"
     return f"{printing.share(row.share)} wasted, above the limit of {printing.share(row.upper)} for {periods}"
 
@@ -166,7 +166,7 @@ def of_anatomy(result: pd.DataFrame) -> str:
 
 
 def of_compare(result: pd.DataFrame) -> str:
-    """Return how many kinds of request are dearer or cheaper than before."""
+    """Return how many kinds of request cost more or less than before."""
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
@@ -183,7 +183,7 @@ def _rise(relative: float) -> str:
 
 
 def of_control(result: pd.DataFrame) -> str:
-    """Return how many sums of parts are the total."""
+    """Return how many sums of parts equal the total."""
     equal = int((result["difference"].fillna(-1) == 0).sum())
     return f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
 

@@ -56,27 +56,31 @@ COMPARE = declare.Figure(
     is_grouped=True,
     queries=lambda **arguments: _queries(**arguments),
     columns=(
-        declare.text("package_ids_before", "Packages before, separated by commas. Missing without any."),
-        declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
+        declare.text("package_ids_before", "Packages before, separated by commas. Missing if there are none."),
+        declare.text("package_ids_after", "Packages after, separated by commas. Missing if there are none."),
         declare.count("requests_before", "Requests with a known cost before."),
         declare.count("requests_after", "Requests with a known cost after."),
-        declare.rate("coverage_before", "Share of the requests before with a known cost. Missing without any.", declare.SHARE),
-        declare.rate("coverage_after", "Share of the requests after with a known cost. Missing without any.", declare.SHARE),
+        declare.rate("coverage_before", "Share of requests before with a known cost. Missing without any.", declare.SHARE),
+        declare.rate("coverage_after", "Share of requests after with a known cost. Missing without any.", declare.SHARE),
         declare.cost("median_before", f"Median cost before. {needs(50)}", "Median traffic cost"),
         declare.cost("median_after", f"Median cost after. {needs(50)}", "Median traffic cost"),
         declare.cost("p95_before", f"95th percentile before. {needs(95)}", "95th percentile"),
         declare.cost("p95_after", f"95th percentile after. {needs(95)}", "95th percentile"),
         FEW_REQUESTS,
         declare.cost("difference", "Median after minus median before. Missing with too few requests.", "Change of the median"),
-        declare.cost("low", "Low end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
-        declare.cost("high", "High end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
+        declare.cost("low", "Low end of its 95 % interval. Missing where `difference` is.", "Change of the median"),
+        declare.cost("high", "High end of its 95 % interval. Missing where `difference` is.", "Change of the median"),
         declare.cost(
-            "low_all", "Low end of the 95 % interval for all judged kinds together. Missing with it.", "Change of the median"
+            "low_all",
+            "Low end of the 95 % interval for all judged kinds. Missing where `difference` is.",
+            "Change of the median",
         ),
         declare.cost(
-            "high_all", "High end of the 95 % interval for all judged kinds together. Missing with it.", "Change of the median"
+            "high_all",
+            "High end of the 95 % interval for all judged kinds. Missing where `difference` is.",
+            "Change of the median",
         ),
-        declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
+        declare.rate("relative", "Difference divided by the median before. Missing if that median is 0.", declare.SHARE),
         declare.choice(
             "judgment",
             JUDGMENTS,
@@ -88,19 +92,19 @@ COMPARE = declare.Figure(
         ),
         declare.integer(
             "change_per_day",
-            "Total cost per day after minus that before, rounded half up. Missing without two windows.",
+            "Total cost per day after minus total cost per day before, rounded half up. Missing without two windows.",
             "bytes per day",
             "Change of the total per day",
         ),
         declare.rate(
             "contribution",
-            "Change as a share of the change of all. Missing without one, or with a reason in `not_comparable`.",
+            "Share in the change of all kinds. Missing without a change, or with a reason in `not_comparable`.",
             declare.SHARE,
         ),
-        declare.duration("length_before", "Length of the window before. Missing without one."),
-        declare.duration("length_after", "Length of the window after. Missing without one."),
+        declare.duration("length_before", "Length of the window before. Missing without a window."),
+        declare.duration("length_after", "Length of the window after. Missing without a window."),
         declare.text("not_comparable", "Why the totals of the two sides do not compare: length or coverage. Missing if they do."),
-        declare.text("era", "Eras that begin between the start of the first and the end of the second side. Missing without."),
+        declare.text("era", "Eras that begin between the start before and the end after. Missing if none does."),
     ),
 )
 
@@ -123,19 +127,19 @@ def compare(
     before, after : Frames
         With the tables of :func:`ledgerframes.load_events`, of one network and one population.
     by : {"template", "version"}, optional
-        Kind, template and choice of the first root node, or these for each pair of package ids. With versions, a request
-        is in as many rows as the other side has versions.
+        Kind, template and choice of the first root node, or these and each pair of package ids. By version, a request is in
+        one row for each version of the other side.
     min_requests : int, optional
-        Least number of requests for a median, a percentile and a difference (default: as many as each needs to be firm, 6
-        for the median, 72 for p95 and 30 on both sides for the difference, which is never of fewer). The column
-        ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a median, a percentile or a difference is shown (default: as many as support it,
+        which are 6 for the median, 72 for p95 and 30 on both sides for the difference). A difference never rests on fewer.
+        ``few_requests_for`` names the percentiles that rest on fewer than these.
     price : TrafficPrice, optional
-        List price of traffic after, for the difference in coin.
+        List price of traffic on the side after, for the difference in coin.
     rate : NetworkRate, optional
         The network's own rate, for the difference in coin.
     eras : DataFrame, optional
-        From :func:`ledgerframes.eras.table` (default: the main network's). A cost before a break and one after it differ for
-        another reason than the app.
+        From :func:`ledgerframes.eras.table` (default: the main network's). Costs before and after a break differ for reasons
+        other than the app.
 
     Returns
     -------
@@ -152,54 +156,55 @@ def compare(
         - ``choice`` (str, with by="template" or by="version"): Choice that the root node exercises. Missing for a create.
         - ``package_id_before`` (str, with by="version"): Package of the requests before. Missing if the kind is new.
         - ``package_id_after`` (str, with by="version"): Package of the requests after. Missing if the kind is gone.
-        - ``package_ids_before`` (str): Packages before, separated by commas. Missing without any.
-        - ``package_ids_after`` (str): Packages after, separated by commas. Missing without any.
+        - ``package_ids_before`` (str): Packages before, separated by commas. Missing if there are none.
+        - ``package_ids_after`` (str): Packages after, separated by commas. Missing if there are none.
         - ``requests_before`` (int64, requests): Requests with a known cost before.
         - ``requests_after`` (int64, requests): Requests with a known cost after.
-        - ``coverage_before`` (float64, share of 1): Share of the requests before with a known cost. Missing without any.
-        - ``coverage_after`` (float64, share of 1): Share of the requests after with a known cost. Missing without any.
+        - ``coverage_before`` (float64, share of 1): Share of requests before with a known cost. Missing without any.
+        - ``coverage_after`` (float64, share of 1): Share of requests after with a known cost. Missing without any.
         - ``median_before`` (Int64, bytes): Median cost before. Missing below 6 requests, or below min_requests=.
         - ``median_after`` (Int64, bytes): Median cost after. Missing below 6 requests, or below min_requests=.
         - ``p95_before`` (Int64, bytes): 95th percentile before. Missing below 72 requests, or below min_requests=.
         - ``p95_after`` (Int64, bytes): 95th percentile after. Missing below 72 requests, or below min_requests=.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
         - ``difference`` (Int64, bytes): Median after minus median before. Missing with too few requests.
-        - ``low`` (Int64, bytes): Low end of the 95 % interval of the difference. Missing with it.
-        - ``high`` (Int64, bytes): High end of the 95 % interval of the difference. Missing with it.
-        - ``low_all`` (Int64, bytes): Low end of the 95 % interval for all judged kinds together. Missing with it.
-        - ``high_all`` (Int64, bytes): High end of the 95 % interval for all judged kinds together. Missing with it.
-        - ``relative`` (float64, share of 1): Difference over the median before. Missing if that is 0.
+        - ``low`` (Int64, bytes): Low end of its 95 % interval. Missing where `difference` is.
+        - ``high`` (Int64, bytes): High end of its 95 % interval. Missing where `difference` is.
+        - ``low_all`` (Int64, bytes): Low end of the 95 % interval for all judged kinds. Missing where `difference` is.
+        - ``high_all`` (Int64, bytes): High end of the 95 % interval for all judged kinds. Missing where `difference` is.
+        - ``relative`` (float64, share of 1): Difference divided by the median before. Missing if that median is 0.
         - ``judgment`` (category): dearer or cheaper if the interval for all judged kinds together excludes 0, no clear change,
           too few, new, or gone.
         - ``coin_difference`` (decimal128(38, 10)[pyarrow], coin): Difference in coin, at the list price. Missing without
           prices.
         - ``change`` (Int64, bytes): Total cost after minus total cost before. Missing if the windows differ in length.
-        - ``change_per_day`` (Int64, bytes per day): Total cost per day after minus that before, rounded half up. Missing
-          without two windows.
-        - ``contribution`` (float64, share of 1): Change as a share of the change of all. Missing without one, or with a reason
+        - ``change_per_day`` (Int64, bytes per day): Total cost per day after minus total cost per day before, rounded half up.
+          Missing without two windows.
+        - ``contribution`` (float64, share of 1): Share in the change of all kinds. Missing without a change, or with a reason
           in `not_comparable`.
-        - ``length_before`` (timedelta64[us], microseconds): Length of the window before. Missing without one.
-        - ``length_after`` (timedelta64[us], microseconds): Length of the window after. Missing without one.
+        - ``length_before`` (timedelta64[us], microseconds): Length of the window before. Missing without a window.
+        - ``length_after`` (timedelta64[us], microseconds): Length of the window after. Missing without a window.
         - ``not_comparable`` (str): Why the totals of the two sides do not compare: length or coverage. Missing if they do.
-        - ``era`` (str): Eras that begin between the start of the first and the end of the second side. Missing without.
+        - ``era`` (str): Eras that begin between the start before and the end after. Missing if none does.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
-        If the frames are of two networks or populations, or a price is of another kind, or not that of the rounds after.
+        If the frames are of two networks or populations, or a price is of another kind or differs from that of the rounds
+        after.
 
     Notes
     -----
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
-    many resamples. Of many kinds, chance alone makes some seem dearer, so ``judgment`` follows from the interval for all kinds
-    together. Costs depend on the number of validators, so a change need not come from the app
-    (docs/facts.md#costs-per-network). Of windows that differ in length, ``change_per_day`` compares the totals, and
-    ``coverage_time`` is the part of the longer one that both cover.
+    many resamples. Among many kinds, some seem dearer by chance alone, so ``judgment`` follows from the interval for all
+    kinds together. Costs depend on the number of validators, so a change is not necessarily due to the app
+    (docs/facts.md#costs-per-network). If the windows differ in length, ``change_per_day`` compares the totals, and
+    ``coverage_time`` is the part of the longer window that both cover.
 
     Picture, by :func:`ledgerframes.plot`: Change of the median cost [bytes] with its 95 % interval for all kinds together,
     one row for each of the 25 kinds with the largest change in total. An interval that has 0 in it is no clear change. The
@@ -254,7 +259,7 @@ def _eras_between(before: Frames, after: Frames, eras: pd.DataFrame | None) -> s
 
 
 def _costs_query(frames: Frames) -> Query:
-    """Return the query of the costs that occur in each kind and package, with their number."""
+    """Return the query of the costs that occur in each kind and package, with their counts."""
     call = Call(COMPARE, frames, "template")
     return call.parts_query(["package_id", COST], {"requests": Count()})
 
@@ -266,20 +271,20 @@ def _queries(before: Frames, after: Frames, **_: object) -> list[Query]:
 
 
 def _costs(rows: pd.DataFrame) -> Integers:
-    """Return the known cost of each request, in the order of the costs."""
+    """Return the known cost of each request, in ascending order."""
     known = rows[rows[COST].notna()].sort_values(COST)
     return np.repeat(known[COST].to_numpy("int64"), known["requests"].to_numpy("int64"))
 
 
 def _known_share(rows: pd.DataFrame) -> float:
-    """Return the share of requests with a known cost, missing without requests."""
+    """Return the share of requests with a known cost, which is missing without requests."""
     return float(ratio([_known_count(rows)], [rows["requests"].sum()])[0])
 
 
 def _known_share_of_bytes(rows: pd.DataFrame, median_of_all: int | None) -> float:
     """Return known bytes over known and estimated ones.
 
-    A request with an unknown cost counts as the median of its kind, or of all if its kind has no known cost.
+    A request with an unknown cost counts as the median of its kind, or of all requests if its kind has no known cost.
     """
     costs = _costs(rows)
     known_bytes, unknown = float(sum(costs.tolist())), int(rows["requests"].sum()) - len(costs)
@@ -290,7 +295,7 @@ def _known_share_of_bytes(rows: pd.DataFrame, median_of_all: int | None) -> floa
 
 
 def _pairs(sides: Sequence[pd.DataFrame], kinds: Sequence[str], *, by_version: bool) -> list[Pair]:
-    """Return a pair per kind, or per combination of package ids, also where one side has none."""
+    """Return a pair per kind, or per pair of package ids, even if one side has no requests."""
     rows = pd.concat([side.assign(side=number) for number, side in enumerate(sides)], ignore_index=True)
     pairs: list[Pair] = []
     for values, part in rows.groupby(list(kinds), dropna=False, observed=True, sort=True):

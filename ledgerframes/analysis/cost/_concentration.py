@@ -1,4 +1,4 @@
-"""Concentration of the cost on participants, parties or kinds of request."""
+"""Concentration of the cost on a few participants, parties or kinds of request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ledgerframes.statistics.concentrations import TopMembers, top
 from ledgerframes.statistics.concentrations import concentration as concentration_of
 
 TOP_COUNTS = (1, 3, 10)
-UNKNOWN = "without a cost, or if all others are unknown"
+UNKNOWN = "without a known cost, or if all other members are unknown"
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
-# Requests that belong to exactly one member that is known.
+# Conditions of the requests that belong to exactly one known member.
 HAS_MEMBER = {
     "party": "is_single_party",
     "template": "kind = 'transaction' AND template_name IS NOT NULL",
@@ -43,9 +43,9 @@ CONCENTRATION = declare.Figure(
         declare.choice("member", KEYS),
         declare.count("requests", "Confirmation requests.", measure=Count()),
         declare.count("members", "Members with a known cost.", "members"),
-        declare.count("unknown_members", "Members without a known cost, which all measures leave out.", "members"),
-        declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
-        declare.rate("gini", "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
+        declare.count("unknown_members", "Members without a known cost, which no measure includes.", "members"),
+        declare.cost("total_traffic_cost", "Known cost of these members, which is a lower bound if the coverage is below 1."),
+        declare.rate("gini", "Gini coefficient. Missing with fewer than 2 members.", "", "Gini coefficient"),
         declare.rate("hhi", f"Sum of the squared shares. Missing {UNKNOWN}.", "", "Sum of squared shares"),
         *(
             declare.share(f"Share of the {number} with the highest cost, ties included. Missing {UNKNOWN}.", f"top_{number}")
@@ -86,20 +86,20 @@ def concentration(
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``member`` (category): participant, party, or template.
         - ``requests`` (int64, requests): Confirmation requests.
         - ``members`` (int64, members): Members with a known cost.
-        - ``unknown_members`` (int64, members): Members without a known cost, which all measures leave out.
-        - ``total_traffic_cost`` (Int64, bytes): Known cost of these members. A lower bound with a coverage below 1.
-        - ``gini`` (float64): Gini coefficient. Missing below 2 members.
-        - ``hhi`` (float64): Sum of the squared shares. Missing without a cost, or if all others are unknown.
-        - ``top_1`` (float64, share of 1): Share of the 1 with the highest cost, ties included. Missing without a cost, or if
-          all others are unknown.
-        - ``top_3`` (float64, share of 1): Share of the 3 with the highest cost, ties included. Missing without a cost, or if
-          all others are unknown.
-        - ``top_10`` (float64, share of 1): Share of the 10 with the highest cost, ties included. Missing without a cost, or if
-          all others are unknown.
+        - ``unknown_members`` (int64, members): Members without a known cost, which no measure includes.
+        - ``total_traffic_cost`` (Int64, bytes): Known cost of these members, which is a lower bound if the coverage is below 1.
+        - ``gini`` (float64): Gini coefficient. Missing with fewer than 2 members.
+        - ``hhi`` (float64): Sum of the squared shares. Missing without a known cost, or if all other members are unknown.
+        - ``top_1`` (float64, share of 1): Share of the 1 with the highest cost, ties included. Missing without a known cost, or
+          if all other members are unknown.
+        - ``top_3`` (float64, share of 1): Share of the 3 with the highest cost, ties included. Missing without a known cost, or
+          if all other members are unknown.
+        - ``top_10`` (float64, share of 1): Share of the 10 with the highest cost, ties included. Missing without a known cost,
+          or if all other members are unknown.
         - ``top_1_members`` (int64, members): Members in top_1, ties included.
         - ``top_3_members`` (int64, members): Members in top_3, ties included.
         - ``top_10_members`` (int64, members): Members in top_10, ties included.
@@ -109,12 +109,12 @@ def concentration(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
 
     Notes
     -----
     Source: traffic summaries and verdicts (docs/facts.md#traffic-fields). Do not compare Gini coefficients of fewer than 10
-    members, or of times with other rules (docs/facts.md#structural-breaks). The sum of squared shares, 1/n to 1, is the
+    members, or of times with different rules (docs/facts.md#structural-breaks). The sum of squared shares, 1/n to 1, is the
     Herfindahl-Hirschman index: its inverse is the number of equal members that would be as concentrated.
 
     Picture, by :func:`ledgerframes.plot`: Share of the known cost [%] of the first, the first 3 and the first 10: lines
@@ -148,7 +148,7 @@ def concentration(
 def _requests_call(frames: Frames, by: str | None, every: str | None) -> Call:
     """Return the call of all requests.
 
-    Its parts are the requests of each participant, if participants are the members.
+    If the members are participants, its parts are the requests of each participant.
     """
     parts = ("submitting_participant_uid",) if by in (None, "participant") else ()
     return Call(replace(CONCENTRATION, parts=parts), frames, None, every, options_of(frames))
@@ -180,7 +180,7 @@ def _other_members(call: Call) -> pd.DataFrame:
 
 
 def _costs_of_members(rows: pd.DataFrame, period_count: int) -> list[list[int | None]]:
-    """Return the cost of each member of each period in no order, None if it is unknown."""
+    """Return the cost of each member of each period, in no order. It is None if it is unknown."""
     costs: list[list[int | None]] = [[] for _ in range(period_count)]
     periods = rows["period"] if "period" in rows else pd.Series(0, rows.index)
     for period, cost in zip(periods.tolist(), rows[COST].tolist(), strict=True):

@@ -24,7 +24,7 @@ PARTS = {
     "participant": "participants",
     "template": "kinds and templates",
     "period": "days",
-    "party": "requests of one party, of several once, and of none",
+    "party": "requests of one party, of several parties (counted once), and of none",
     "envelopes": "envelopes with views and without",
     "wasted": "wasted and useful cost",
 }
@@ -45,8 +45,8 @@ CONTROL = declare.Figure(
         declare.text("parts", "Parts that add up."),
         declare.cost("sum_of_parts", "Sum of the parts."),
         declare.cost("total_traffic_cost", "Cost of all requests.", measure=Total(COST)),
-        declare.cost("difference", "Total less the sum of the parts."),
-        declare.text("reason", "Reason for a difference. Missing without one."),
+        declare.cost("difference", "Total minus the sum of the parts."),
+        declare.text("reason", "Reason for the difference. Missing if there is none."),
     ),
     unit="requests",
     joins=(ENVELOPES_OF_KINDS,),
@@ -59,7 +59,7 @@ CONTROL = declare.Figure(
         "without_views": OVERHEAD.others["without_views"],
     },
 )
-# Groups of ``cost.spend``, without what only its other columns need.
+# The groups of ``cost.spend``, without what only its other columns need.
 GROUPS = replace(SPEND, joins=())
 SUMS = """
 SELECT
@@ -101,8 +101,8 @@ def control(frames: Frames) -> pd.DataFrame:
         - ``parts`` (str): Parts that add up.
         - ``sum_of_parts`` (Int64, bytes): Sum of the parts.
         - ``total_traffic_cost`` (Int64, bytes): Cost of all requests.
-        - ``difference`` (Int64, bytes): Total less the sum of the parts.
-        - ``reason`` (str): Reason for a difference. Missing without one.
+        - ``difference`` (Int64, bytes): Total minus the sum of the parts.
+        - ``reason`` (str): Reason for the difference. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the requests with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -111,7 +111,7 @@ def control(frames: Frames) -> pd.DataFrame:
     UsageError
         If `frames` is not Frames.
     IntegrityError
-        If parts that must add up do not. The error's ``failures`` has the sums.
+        If parts that must add up do not. The error's ``failures`` contains the sums.
 
     Notes
     -----
@@ -167,14 +167,14 @@ def _sums_query(frames: Frames) -> Query:
 
 
 def _sums_of_parts(frames: Frames, whole: pd.Series) -> dict[str, int | None]:
-    """Return what each control total adds up to."""
+    """Return the sum of the parts of each control total."""
     (groups,) = run(frames, _sums_query(frames)).to_dict("records")
     sums = {**groups, "envelopes": _sum(whole, "with_views", "without_views"), "wasted": _sum(whole, *WASTED_AND_USEFUL)}
     return {name: _integer(sums[name]) for name in PARTS}
 
 
 def _sum(whole: pd.Series, *names: str) -> int | None:
-    """Return the sum of the measures that are not missing, None without any."""
+    """Return the sum of the measures that are not missing, or None if all are."""
     known = [int(whole[name]) for name in names if not pd.isna(whole[name])]
     return sum(known) if known else None
 

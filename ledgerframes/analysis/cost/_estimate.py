@@ -1,4 +1,4 @@
-"""Costs that somebody estimated before submission, next to the costs that arose."""
+"""Costs that were estimated before submission, next to the actual costs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ledgerframes.frames import Frames
 
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
 RATIO = "CASE WHEN request_bytes > 0 THEN cost::DOUBLE / request_bytes::DOUBLE END"
-OUTCOME_NUMBER = declare.integer("outcome_number", "Position of the outcome among all.")
+OUTCOME_NUMBER = declare.integer("outcome_number", "Position of the outcome among all outcomes.")
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 
 
@@ -44,27 +44,29 @@ ESTIMATE = declare.Figure(
         declare.count("requests", "Requests of this outcome.", measure=Count()),
         declare.cost(
             "estimated",
-            "Sum of the estimates of the requests. Missing without one.",
+            "Sum of the estimates of the requests. Missing if there is none.",
             "Estimated traffic cost",
             measure=Total("request_bytes"),
         ),
         declare.cost(
-            "actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost", measure=Total("cost")
+            "actual", "Sum of the actual costs. Missing if none is known.", "Actual traffic cost", measure=Total("cost")
         ),
         declare.cost(
             "difference",
-            "Actual less estimated cost, of requests with both. Missing without one.",
+            "Actual minus estimated cost of the requests with both. Missing if there are none.",
             "Difference",
             measure=Total("cost - request_bytes"),
         ),
         declare.rate(
             "ratio_p50",
-            f"Median of actual over estimated cost. {needs(50)}",
+            f"Median of actual divided by estimated cost. {needs(50)}",
             "",
             "Actual over estimate",
             measure=Percentile(RATIO, 50),
         ),
-        declare.rate("ratio_p95", f"95th percentile of actual over estimated cost. {needs(95)}", measure=Percentile(RATIO, 95)),
+        declare.rate(
+            "ratio_p95", f"95th percentile of actual divided by estimated cost. {needs(95)}", measure=Percentile(RATIO, 95)
+        ),
         FEW_REQUESTS,
         declare.count(
             "over_10_percent",
@@ -91,16 +93,16 @@ def estimate(
     Parameters
     ----------
     actual : Frames
-        From :func:`ledgerframes.load_events`, or from :func:`ledgerframes.load_updates` with the cost that an own participant
-        paid.
+        From :func:`ledgerframes.load_events`, or from :func:`ledgerframes.load_updates` with the cost that your own
+        participant paid.
     estimates : DataFrame
-        One row per request: ``update_id``, or ``command_id`` for frames of an own participant, and ``request_bytes`` [bytes],
-        which the preparation of a submission returns. Other columns do not count.
+        One row per request: ``update_id``, or ``command_id`` for frames of your participant, and ``request_bytes``
+        [bytes], which the preparation of a submission returns. Other columns are ignored.
     by : {None, "template", "request"}, optional
-        Groups of the rows, by the columns below (default: template).
+        Grouping of the rows, with its columns below (default: template).
     min_requests : int, optional
-        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
-        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median,
+        36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these.
 
     Returns
     -------
@@ -116,14 +118,14 @@ def estimate(
         - ``update_id`` (str, with by="request"): Id of the request. Missing for an estimate without an id.
         - ``outcome`` (category): matched, rejected, no actual, or no estimate.
         - ``requests`` (int64, requests): Requests of this outcome.
-        - ``estimated`` (Int64, bytes): Sum of the estimates of the requests. Missing without one.
-        - ``actual`` (Int64, bytes): Sum of the actual costs. Missing without a known one.
-        - ``difference`` (Int64, bytes): Actual less estimated cost, of requests with both. Missing without one.
-        - ``ratio_p50`` (float64): Median of actual over estimated cost. Missing below 6 requests, or below min_requests=.
-        - ``ratio_p95`` (float64): 95th percentile of actual over estimated cost. Missing below 72 requests, or below
+        - ``estimated`` (Int64, bytes): Sum of the estimates of the requests. Missing if there is none.
+        - ``actual`` (Int64, bytes): Sum of the actual costs. Missing if none is known.
+        - ``difference`` (Int64, bytes): Actual minus estimated cost of the requests with both. Missing if there are none.
+        - ``ratio_p50`` (float64): Median of actual divided by estimated cost. Missing below 6 requests, or below min_requests=.
+        - ``ratio_p95`` (float64): 95th percentile of actual divided by estimated cost. Missing below 72 requests, or below
           min_requests=.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
         - ``over_10_percent`` (int64, requests): Requests whose actual cost exceeds the estimate by more than 10 %.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known estimate and a known cost. Missing
           if there are none.
@@ -132,15 +134,15 @@ def estimate(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
-        If the estimates are no such table, name a request twice, or name a command that has several updates.
+        If `estimates` is not such a table, names a request twice, or names a command that has several updates.
 
     Notes
     -----
-    Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
-    It is of the confirmation request only, without the responses to it and without reassignments on the way
-    (docs/facts.md#cost-estimates).
+    Source: traffic summaries, or the cost that your own participant paid (docs/facts.md#traffic-fields). No API stores an
+    estimate. An estimate covers the confirmation request only, without the responses to it and without reassignments on the
+    way (docs/facts.md#cost-estimates).
 
     Picture, by :func:`ledgerframes.plot`: Actual cost [bytes] by estimated cost [bytes], one point per row, with the line
     on which they are equal. By request: one point per request.
@@ -202,9 +204,9 @@ def _check(estimates: object, names: Sequence[str]) -> str:
 def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
     """Return the estimates as the query reads them.
 
-    The text by which they are linked is ``id``.
+    The column ``id`` has the text that links them to requests.
     """
-    estimates = estimates.dropna(subset="request_bytes")  # without a size, it estimates nothing
+    estimates = estimates.dropna(subset="request_bytes")  # Without a size, a row estimates nothing.
     ids = pa.array(estimates[key].astype("str"), pa.string())
     update_ids = ids if key == "update_id" else pa.nulls(len(estimates), pa.string())
     sizes = pa.array(estimates["request_bytes"].astype("Int64"), pa.int64())
@@ -212,7 +214,7 @@ def _table(estimates: pd.DataFrame, key: str) -> pa.Table:
 
 
 def _require_one_update(frames: Frames, key: str, tables: Mapping[str, pa.Table]) -> None:
-    """Raise a UsageError if several updates have one estimate."""
+    """Raise a UsageError if several updates share one estimate."""
     repeated = run(frames, _repeated_query(key, tables))["id"].iloc[0]
     if not pd.isna(repeated):
         raise UsageError(f"estimates= must name each request once, but {key} {repeated!r} has several. Use update_id.")

@@ -33,7 +33,7 @@ JOURNAL = declare.Figure(
     without_query="it reads a bill, not frames. Show the query of lf.cost.statement",
     rows="Two rows per entry; sorted by date, entry, and debit first.",
     columns=(
-        declare.text("entry_id", "Id of the entry, the same for the same network, period, party and kind."),
+        declare.text("entry_id", "Id of the entry, which is the same for the same network, period, party and kind."),
         declare.time("date", "Last day of the period, or day of the posting."),
         declare.choice("kind", KINDS),
         declare.text("party", "Party, participant or label of the line. Missing if it is unknown."),
@@ -71,9 +71,9 @@ def journal(
     postings : DataFrame, optional
         Amounts in coin or bytes of other kinds: ``date``, ``party``, ``kind``, ``quantity``, ``unit`` (``coin`` or
         ``bytes``), ``rate`` (per coin or MB), ``rate_source``, ``source_id``. Rewards have the rate of their round.
-        Purchases are a prepaid asset, of which the traffic is the expense.
+        Purchases are a prepaid asset, and the traffic is the expense.
     accept_partial : bool, optional
-        Include periods that final data do not cover wholly (default: False).
+        Include periods that final data do not fully cover (default: False).
 
     Returns
     -------
@@ -82,7 +82,7 @@ def journal(
 
         Columns:
 
-        - ``entry_id`` (str): Id of the entry, the same for the same network, period, party and kind.
+        - ``entry_id`` (str): Id of the entry, which is the same for the same network, period, party and kind.
         - ``date`` (datetime64[us, UTC]): Last day of the period, or day of the posting.
         - ``kind`` (category): traffic, rewards, purchases, or fees.
         - ``party`` (str): Party, participant or label of the line. Missing if it is unknown.
@@ -103,7 +103,7 @@ def journal(
     Raises
     ------
     UsageError
-        If a kind has no accounts, a posting cannot be read, or lines are of two networks or currencies.
+        If a kind has no accounts, a posting cannot be read, or lines belong to two networks or currencies.
     CoverageError
         If a period is partial.
     IntegrityError
@@ -111,8 +111,8 @@ def journal(
 
     Notes
     -----
-    Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
-    has more.
+    Lines with an unknown cost or an amount of 0 have no entry. Amounts of postings with more than 2 places are rounded half
+    to even.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _require_whole_periods(statement: pd.DataFrame) -> None:
 
 
 def _require_totals(statement: pd.DataFrame) -> None:
-    """Raise an IntegrityError unless each amount is its exact value and its rounding."""
+    """Raise an IntegrityError unless each amount is its exact value plus its rounding."""
     failures = {}
     known = statement[statement["currency"].notna()]
     with localcontext(prec=2 * decimals.PRECISION):
@@ -179,7 +179,7 @@ def _require_totals(statement: pd.DataFrame) -> None:
 
 
 def _entry(statement: pd.DataFrame, period: str, **facts: Any) -> dict[str, Any]:
-    """Return an entry, whose id a second run repeats, so that it can be imported once."""
+    """Return an entry, whose id is the same in a second run, so that it is imported once."""
     kind, party = facts["kind"], facts["party"]
     network = str(statement["network"].iloc[0]) if len(statement) else ""
     name = "party without a name" if party == "" else party or ""  # empty if the party is unknown
@@ -247,7 +247,7 @@ def _require_posting(posting: Mapping[Any, Any]) -> None:
 
 
 def _day(value: Any) -> pd.Timestamp:
-    """Return the day of a time in UTC, so that one time has one day in any zone."""
+    """Return the day of a time in UTC, so that a time has the same day in every zone."""
     try:
         time: pd.Timestamp | None = pd.Timestamp(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Cost of envelopes with and without views, and of none."""
+"""Cost of envelopes with views, of envelopes without views, and of neither."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ OVERHEAD = declare.Figure(
             "kind", KINDS, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
         ),
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
-        declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
+        declare.cost(
+            "traffic_cost",
+            "Cost of these envelopes. The unassigned cost is the total of the requests minus that of all envelopes.",
+        ),
         declare.share("Share of the total cost of the requests."),
         declare.integer(
             "confirmers_per_view",
@@ -56,13 +59,13 @@ OVERHEAD = declare.Figure(
         ),
         declare.integer(
             "same_confirmers_envelopes",
-            "Envelopes with the confirmers of a larger one of their request. Missing without views.",
+            "Envelopes with the same confirmers as a larger one of their request. Missing for the other kinds.",
             "envelopes",
             measure=Expression(f"sum(coalesce(same_confirmers_envelopes, 0)) {OF_COVERED}"),
         ),
         declare.cost(
             "same_confirmers_cost",
-            "Cost of these envelopes. Missing without views.",
+            "Cost of these envelopes. Missing for the other kinds.",
             measure=Expression(f"sum(coalesce(same_confirmers_cost, 0)) {OF_COVERED}"),
         ),
         FEW_REQUESTS,
@@ -92,23 +95,23 @@ def overhead(
     every: str | None = None,
     min_requests: int | None = None,
 ) -> pd.DataFrame:
-    """Return the cost of envelopes with views, of those without, and of none.
+    """Return the cost of envelopes with views, of envelopes without views, and of neither.
 
-    Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
-    unassigned rest, which can be negative.
+    Envelopes without views are messages to the mediator and root hashes. If a total differs from the sum of its envelopes,
+    the rest is unassigned and can be negative.
 
     Parameters
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "template", "view_count"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
     min_requests : int, optional
-        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
-        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median,
+        36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def overhead(
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``request_kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
@@ -130,15 +133,16 @@ def overhead(
         - ``view_count`` (Int64, views, with by="view_count"): Views of the request. Missing without a verdict.
         - ``kind`` (category): with views, without views (to the mediator, root hashes), or unassigned (in no envelope).
         - ``envelopes`` (int64, envelopes): Envelopes of this kind.
-        - ``traffic_cost`` (Int64, bytes): Cost of these envelopes. Unassigned is the total of the requests less all envelopes.
+        - ``traffic_cost`` (Int64, bytes): Cost of these envelopes. The unassigned cost is the total of the requests minus that
+          of all envelopes.
         - ``share`` (float64, share of 1): Share of the total cost of the requests.
         - ``confirmers_per_view`` (Int64, parties): Median number of parties that can confirm an envelope. Missing below 6
           requests, or below min_requests=.
-        - ``same_confirmers_envelopes`` (Int64, envelopes): Envelopes with the confirmers of a larger one of their request.
-          Missing without views.
-        - ``same_confirmers_cost`` (Int64, bytes): Cost of these envelopes. Missing without views.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
+        - ``same_confirmers_envelopes`` (Int64, envelopes): Envelopes with the same confirmers as a larger one of their request.
+          Missing for the other kinds.
+        - ``same_confirmers_cost`` (Int64, bytes): Cost of these envelopes. Missing for the other kinds.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost and with envelopes. Missing if
           there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -146,13 +150,13 @@ def overhead(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
 
     Notes
     -----
-    Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
-    carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns are a
-    bound on what merging views could save. What it would save is not in the data.
+    Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks like one
+    without views, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns
+    are an upper bound of what merging views could save. The data do not tell what it would save.
 
     Picture, by :func:`ledgerframes.plot`: Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the
     cost of both kinds of envelopes over record time [UTC]. Groups over time: the share [%] of envelopes without views, a
@@ -190,7 +194,7 @@ def _call(frames: Frames, by: str | None, every: str | None, min_requests: int |
 def _by_kind(measured: pd.DataFrame) -> pd.DataFrame:
     """Return a row per group and kind of envelopes.
 
-    The position of the group is ``group``.
+    The column ``group`` is the position of the group.
     """
     of_views = ("confirmers_per_view", "same_confirmers_envelopes", "same_confirmers_cost", "few_requests_for")
     parts: tuple[dict[str, Any], ...] = (

@@ -21,13 +21,13 @@ def _queries(frames: Frames) -> list[Query]:
 PROBLEMS = declare.Figure(
     "cost.problems",
     caption="Costs and times that cannot be right",
-    rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
+    rows="One row per table and column, even without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
         declare.text("table", "Table with the values."),
         declare.text("column", "Column with the values."),
         declare.choice("problem", (NEGATIVE, BEFORE_RECORD_TIME)),
         declare.count("rows", "Rows with such a value.", "rows"),
-        declare.text("first_update_id", "Update of the first of them. Missing without any."),
+        declare.text("first_update_id", "Update of the first such value. Missing if there is none."),
     ),
     condition="with a value that figures can use",
     unit="rows of the table",
@@ -43,10 +43,10 @@ COLUMNS = {
 
 @PROBLEMS.register
 def problems(frames: Frames) -> pd.DataFrame:
-    """Return the values that sums, averages and percentiles leave out, and their number.
+    """Return how many values sums, averages and percentiles leave out, and where.
 
-    A negative cost counts as unknown in all figures, so the coverage falls. So do the envelopes of a request with a negative
-    total. A verdict from before its request has no latency.
+    A negative cost counts as unknown in all figures, so the coverage falls. The envelopes of a request with a negative total
+    count as unknown, too. A verdict that is earlier than its request has no latency.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def problems(frames: Frames) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.
+        One row per table and column, even without such values; sorted as in :func:`ledgerframes.load_events`.
 
         Columns:
 
@@ -64,7 +64,7 @@ def problems(frames: Frames) -> pd.DataFrame:
         - ``column`` (str): Column with the values.
         - ``problem`` (category): negative, or before the record time.
         - ``rows`` (int64, rows): Rows with such a value.
-        - ``first_update_id`` (str): Update of the first of them. Missing without any.
+        - ``first_update_id`` (str): Update of the first such value. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the rows of the table with a value that figures can use. Missing if there
           are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result

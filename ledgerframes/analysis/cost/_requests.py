@@ -41,16 +41,18 @@ REQUESTS = declare.Figure(
         *grouping.TEMPLATE.keys,
         declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),
         declare.cost("total_traffic_cost", "Cost of the request."),
-        declare.share("Its share of all known cost."),
+        declare.share("Share of all known cost."),
         declare.cost(
-            "median_of_kind", f"Median cost of its kind. Missing with fewer than {LEAST_OF_KIND} of them.", "Median cost"
+            "median_of_kind",
+            f"Median cost of the kind. Missing with fewer than {LEAST_OF_KIND} requests of the kind.",
+            "Median cost",
         ),
-        declare.rate("times_median", "Cost as a multiple of the median of its kind. Missing as it.", "times"),
-        declare.count("requests_of_kind", "Requests of its kind with a known cost."),
+        declare.rate("times_median", "Cost as a multiple of the median of the kind. Missing where that median is.", "times"),
+        declare.count("requests_of_kind", "Requests of the same kind with a known cost."),
         declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),
         declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),
-        declare.integer("envelopes", "Envelopes with a known cost. Missing without any.", "envelopes"),
-        declare.cost("largest_envelope", "Cost of the largest of them. Missing without any."),
+        declare.integer("envelopes", "Envelopes with a known cost. Missing if there are none.", "envelopes"),
+        declare.cost("largest_envelope", "Cost of the largest of these envelopes. Missing if there are none."),
         declare.text("why", "The numbers that explain the cost, in words."),
     ),
     queries=_queries,
@@ -84,14 +86,14 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
         - ``choice`` (str): Choice that the root node exercises. Missing for a create.
         - ``verdict_result`` (category): Verdict of the mediator. Missing without a verdict.
         - ``total_traffic_cost`` (Int64, bytes): Cost of the request.
-        - ``share`` (float64, share of 1): Its share of all known cost.
-        - ``median_of_kind`` (Int64, bytes): Median cost of its kind. Missing with fewer than 6 of them.
-        - ``times_median`` (float64, times): Cost as a multiple of the median of its kind. Missing as it.
-        - ``requests_of_kind`` (int64, requests): Requests of its kind with a known cost.
+        - ``share`` (float64, share of 1): Share of all known cost.
+        - ``median_of_kind`` (Int64, bytes): Median cost of the kind. Missing with fewer than 6 requests of the kind.
+        - ``times_median`` (float64, times): Cost as a multiple of the median of the kind. Missing where that median is.
+        - ``requests_of_kind`` (int64, requests): Requests of the same kind with a known cost.
         - ``view_count`` (Int64, views): Views of the request. Missing without a verdict.
         - ``confirmers`` (Int64, parties): Different parties that can confirm. Missing without a quorum.
-        - ``envelopes`` (Int64, envelopes): Envelopes with a known cost. Missing without any.
-        - ``largest_envelope`` (Int64, bytes): Cost of the largest of them. Missing without any.
+        - ``envelopes`` (Int64, envelopes): Envelopes with a known cost. Missing if there are none.
+        - ``largest_envelope`` (Int64, bytes): Cost of the largest of these envelopes. Missing if there are none.
         - ``why`` (str): The numbers that explain the cost, in words.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -105,8 +107,8 @@ def requests(frames: Frames, *, top: int = 10) -> pd.DataFrame:
 
     Notes
     -----
-    Source: traffic summaries, verdicts and trees (docs/facts.md#traffic-fields). :func:`ledgerframes.cost.anatomy` shows one of
-    them, envelope by envelope.
+    Source: traffic summaries, verdicts and trees (docs/facts.md#traffic-fields). :func:`ledgerframes.cost.anatomy` shows one
+    request, envelope by envelope.
 
     Picture, by :func:`ledgerframes.plot`: A bar of cost [bytes] per request, the first 15, with its multiple of the median
     of its kind.
@@ -145,7 +147,7 @@ def _reasons(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _parts(row: Any) -> Iterator[str]:
-    """Yield what explains the cost of a request, as far as it is known."""
+    """Yield what explains the cost of a request, where it is known."""
     if not pd.isna(row.times_median):
         yield f"{row.times_median:,.1f} times the median of {pluralize(row.requests_of_kind, 'request')} of its kind"
     sizes = {"view": row.view_count, "confirmer": row.confirmers, "envelope": row.envelopes}

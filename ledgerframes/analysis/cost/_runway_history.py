@@ -1,4 +1,4 @@
-"""Burn of the weeks before a traffic balance."""
+"""Burn in the weeks before a traffic balance."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ REQUESTS_WITHIN = Relation(
 def history_of(
     frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
 ) -> tuple[list[list[int]], dict[str, float]]:
-    """Return the burn of the latest 4 to 6 adjacent whole weeks, and its coverage."""
+    """Return the burn in the latest 4 to 6 adjacent whole weeks, and its coverage."""
     for name, value, kind in (("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
         if not isinstance(value, kind) and value is not None:
             raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
@@ -95,7 +95,7 @@ def _coverage(costs: pd.DataFrame) -> dict[str, float]:
 
 
 def _burn(week: pd.DataFrame, start: int) -> list[int]:
-    """Return the cost of each hour of a week, 0 without one."""
+    """Return the cost of each hour of a week, or 0 without a cost."""
     burn = [0] * HOURS_PER_WEEK
     for time, cost in zip(week["start"].tolist(), week["total_traffic_cost"].fillna(0).tolist(), strict=True):
         burn[(time - start) // MICROSECONDS_PER_HOUR] = cost
@@ -103,7 +103,7 @@ def _burn(week: pd.DataFrame, start: int) -> list[int]:
 
 
 def _are_known(known: pd.Series, requests: pd.Series) -> bool:
-    """Return whether enough requests have a fact, or there are none."""
+    """Return whether enough requests have a fact, or there are no requests."""
     count = int(requests.sum())
     return count == 0 or int(known.sum()) / count >= MIN_COVERAGE
 

@@ -41,7 +41,7 @@ SPEND = declare.Figure(
     answers_over_time=True,
     main_columns=("total_traffic_cost", "share", "requests", "rejected", "median", "p95", "max"),
     distinct=(),
-    rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",
+    rows="One row per period and group, including periods without requests; sorted by time, then by total cost, highest first.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": replace(
@@ -52,12 +52,12 @@ SPEND = declare.Figure(
                 ),
                 declare.cost(
                     "single_party_traffic_cost",
-                    "Cost of its requests of one party. Missing if unknown.",
+                    "Cost of the requests that the party submitted alone. Missing if unknown.",
                     measure=PartTotal(COST, where="is_single_party"),
                 ),
                 declare.cost(
                     "shared_traffic_cost",
-                    "Cost of its requests of several, each counted once, for the first by name. Missing if unknown.",
+                    "Cost of requests of several parties, each counted only for the first party by name. Missing if unknown.",
                     measure=PartTotal(COST, where="is_first AND NOT is_single_party AND party IS NOT NULL"),
                 ),
             ),
@@ -99,12 +99,12 @@ SPEND = declare.Figure(
             extra=(
                 declare.cost(
                     "paid_traffic_cost",
-                    "Cost that completions say was paid. Missing without one.",
+                    "Cost that was paid, according to completions. Missing if no completion has one.",
                     measure=Expression("sum(paid_traffic_cost)"),
                 ),
                 declare.count(
                     "paid_differs",
-                    "Requests whose known cost is not what was paid.",
+                    "Requests whose known cost differs from the cost that was paid.",
                     measure=Count(where="is_known AND paid_traffic_cost <> total_traffic_cost"),
                 ),
             ),
@@ -115,31 +115,31 @@ SPEND = declare.Figure(
         declare.count("requests_with_cost", "Requests with a known cost.", measure=Count(where=IS_KNOWN)),
         declare.integer(
             "rejected",
-            "Rejected requests. Missing if these are committed updates.",
+            "Rejected requests. Missing if the frames hold committed updates.",
             "requests",
             "Rejected",
             measure=UnlessCommitted(Count(where=IS_REJECTED)),
         ),
         declare.cost(
             "total_traffic_cost",
-            "Known cost of the requests, or by view of envelopes. A lower bound with a coverage below 1.",
+            "Known cost of the requests, or by view of the envelopes. It is a lower bound if the coverage is below 1.",
             measure=Total(COST),
         ),
         declare.cost(
-            "estimated_traffic_cost", "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30."
+            "estimated_traffic_cost", "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30 are."
         ),
         declare.cost(
             "rejected_traffic_cost",
-            "Part of the cost that rejected requests caused. Missing like their number.",
+            "Part of the cost that rejected requests caused. Missing if unknown, or if `rejected` is missing.",
             measure=UnlessCommitted(PartTotal(COST, where=IS_REJECTED)),
         ),
         declare.cost(
             "overhead_traffic_cost",
-            "Part of the cost of envelopes without views.",
+            "Part of the cost that envelopes without views caused.",
             measure=Expression("sum(overhead_traffic_cost) FILTER (WHERE is_known)"),
         ),
         declare.share(
-            "Share of the known cost of all requests, by view of envelopes with views. By party, sums can exceed 1.",
+            "Share of the known cost of all requests, or by view of all envelopes with views. By party, the sum can exceed 1.",
             ratio=Ratio("groups.total_traffic_cost", "overall.bytes_of_requests"),
         ),
         declare.cost("median", f"Median cost per request. {needs(50)}", "Median traffic cost", measure=Percentile(COST, 50)),
@@ -149,8 +149,8 @@ SPEND = declare.Figure(
             "95th percentile of the traffic cost",
             measure=Percentile(COST, 95),
         ),
-        declare.cost("max", "Highest cost of a request.", "Highest traffic cost", measure=Largest(COST)),
-        declare.text("breaks", "Eras that begin within the time of the row, so that it mixes their costs. Missing without any."),
+        declare.cost("max", "Highest cost of any request.", "Highest traffic cost", measure=Largest(COST)),
+        declare.text("breaks", "Eras that begin within the time of the row, which then mixes their costs. Missing if none does."),
         FEW_REQUESTS,
     ),
     has_periods=True,
@@ -181,11 +181,11 @@ def spend(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "template", "view", "result", "label", "era", "user"}, optional
-        Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
-        Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
-        template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
-        participant or a party, where a request of several labels counts in full for each. Era of the network. User of
-        the ledger API, as far as completions name it: those of failed commands name no update, so a rejected request has none.
+        Submitting participant, which pays. Submitting party: a request of several parties counts in full for each. Kind, and
+        template and choice of the first root node: a rejected request never shows its template. View of each template and
+        choice: an envelope counts once, for its lowest view. Verdict. Label of the participant or party: a request of several
+        labels counts in full for each. Era of the network. User of the ledger API, where completions name it: a completion of
+        a failed command names no update, so a rejected request has no user.
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
@@ -194,31 +194,32 @@ def spend(
     eras : DataFrame, optional
         From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
     completions : DataFrame, optional
-        From :func:`ledgerframes.load_completions`, for ``by="user"``. The result can have those of several participants.
+        From :func:`ledgerframes.load_completions`, for ``by="user"``. It can hold the completions of several participants.
     strict : bool, optional
-        Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
+        Leave shares missing if the coverage of two rows differs by more than 0.02 (default: False).
     min_requests : int, optional
-        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
-        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median,
+        36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these.
 
     Returns
     -------
     DataFrame
-        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
+        One row per period and group, including periods without requests; sorted by time, then by total cost, highest first.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
         - ``single_party_requests`` (int64, requests, with by="party"): Requests that the party submitted alone.
-        - ``single_party_traffic_cost`` (Int64, bytes, with by="party"): Cost of its requests of one party. Missing if unknown.
-        - ``shared_traffic_cost`` (Int64, bytes, with by="party"): Cost of its requests of several, each counted once, for the
-          first by name. Missing if unknown.
+        - ``single_party_traffic_cost`` (Int64, bytes, with by="party"): Cost of the requests that the party submitted alone.
+          Missing if unknown.
+        - ``shared_traffic_cost`` (Int64, bytes, with by="party"): Cost of requests of several parties, each counted only for
+          the first party by name. Missing if unknown.
         - ``kind`` (category, with by="template" or by="view"): transaction, reassignment, or not visible (rejected or private).
         - ``package_name`` (str, with by="template" or by="view"): Package of the root node. Missing without a visible tree.
         - ``template_name`` (str, with by="template" or by="view"): Module and entity of the root node. Missing without a
@@ -231,42 +232,45 @@ def spend(
         - ``informees`` (Int64, parties, with by="view"): Median number of parties that see the view. Missing below 6 envelopes,
           or below min_requests=.
         - ``verdict_result`` (category, with by="result"): Verdict of the mediator. Missing without a verdict.
-        - ``label`` (str, with by="label"): Group of the submitter's label, or its name. Missing without a label.
+        - ``label`` (str, with by="label"): Group of the submitter's label, or the name of a label without a group. Missing
+          without a label.
         - ``era`` (category, with by="era"): Era of the network at the record time.
         - ``user_id`` (str, with by="user"): User of the ledger API that submitted the command. Missing if it is unknown.
         - ``user_status`` (category, with by="user"): known, not sent, rejected, no completion, other participant, or submitter
           unknown.
-        - ``paid_traffic_cost`` (Int64, bytes, with by="user"): Cost that completions say was paid. Missing without one.
-        - ``paid_differs`` (int64, requests, with by="user"): Requests whose known cost is not what was paid.
+        - ``paid_traffic_cost`` (Int64, bytes, with by="user"): Cost that was paid, according to completions. Missing if no
+          completion has one.
+        - ``paid_differs`` (int64, requests, with by="user"): Requests whose known cost differs from the cost that was paid.
         - ``requests`` (int64, requests): Confirmation requests.
         - ``requests_with_cost`` (int64, requests): Requests with a known cost.
-        - ``rejected`` (Int64, requests): Rejected requests. Missing if these are committed updates.
-        - ``total_traffic_cost`` (Int64, bytes): Known cost of the requests, or by view of envelopes. A lower bound with a
-          coverage below 1.
+        - ``rejected`` (Int64, requests): Rejected requests. Missing if the frames hold committed updates.
+        - ``total_traffic_cost`` (Int64, bytes): Known cost of the requests, or by view of the envelopes. It is a lower bound if
+          the coverage is below 1.
         - ``estimated_traffic_cost`` (Int64, bytes): Cost if unknown costs are like known ones. Missing if all are known, or
-          fewer than 30.
-        - ``rejected_traffic_cost`` (Int64, bytes): Part of the cost that rejected requests caused. Missing like their number.
-        - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost of envelopes without views.
-        - ``share`` (float64, share of 1): Share of the known cost of all requests, by view of envelopes with views. By party,
-          sums can exceed 1.
+          fewer than 30 are.
+        - ``rejected_traffic_cost`` (Int64, bytes): Part of the cost that rejected requests caused. Missing if unknown, or if
+          `rejected` is missing.
+        - ``overhead_traffic_cost`` (Int64, bytes): Part of the cost that envelopes without views caused.
+        - ``share`` (float64, share of 1): Share of the known cost of all requests, or by view of all envelopes with views. By
+          party, the sum can exceed 1.
         - ``median`` (Int64, bytes): Median cost per request. Missing below 6 requests, or below min_requests=.
         - ``p95`` (Int64, bytes): 95th percentile of the cost per request. Missing below 72 requests, or below min_requests=.
-        - ``max`` (Int64, bytes): Highest cost of a request.
-        - ``breaks`` (str): Eras that begin within the time of the row, so that it mixes their costs. Missing without any.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
+        - ``max`` (Int64, bytes): Highest cost of any request.
+        - ``breaks`` (str): Eras that begin within the time of the row, which then mixes their costs. Missing if none does.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
 
     Notes
     -----
-    Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
-    the number of its validators (docs/facts.md#costs-per-network).
+    Source: verdicts, traffic summaries and tree nodes of history events. Compare costs within one network only, because they
+    depend on its number of validators (docs/facts.md#costs-per-network).
 
     Picture, by :func:`ledgerframes.plot`: Per period: cost [bytes] with its rejected and overhead parts over record time
     [UTC], or stacked by group; a strip marks periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those
@@ -300,21 +304,21 @@ def spend(
 
 
 def _comparable_shares(values: pd.DataFrame, *, strict: bool) -> pd.Series | float:
-    """Return shares, missing in strict mode if the rows differ in coverage."""
+    """Return shares, which in strict mode are missing if the coverage of rows differs."""
     present = values["coverage"].dropna()
     differ = strict and len(present) > 0 and float(present.max() - present.min()) > MAX_COVERAGE_DIFFERENCE
     return np.nan if differ else values["share"]
 
 
 def _estimated_totals(call: Call, grouped: Grouped) -> pd.Series:
-    """Return total costs if unknown ones are like known ones of the same kind and verdict."""
+    """Return total costs if unknown costs are like known ones of their kind and verdict."""
     unknown = grouped.values["row_count"] - grouped.values["known_rows"]
     has_estimate = (unknown > 0) & (grouped.values["known_rows"] >= MIN_KNOWN)
     strata: dict[int, list[Stratum]] = {group: [] for group in np.flatnonzero(has_estimate).tolist()}
     columns = (grouped.parts[name].tolist() for name in ("row_count", "known_rows", "known_bytes", "verdict_result"))
     for group, rows, known_rows, cost, result in zip(groups_of(call, grouped.parts).codes.tolist(), *columns, strict=True):
         if group in strata:
-            # The envelope of a view can count for a lower one. Its own cost is then missing and known to be 0.
+            # The envelope of a view can count for a lower view. The cost of the view is then missing, and known to be 0.
             strata[group].append(Stratum(rows, known_rows, 0 if pd.isna(cost) else int(cost), result=str(result)))
     estimates = [estimated_total(strata[group]) if group in strata else None for group in range(len(grouped))]
     return as_integers(estimates, "estimated_traffic_cost")

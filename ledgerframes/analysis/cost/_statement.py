@@ -38,7 +38,7 @@ from ledgerframes.values.money import (
 )
 
 SPLITS: dict[str, Callable[[Relation], Relation]] = {"equal": equal_parts, "first": first_parts, "whole": lambda parts: parts}
-NOUNS = {"party": "parties", "label": "labels"}  # that can share a request
+NOUNS = {"party": "parties", "label": "labels"}  # groups that can share a request
 PAID_TYPES = {"participant_id": pa.string(), "number": pa.int64(), "update_id": pa.string(), "paid": pa.int64()}
 MIN_COVERAGE = 0.99
 PRICE_STEP = "Pass the prices of the rounds, each with its as_of=, or accept_price=True."
@@ -63,33 +63,39 @@ STATEMENT = declare.Figure(
     caption="Bill of traffic",
     answer=answers.of_statement,
     main_columns=("bytes", "currency", "coin", "currency_exact", "requests"),
-    rows="One row per period and line, periods without requests included; sorted by time and name.",
+    rows="One row per period and line, including periods without requests; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(
         declare.count(
             "requests", "Requests with a part in this line. A shared request can be in several lines.", measure=Count()
         ),
         declare.cost(
-            "bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost", measure=Total(COST)
+            "bytes",
+            "Known cost of the line, which is a lower bound if the coverage is below 1.",
+            "Traffic cost",
+            measure=Total(COST),
         ),
         declare.cost(
             "bytes_paid",
-            "Cost that own participants paid, divided like the bytes. Missing without ledger=.",
+            "Cost that your own participants paid, divided like the bytes. Missing without ledger=.",
             measure=Total("paid"),
         ),
-        declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
+        declare.amount("currency_exact", "Exact price of the bytes, at the list price. Missing where `bytes` is.", "currency"),
         declare.amount(
-            "currency", "Rounded amount. The lines of a period add up to their total, half to even.", "currency", "Amount"
+            "currency",
+            "Rounded amount. The lines of a period add up to their total, which is rounded half to even.",
+            "currency",
+            "Amount",
         ),
-        declare.amount("rounding_difference", "Rounded less exact amount.", "currency"),
-        declare.amount("coin", "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
+        declare.amount("rounding_difference", "Rounded minus exact amount.", "currency"),
+        declare.amount("coin", "Rounded amount divided by the rate. Missing without rate=.", "coin", "Amount"),
         declare.amount("market_value", "Coin at the market price. Missing without market=.", "currency of the market"),
         declare.label("currency_code", "Currency of the amounts, such as USD."),
         declare.amount("price", "List price of traffic. Missing if parts of the line have several.", "currency per MB"),
         declare.amount("rate", "The network's own rate. Missing without rate=.", "currency per coin"),
         declare.time("rate_as_of", "Time of the rate. Missing if unknown."),
         declare.text("rate_source", "Source of the rate. Missing if unknown."),
-        declare.text("source_ids_sha256", "SHA-256 of the sorted update ids of the line, each with a line feed."),
+        declare.text("source_ids_sha256", "SHA-256 of the sorted update ids of the line, each followed by a line feed."),
     ),
     has_periods=True,
     others=BYTES,
@@ -119,21 +125,21 @@ def statement(
 ) -> pd.DataFrame:
     """Return a bill of the traffic, with lines that add up to the rounded total.
 
-    The total of a period is rounded half to even to `rounding`. Each line is rounded down, and the units that are missing to the
-    total go to the lines with the largest remainders. Rejected requests cost as well, and are in the bill.
+    The total of a period is rounded half to even to `rounding`. Each line is rounded down. The remaining units go to the
+    lines with the largest remainders. Rejected requests cost, too, and are in the bill.
 
     Parameters
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {None, "participant", "party", "label"}, optional
-        Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
-        label share no request.
+        Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties with
+        one label share no request.
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: 1mo).
     price : TrafficPrice or list of TrafficPrice
-        List price of traffic. Of several, each counts from its ``as_of`` on, and the first one also before.
+        List price of traffic. If there are several, each counts from its ``as_of``, and the first one also before.
     rate : NetworkRate, optional
         The network's own rate, for amounts in coin.
     market : MarketRate, optional
@@ -141,14 +147,14 @@ def statement(
     rounding : str, optional
         Smallest unit of the amounts [currency] (default: 0.01).
     split : {"equal", "first", "whole"}, optional
-        Share of each party in a request that several parties submitted: equal parts, all for the first by name, or all for
-        each, so that the lines add up to more than was spent.
+        How to divide a request that several parties submitted: in equal parts, all for the first party by name, or all for
+        each party, so that the lines add up to more than was spent.
     min_coverage : float, optional
-        Least share of the requests with a known cost, of each period (default: 0.99).
+        Minimum share of each period's requests that have a known cost (default: 0.99).
     accept_price : bool, optional
-        Accept a price that is not that of the rounds in the window, such as one of a reseller (default: False).
+        Accept a price that differs from that of the rounds in the window, such as a reseller's (default: False).
     ledger : Frames, optional
-        From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
+        From :func:`ledgerframes.load_updates` of your participant, for the cost that it paid.
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`, for ``by="label"``.
     accept_survivorship : bool, optional
@@ -157,26 +163,28 @@ def statement(
     Returns
     -------
     DataFrame
-        One row per period and line, periods without requests included; sorted by time and name.
+        One row per period and line, including periods without requests; sorted by time and name.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
-        - ``label`` (str, with by="label"): Group of the submitter's label, or its name. Missing without a label.
+        - ``label`` (str, with by="label"): Group of the submitter's label, or the name of a label without a group. Missing
+          without a label.
         - ``requests`` (int64, requests): Requests with a part in this line. A shared request can be in several lines.
-        - ``bytes`` (Int64, bytes): Known cost of the line. A lower bound with a coverage below 1.
-        - ``bytes_paid`` (Int64, bytes): Cost that own participants paid, divided like the bytes. Missing without ledger=.
-        - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Bytes at the list price, exact. Missing like the bytes.
+        - ``bytes`` (Int64, bytes): Known cost of the line, which is a lower bound if the coverage is below 1.
+        - ``bytes_paid`` (Int64, bytes): Cost that your own participants paid, divided like the bytes. Missing without ledger=.
+        - ``currency_exact`` (decimal128(38, 10)[pyarrow], currency): Exact price of the bytes, at the list price. Missing where
+          `bytes` is.
         - ``currency`` (decimal128(38, 10)[pyarrow], currency): Rounded amount. The lines of a period add up to their total,
-          half to even.
-        - ``rounding_difference`` (decimal128(38, 10)[pyarrow], currency): Rounded less exact amount.
-        - ``coin`` (decimal128(38, 10)[pyarrow], coin): Rounded amount over the rate. Missing without rate=.
+          which is rounded half to even.
+        - ``rounding_difference`` (decimal128(38, 10)[pyarrow], currency): Rounded minus exact amount.
+        - ``coin`` (decimal128(38, 10)[pyarrow], coin): Rounded amount divided by the rate. Missing without rate=.
         - ``market_value`` (decimal128(38, 10)[pyarrow], currency of the market): Coin at the market price. Missing without
           market=.
         - ``currency_code`` (category): Currency of the amounts, such as USD.
@@ -185,25 +193,25 @@ def statement(
         - ``rate`` (decimal128(38, 10)[pyarrow], currency per coin): The network's own rate. Missing without rate=.
         - ``rate_as_of`` (datetime64[us, UTC]): Time of the rate. Missing if unknown.
         - ``rate_source`` (str): Source of the rate. Missing if unknown.
-        - ``source_ids_sha256`` (str): SHA-256 of the sorted update ids of the line, each with a line feed.
+        - ``source_ids_sha256`` (str): SHA-256 of the sorted update ids of the line, each followed by a line feed.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
-        If a price is of another kind or currency, or is not that of the mining rounds in the window, the ledger is of another
-        network, or several parties or labels share requests and `split` is missing.
+        If a price is of another kind or currency, or differs from that of the mining rounds in the window, the ledger is of
+        another network, or several parties or labels share requests and `split` is missing.
     CoverageError
         If fewer costs of a period are known than `min_coverage`, or the frames hold committed updates, so that the rejected
         requests would not be in the bill.
 
     Notes
     -----
-    Source: traffic summaries and verdicts of history events. It is the list price: each participant has a free base rate, so
-    what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
+    Source: traffic summaries and verdicts of history events. The bill is at the list price. Each participant has a free base
+    rate, so it can have paid less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
     Examples
@@ -294,7 +302,7 @@ def _call(
 ) -> Call:
     """Return the call for the lines of a bill.
 
-    They are requests, or parts of them by party or label.
+    The lines are requests, or parts of requests by party or label.
     """
     rows = BILLED[by]
     if by in NOUNS and split in SPLITS:
@@ -306,7 +314,7 @@ def _call(
 
 
 def _paid_updates(frames: Frames, ledger: Frames | None) -> pa.Table:
-    """Return the costs that own participants paid, none without a ledger."""
+    """Return the costs that the caller's own participants paid, or none without a ledger."""
     names = ["participant_id", "offset", "update_id", "paid_traffic_cost"]
     if ledger is None:
         return pa.table({name: pa.array([], kind) for name, kind in PAID_TYPES.items()})
@@ -325,15 +333,15 @@ def _require_no_shared_requests(call: Call, noun: str) -> None:
 
 
 def _digests(call: Call, line_count: int) -> pd.Series:
-    """Return the digest of the update ids of each line, missing for a line without any."""
+    """Return the digest of the update ids of each line, missing for a line without ids."""
     rows = run(call.frames, call.parts_query([], DIGESTED))
     return rows["digest"].set_axis(groups_of(call, rows).codes).reindex(range(line_count))
 
 
 def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) -> tuple[pd.Series, pd.Series]:
-    """Return the exact amount of each line, with each part at its own price.
+    """Return the exact amount of each line, where each part has its own price.
 
-    The second column is the price of the lines that have only one.
+    The second column is the price of each line that has only one.
     """
     rows = run(call.frames, call.parts_query(["price_number"], PRICED))
     rows = rows.set_index(pd.Index(groups_of(call, rows).codes))
@@ -353,7 +361,7 @@ def _exact_amounts(call: Call, line_count: int, prices: Sequence[TrafficPrice]) 
 
 
 def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) -> pd.Series:
-    """Return amounts in whole units, those of each period with the sum of the rounded total."""
+    """Return amounts in whole units, which add up to the rounded total of each period."""
     rounded: list[Decimal | None] = [None] * len(exact)
     lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
     for _, part in lines[exact.notna().to_numpy()].groupby("period"):
@@ -364,7 +372,7 @@ def _rounded_lines(exact: pd.Series, periods: pd.Series | int, unit: Decimal) ->
 
 
 def _constant_columns(currency: str, rate: NetworkRate | None, count: int) -> dict[str, Any]:
-    """Return currency and rate, the same in every line."""
+    """Return currency and rate, which are the same in every line."""
     return {
         "currency_code": pd.Categorical([currency] * count, categories=[currency]),
         "rate": amounts([rate.amount if rate else None] * count),

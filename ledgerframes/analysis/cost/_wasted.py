@@ -37,33 +37,33 @@ WASTED = declare.Figure(
     answer=answers.of_wasted,
     main_columns=("wasted_traffic_cost", "share", "center", "upper", "is_above", "requests", "rejected", "top_cause"),
     distinct=(),
-    rows="One row per period and group, periods without requests included; sorted by time and group.",
+    rows="One row per period and group, including periods without requests; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
         declare.count("requests", "Confirmation requests.", measure=Count()),
         declare.count("rejected", "Rejected requests.", measure=Count(where=IS_REJECTED)),
         declare.cost(
             "wasted_traffic_cost",
-            "Cost of the rejected requests. 0 with known costs but no rejected request.",
+            "Cost of the rejected requests. 0 if none was rejected and other costs are known. Missing if unknown.",
             measure=WASTED_AND_USEFUL["wasted_traffic_cost"],
         ),
         declare.cost(
             "useful_traffic_cost",
-            "Cost of the other requests. 0 with known costs but no other request.",
+            "Cost of the other requests. 0 if there are none and rejected costs are known. Missing if unknown.",
             measure=WASTED_AND_USEFUL["useful_traffic_cost"],
         ),
         declare.label(
             "top_cause",
-            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if neither is known to.",
+            "Kind of rejection that wasted more bytes, guessed from latency. Missing if neither wasted more.",
         ),
         declare.share(
-            "Wasted part of wasted and useful cost.",
+            "Wasted cost as a share of wasted and useful cost.",
             title="Share of the cost that was wasted",
             ratio=Ratio("groups.wasted_traffic_cost", "(groups.wasted_traffic_cost + groups.useful_traffic_cost)"),
         ),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
-        declare.share("Upper end of the usual range. Missing without one.", "upper"),
-        declare.flag("is_above", "Whether the share is above its usual range. Missing without one."),
+        declare.share("Upper end of the usual range. Missing without a usual range.", "upper"),
+        declare.flag("is_above", "Whether the share is above its usual range. Missing without a usual range."),
         declare.text("reason", "Reason why there is no usual range. Missing if there is one."),
     ),
     has_periods=True,
@@ -90,8 +90,8 @@ def wasted(
 ) -> pd.DataFrame:
     """Return the cost of rejected requests, with its usual range.
 
-    Some waste is normal, a rise is not. The usual range is that of the same weekday, or of the same hour of working days or
-    the weekend, in the 4 to 6 whole weeks before. Without them, `history` says with what a day is compared.
+    Some waste is normal, but a rise is not. The usual range is that of the same weekday, or of the same hour of working days
+    or the weekend, in the 4 to 6 whole weeks before. Without them, see `history` for what a day is compared with.
 
     Parameters
     ----------
@@ -105,39 +105,41 @@ def wasted(
         Mondays or months (default: 1d).
     history : Frames or DataFrame, optional
         All requests of the weeks before, from :func:`ledgerframes.load_events`, or the days that earlier reports kept, from
-        :func:`ledgerframes.report.load_history` (default: none). Without it, a window of seven days or more compares each day
-        with the other days. Kept days are of all requests together.
+        :func:`ledgerframes.report.load_history` (default: none). Without it, each day of a window of seven days or more is
+        compared with the other days. Days that earlier reports kept cover all requests together.
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
     DataFrame
-        One row per period and group, periods without requests included; sorted by time and group.
+        One row per period and group, including periods without requests; sorted by time and group.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
-        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time, all 24 of them.
-        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour that final data cover, on all days. Counts
-          compare per hour of it.
+        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time. All 24 hours have a row.
+        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour, over all days, that final data cover. Divide
+          counts by it before you compare them.
         - ``requests`` (int64, requests): Confirmation requests.
         - ``rejected`` (int64, requests): Rejected requests.
-        - ``wasted_traffic_cost`` (Int64, bytes): Cost of the rejected requests. 0 with known costs but no rejected request.
-        - ``useful_traffic_cost`` (Int64, bytes): Cost of the other requests. 0 with known costs but no other request.
-        - ``top_cause`` (category): Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing if
-          neither is known to.
-        - ``share`` (float64, share of 1): Wasted part of wasted and useful cost.
+        - ``wasted_traffic_cost`` (Int64, bytes): Cost of the rejected requests. 0 if none was rejected and other costs are
+          known. Missing if unknown.
+        - ``useful_traffic_cost`` (Int64, bytes): Cost of the other requests. 0 if there are none and rejected costs are known.
+          Missing if unknown.
+        - ``top_cause`` (category): Kind of rejection that wasted more bytes, guessed from latency. Missing if neither wasted
+          more.
+        - ``share`` (float64, share of 1): Wasted cost as a share of wasted and useful cost.
         - ``center`` (float64, share of 1): Usual share of this weekday or hour in the weeks before. Missing without a usual
           range.
-        - ``upper`` (float64, share of 1): Upper end of the usual range. Missing without one.
-        - ``is_above`` (boolean): Whether the share is above its usual range. Missing without one.
+        - ``upper`` (float64, share of 1): Upper end of the usual range. Missing without a usual range.
+        - ``is_above`` (boolean): Whether the share is above its usual range. Missing without a usual range.
         - ``reason`` (str): Reason why there is no usual range. Missing if there is one.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -145,11 +147,11 @@ def wasted(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames or the history hold committed updates, so that the waste would be 0 by construction.
     UsageError
-        If the history is of another network, or only one of both is filtered.
+        If the history is of another network, or only one of the two is filtered.
 
     Notes
     -----
@@ -187,9 +189,9 @@ def wasted(
 
 
 def _top_causes(grouped: Grouped) -> pd.Series:
-    """Return the kind of rejections of each group that wasted more bytes.
+    """Return the kind of rejection that wasted more bytes, for each group.
 
-    If more rejections lie just below the limit than from it on, the limit may be another one, so that latency tells nothing.
+    If more rejections lie just below the limit than at or above it, the limit may differ, so the latency tells nothing.
     """
     contention, timeout = grouped.values["contention_cost"], grouped.values["timeout_cost"]
     is_unknown = (timeout == contention) | is_limit_doubtful(grouped.overall)

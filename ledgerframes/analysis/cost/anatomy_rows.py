@@ -29,20 +29,20 @@ ANATOMY = declare.Figure(
     "total, a row has the rest.",
     columns=(
         declare.choice("part", PARTS, "node of the tree, view, envelope, unassigned cost, or activity record.", "Part"),
-        declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
+        declare.ResultColumn("position", "int64", "Number of the row within its part, from 0."),
         declare.integer("parent", "Position of the parent node or view. Missing for roots and other parts."),
         declare.integer("depth", "Steps from the root of the tree or of the views. Missing for other parts."),
         declare.text("label", "Action of the node, views of the envelope, or round of the activity record."),
         declare.text("parties", "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes."),
         declare.cost(
-            "traffic_cost", "Cost of the envelope, or in no envelope. Missing for other parts.", "Cumulative traffic cost"
+            "traffic_cost", "Cost of the envelope, or cost in no envelope. Missing for other parts.", "Cumulative traffic cost"
         ),
         declare.integer("weight", "Weight of the activity record. Missing for other parts.", declare.WEIGHT_UNIT),
     ),
     unit="transaction",
 )
 SEPARATOR = ", "
-MIN_PREFIX = 6  # of an id, which begins with the same four characters as all others
+MIN_PREFIX = 6  # characters of an id, of which the first four are the same in all ids
 
 IDS = Relation(
     "ids",
@@ -75,12 +75,12 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
         Columns:
 
         - ``part`` (category): node of the tree, view, envelope, unassigned cost, or activity record.
-        - ``position`` (int64): Number of the row among those of its part, from 0.
+        - ``position`` (int64): Number of the row within its part, from 0.
         - ``parent`` (Int64): Position of the parent node or view. Missing for roots and other parts.
         - ``depth`` (Int64): Steps from the root of the tree or of the views. Missing for other parts.
         - ``label`` (str): Action of the node, views of the envelope, or round of the activity record.
         - ``parties`` (str): Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.
-        - ``traffic_cost`` (Int64, bytes): Cost of the envelope, or in no envelope. Missing for other parts.
+        - ``traffic_cost`` (Int64, bytes): Cost of the envelope, or cost in no envelope. Missing for other parts.
         - ``weight`` (Int64, weighted bytes): Weight of the activity record. Missing for other parts.
         - ``coverage`` (float64, share of 1): Share of the transaction with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -160,7 +160,7 @@ def _envelopes(frames: Frames, update_id: str) -> pd.DataFrame:
 
 
 def _unassigned(frames: Frames, update_id: str) -> pd.DataFrame:
-    """Return the part of the total that is in no envelope, no row if that is 0 or unknown."""
+    """Return the part of the total that is in no envelope, or no row if it is 0 or unknown."""
     envelopes = read_rows(frames, "envelopes", update_id, ["traffic_cost"])["traffic_cost"]
     is_known = bool((envelopes >= 0).all())
     rest = (known_cost(frames, update_id) - envelopes.sum()).astype("Int64")
@@ -176,7 +176,7 @@ def _activity(frames: Frames, update_id: str) -> pd.DataFrame:
 
 
 def _unknown_update_error(frames: Frames, update_id: str) -> UsageError:
-    """Return the error for an id that the frames do not have, with the ids that begin like it."""
+    """Return the error for an id that is not in the frames, with the ids that begin like it."""
     near = _nearest_ids(frames, str(update_id))
     step = f"Choose from {', '.join(map(repr, near))}, load" if near else "Load"
     return UsageError(
@@ -192,7 +192,7 @@ def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
 
 
 def _nearest_query(update_id: str) -> Query:
-    """Return the query of the last id before an id, and of the first from it on."""
+    """Return the query of the last id before an id, and of the first id at or after it."""
     select = """
     SELECT
         max(update_id) FILTER (update_id < wanted.id) AS before,
@@ -206,9 +206,9 @@ def _nearest_query(update_id: str) -> Query:
 
 
 def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of one update. The store reads no others."""
+    """Return the rows of one update, without reading others from the store."""
     with frames._scanning(name) as rows:
-        # One batch ahead: with more, the payloads of a week need gigabytes, of which a few rows remain.
+        # One batch ahead: with more, the payloads of a week need gigabytes, although few rows remain.
         rows_of_update = rows.filter(pc.field("update_id") == update_id).to_table(
             columns=columns, batch_readahead=1, fragment_readahead=1
         )
@@ -216,13 +216,13 @@ def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> 
 
 
 def known_cost(frames: Frames, update_id: str) -> pd.Series:
-    """Return the total cost of an update, no row if it is unknown, as a negative one is."""
+    """Return the total cost of an update, or no row if it is unknown or negative."""
     costs = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
     return costs[costs >= 0]
 
 
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> pd.DataFrame:
-    """Return the rows of one part in the dtypes of the result, missing in all other columns."""
+    """Return the rows of one part in the dtypes of the result. All other columns are missing."""
     values: dict[str, Any] = {"part": part, "position": position, "label": "", **columns}
     dtypes = {column.name: column.dtype for column in ANATOMY.columns} | {"part": declare.TEXT}
     return pd.DataFrame({name: pd.Series(values.get(name), position.index, dtype) for name, dtype in dtypes.items()})
@@ -241,7 +241,7 @@ def _confirmers(quorums: pd.DataFrame) -> dict[int, str]:
 
 
 def _depths(views: pd.DataFrame) -> pd.Series:
-    """Return steps from the root view, at most one per view, so that a loop of views ends."""
+    """Return the steps from the root view, at most one per view, so that a loop of views ends."""
     parents = dict(zip(views["view_id"], views["parent_view_id"], strict=True))
     depths = dict.fromkeys(parents, 0)
     for view, parent in parents.items():

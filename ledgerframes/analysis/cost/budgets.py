@@ -1,4 +1,4 @@
-"""Costs of kinds of request next to what they may cost."""
+"""Costs of kinds of request next to their budgets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BUDGET = declare.Figure(
     caption="Requests and their budgets",
     answer=answers.of_budget,
     main_columns=("template_name", "choice", "value", "budget", "is_within", "requests"),
-    rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
+    rows="One row per kind in `budgets`, even without requests; sorted by template and choice.",
     columns=(
         grouping.TEMPLATE_NAME,
         grouping.CHOICE,
@@ -52,8 +52,8 @@ BUDGET = declare.Figure(
         declare.choice("statistic", STATISTICS),
         declare.cost("value", "Statistic of the known costs. Missing with too few requests.", "Traffic cost"),
         declare.cost("budget", "Highest value allowed.", "Budget"),
-        declare.flag("is_within", "Whether the value is at most the budget. Missing with the value."),
-        declare.text("worst_update_id", "Request with the highest cost, the first of several. Missing without any."),
+        declare.flag("is_within", "Whether the value is at most the budget. Missing where the value is."),
+        declare.text("worst_update_id", "Request with the highest cost, or the first of several. Missing if no cost is known."),
     ),
     queries=_queries,
 )
@@ -64,7 +64,7 @@ KINDS = replace(BUDGET, by={"kind": declare.Grouping((grouping.TEMPLATE_NAME, gr
 def budget(
     frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: Literal["median", "p90", "p95", "p99", "max"] = "p95"
 ) -> pd.DataFrame:
-    """Return the cost of kinds of request next to what they may cost.
+    """Return the cost of kinds of request next to their budgets.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def budget(
     budgets : mapping of str to int
         Bytes allowed for each kind, ``"Module:Entity/Choice"``, or ``"Module:Entity"`` for a create.
     network : str
-        Network that the budgets are for. The same transaction has other costs on another network.
+        Network that the budgets are for. The same transaction has a different cost on another network.
     statistic : {"median", "p90", "p95", "p99", "max"}, optional
         Statistic that the budget limits (default: p95). The median needs 6 requests, p90 36, p95 72, p99 368, max 1.
 
     Returns
     -------
     DataFrame
-        One row per kind in `budgets`, also without requests; sorted by template and choice.
+        One row per kind in `budgets`, even without requests; sorted by template and choice.
 
         Columns:
 
@@ -91,8 +91,8 @@ def budget(
         - ``statistic`` (category): median, p90, p95, p99, or max.
         - ``value`` (Int64, bytes): Statistic of the known costs. Missing with too few requests.
         - ``budget`` (Int64, bytes): Highest value allowed.
-        - ``is_within`` (boolean): Whether the value is at most the budget. Missing with the value.
-        - ``worst_update_id`` (str): Request with the highest cost, the first of several. Missing without any.
+        - ``is_within`` (boolean): Whether the value is at most the budget. Missing where the value is.
+        - ``worst_update_id`` (str): Request with the highest cost, or the first of several. Missing if no cost is known.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -125,7 +125,9 @@ def budget(
     _check(frames, budgets, network, statistic)
     limits = sorted((*kind_of(name), int(limit)) for name, limit in budgets.items())
     costs = run(frames, _kinds_query(frames, statistic))
-    costs = costs[costs["choice"] != ""]  # a choice without a name is none of a budget
+    costs = costs[
+        costs["choice"] != ""
+    ]  # In a budget, an empty choice stands for a create, so a choice without a name has no budget.
     names = pd.MultiIndex.from_arrays([costs["template_name"], costs["choice"].fillna("")])
     kinds = pd.MultiIndex.from_tuples([(template, choice) for template, choice, _ in limits], names=names.names)
     measured = costs.set_index(names)[list(MEASURES)].reindex(kinds).reset_index(drop=True)
@@ -156,7 +158,7 @@ def assert_budget(
     Parameters
     ----------
     frames, budgets, network, statistic
-        Those of :func:`ledgerframes.cost.budget`.
+        As for :func:`ledgerframes.cost.budget`.
 
     Raises
     ------
@@ -198,7 +200,7 @@ def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: 
 
 
 def kind_of(name: str) -> tuple[str, str]:
-    """Return template and choice of a name, an empty choice for a create."""
+    """Return template and choice of a name, with an empty choice for a create."""
     template, has_choice, choice = name.partition("/")
     if ":" not in template.strip(":") or (has_choice and not choice):
         raise UsageError(f"budgets= must have names like 'Module:Entity/Choice', got {name!r}.")

@@ -1,4 +1,4 @@
-"""Total costs of two windows, and whether they compare."""
+"""Total costs of two windows, and whether they are comparable."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def compare_totals(
     spans: Sequence[tuple[int, int]],
     known_shares: Sequence[float],
 ) -> dict[str, Any]:
-    """Return the changes of total costs, and whether the two windows compare.
+    """Return the changes of total costs, and whether the two windows are comparable.
 
     Parameters
     ----------
     totals : sequence of (int, int)
         Known cost before and after, for each row.
     frames : sequence of Frames
-        Those before and after.
+        The frames before and after.
     spans : sequence of (int, int)
         Times of their first and last requests, or of their windows [microseconds since 1970].
     known_shares : sequence of float
         Share of their requests with a known cost.
     """
     lengths = [_window_length(*side) for side in zip(frames, spans, strict=True)]
-    final = [period_share(side) for side in frames]  # a window that begins before the history has less than its length
+    final = [period_share(side) for side in frames]  # The history covers only a part of a window that begins before it.
     obstacles = (
         *unequal_lengths(lengths[0], lengths[1]),
         *unequal_shares("final", final[0], final[1]),
@@ -61,7 +61,7 @@ def compare_totals(
 
 
 def _window_length(frames: Frames, span: tuple[int, int]) -> timedelta | None:
-    """Return the length of the window, None without one. That of all history begins with it."""
+    """Return the length of a window, or None. A window of all history starts with the history."""
     if frames.window is None:
         return None
     since, until = span
@@ -69,13 +69,13 @@ def _window_length(frames: Frames, span: tuple[int, int]) -> timedelta | None:
 
 
 def unequal_lengths(before: timedelta | None, after: timedelta | None) -> Iterator[str]:
-    """Yield that two windows differ in length, if they do."""
+    """Yield a note if two windows differ in length."""
     if before != after:
         yield f"windows of {describe_length(before)} and {describe_length(after)}"
 
 
 def unequal_shares(noun: str, before: float | None, after: float | None) -> Iterator[str]:
-    """Yield that two shares of what is known differ by more than 0.01, if they do."""
+    """Yield a note if two known shares differ by more than 0.01."""
     if before is not None and after is not None and abs(before - after) > MAX_COVERAGE_DIFFERENCE:
         yield f"{noun}: {printing.share(float(before))} before and {printing.share(float(after))} after"
 

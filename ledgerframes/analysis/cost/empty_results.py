@@ -1,4 +1,4 @@
-"""Sentences in place of costs that are not there."""
+"""Sentences for results without costs."""
 
 from __future__ import annotations
 

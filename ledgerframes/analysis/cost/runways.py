@@ -23,7 +23,7 @@ from ledgerframes.values import extents
 HOUR = timedelta(hours=1)
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
-NO_END = "Missing if not within a year, or without a band."
+NO_END = "Missing if it is not within a year, or there is no band."
 
 
 def _queries(frames: Frames, participant: str, balance: TrafficBalance | pd.DataFrame, **_: object) -> list[Query]:
@@ -51,13 +51,15 @@ SUMMARY = declare.Figure(
         declare.text("participant", "Participant that pays."),
         declare.time("balance_at", "Time of the balance."),
         declare.cost("balance", "Balance at that time.", "Traffic balance"),
-        declare.time("runs_dry_first", f"Earliest end of the band: of 10 ends, 9 are later. {NO_END}"),
-        declare.time("runs_dry_middle", "End at mean burn. Missing if not within a year."),
-        declare.time("runs_dry_last", f"Latest end of the band: of 10 ends, 9 are earlier. {NO_END}"),
+        declare.time("runs_dry_first", f"Earliest end of the band: in 9 of 10 cases, the end is later. {NO_END}"),
+        declare.time("runs_dry_middle", "End at mean burn. Missing if it is not within a year."),
+        declare.time("runs_dry_last", f"Latest end of the band: in 9 of 10 cases, the end is earlier. {NO_END}"),
         declare.integer("safe_interval", "Longest interval during which one purchase suffices. Missing without topup=.", "hours"),
-        declare.integer("silent_minutes", "Minutes of the history below 0 with this balance and rule.", "minutes"),
-        declare.ResultColumn("weeks_of_history", declare.COUNT, "Whole weeks that the paths rest on.", "weeks"),
-        declare.rate("factor", "Factor between mean and high burn. Missing without a band."),
+        declare.integer(
+            "silent_minutes", "Minutes of the history in which this balance, with this rule, would have been below 0.", "minutes"
+        ),
+        declare.ResultColumn("weeks_of_history", declare.COUNT, "Number of whole weeks that the paths rest on.", "weeks"),
+        declare.rate("factor", "High burn divided by mean burn. Missing without a band."),
     ),
     unit="requests of the history",
     queries=_queries,
@@ -74,9 +76,9 @@ def runway(
     base_rate: BaseRate | None = None,
     horizon: str = "30d",
 ) -> pd.DataFrame:
-    """Return the traffic balance of a participant in each hour to come.
+    """Return the forecast of a participant's traffic balance, hour by hour.
 
-    It assumes that the coming weeks are like the last.
+    It assumes that the coming weeks are like the last ones.
 
     Parameters
     ----------
@@ -85,12 +87,13 @@ def runway(
     participant : str
         Participant that submits and pays.
     balance : TrafficBalance or DataFrame
-        Balance to start from, or observed ones from :func:`ledgerframes.load_traffic_status`, of which the last one of the
-        participant within the window counts, or else the last of all. The hour of this time counts in full.
+        Balance to start from, or observed balances from :func:`ledgerframes.load_traffic_status`. Of these, the participant's
+        latest one up to the end of the window counts, or the latest of all if there is none. The hour of the balance counts
+        in full.
     topup : lf.TopUp, optional
         Rule for purchases, applied at the end of each hour.
     base_rate : BaseRate, optional
-        Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
+        Free traffic, which is subtracted from the burn of each hour and is not carried over to later hours.
     horizon : str, optional
         Length of the forecast, at most 366 days (default: 30d).
 
@@ -119,11 +122,11 @@ def runway(
 
     Notes
     -----
-    The three paths are mean burn per hour of the week, and a high and a low burn that differ from it by one factor. They
-    cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
-    (docs/facts.md#survivorship). Unknown costs and requests of unknown participants, each at most a tenth of a week, count
-    as no burn, so with a `coverage` below 1 the balance ends sooner than the paths say. Balances are at the end of an hour,
-    before purchases.
+    The three paths are the mean burn per hour of the week, and a high and a low burn that differ from it by one factor. The
+    band between them covers about 4 of 5 cases, or fewer if the burn has a trend. Rejected requests cost too, so the figure
+    needs all requests (docs/facts.md#survivorship). Unknown costs and requests of unknown participants count as no burn, and
+    each may be at most a tenth of a week. With a `coverage` below 1, the balance therefore ends sooner than the paths say.
+    Balances are at the end of an hour, before purchases.
 
     Picture, by :func:`ledgerframes.plot`: Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
 
@@ -172,12 +175,13 @@ def runway_summary(
     participant : str
         Participant that submits and pays.
     balance : TrafficBalance or DataFrame
-        Balance to start from, or observed ones from :func:`ledgerframes.load_traffic_status`, of which the last one of the
-        participant within the window counts, or else the last of all. The hour of this time counts in full.
+        Balance to start from, or observed balances from :func:`ledgerframes.load_traffic_status`. Of these, the participant's
+        latest one up to the end of the window counts, or the latest of all if there is none. The hour of the balance counts
+        in full.
     topup : lf.TopUp, optional
         Rule for purchases, applied at the end of each hour.
     base_rate : BaseRate, optional
-        Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
+        Free traffic, which is subtracted from the burn of each hour and is not carried over to later hours.
 
     Returns
     -------
@@ -189,15 +193,16 @@ def runway_summary(
         - ``participant`` (str): Participant that pays.
         - ``balance_at`` (datetime64[us, UTC]): Time of the balance.
         - ``balance`` (Int64, bytes): Balance at that time.
-        - ``runs_dry_first`` (datetime64[us, UTC]): Earliest end of the band: of 10 ends, 9 are later. Missing if not within a
-          year, or without a band.
-        - ``runs_dry_middle`` (datetime64[us, UTC]): End at mean burn. Missing if not within a year.
-        - ``runs_dry_last`` (datetime64[us, UTC]): Latest end of the band: of 10 ends, 9 are earlier. Missing if not within a
-          year, or without a band.
+        - ``runs_dry_first`` (datetime64[us, UTC]): Earliest end of the band: in 9 of 10 cases, the end is later. Missing if it
+          is not within a year, or there is no band.
+        - ``runs_dry_middle`` (datetime64[us, UTC]): End at mean burn. Missing if it is not within a year.
+        - ``runs_dry_last`` (datetime64[us, UTC]): Latest end of the band: in 9 of 10 cases, the end is earlier. Missing if it
+          is not within a year, or there is no band.
         - ``safe_interval`` (Int64, hours): Longest interval during which one purchase suffices. Missing without topup=.
-        - ``silent_minutes`` (Int64, minutes): Minutes of the history below 0 with this balance and rule.
-        - ``weeks_of_history`` (int64, weeks): Whole weeks that the paths rest on.
-        - ``factor`` (float64): Factor between mean and high burn. Missing without a band.
+        - ``silent_minutes`` (Int64, minutes): Minutes of the history in which this balance, with this rule, would have been
+          below 0.
+        - ``weeks_of_history`` (int64, weeks): Number of whole weeks that the paths rest on.
+        - ``factor`` (float64): High burn divided by mean burn. Missing without a band.
         - ``coverage`` (float64, share of 1): Share of the requests of the history with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -212,9 +217,9 @@ def runway_summary(
 
     Notes
     -----
-    A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
-    are between the first and the last (docs/facts.md#free-base-rate). Unknown costs count as no burn, so with a `coverage`
-    below 1 the ends are too late.
+    A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last ones, the
+    end is between the first and the last time in 4 of 5 cases (docs/facts.md#free-base-rate). Unknown costs count as no burn,
+    so with a `coverage` below 1 the ends are too late.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Traffic balances that a caller knows or a service has shown, and the free base rate."""
+"""Traffic balances that a caller knows or a service returned, and the free base rate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.runways import require_integer
 from ledgerframes.values.windows import Time, instant
 
-LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
+LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # A forecast is up to a year long, and times end with the year 9999.
 STATUS_COLUMNS = ("observed_at", "domain_id", "member_id", "balance")
 
 
@@ -33,7 +33,7 @@ class TrafficBalance:
     Raises
     ------
     UsageError
-        If the balance is no count of bytes, or the time is not valid.
+        If the balance is not a count of bytes, or the time is not valid.
 
     Examples
     --------
@@ -90,14 +90,14 @@ class BaseRate:
 
 
 def balance_of(balance: TrafficBalance | pd.DataFrame, frames: Frames, participant: str) -> TrafficBalance:
-    """Return a balance, or the one of a participant that was observed last.
+    """Return a balance, or the latest observed one of a participant.
 
-    Observations within the window of the frames come first. Without an observation within the window, it is the last of all.
+    The latest observation up to the end of the frames' window counts, or the latest of all if there is none.
 
     Raises
     ------
     UsageError
-        If it is neither, or no observation or several are of this participant.
+        If it is neither, or this participant has no observation or observations on several synchronizers.
     """
     if isinstance(balance, TrafficBalance):
         return balance

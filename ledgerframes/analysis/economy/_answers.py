@@ -21,7 +21,7 @@ def of_purchases(result: pd.DataFrame) -> str:
         return "Nobody bought traffic in this window."
     purchases = pluralize(int(rows["purchases"].sum()), "purchase")
     bought = f"{purchases} of {_size(rows['bytes'])} burned {_coin(rows['coin_spent'])}."
-    if rows["for_whom"].isna().any():  # groups of both
+    if rows["for_whom"].isna().any():  # the groups of both columns
         return bought
     others = rows[rows["for_whom"] == "other"]
     number = int(others["purchases"].sum())
@@ -41,7 +41,7 @@ def of_rounds(result: pd.DataFrame) -> str:
 
 
 def of_burn_mint(result: pd.DataFrame) -> str:
-    """Return how much coin was burned for each coin minted, and how much is unexplained."""
+    """Return how much coin was burned per coin minted, and how much is unexplained."""
     known = result.dropna(subset=["burned", "minted", "unexplained"])
     if len(result) and known.empty:
         return "How much coin was burned for each coin minted is unknown, because some amounts are."

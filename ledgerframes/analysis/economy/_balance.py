@@ -1,4 +1,4 @@
-"""Coin of parties over time, and whether the network's own sums say the same."""
+"""Coin of parties over time, and whether the network's own sums agree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ledgerframes.frames.conditions import near_matches
 from ledgerframes.values.windows import iso
 
 SUM_COLUMNS = ("party", "snapshot_time", *TOTALS)
-UNKNOWN = "Missing if unknown, beyond a gap, or in uncovered time."
+UNKNOWN = "Missing if unknown, after a gap, or in uncovered time."
 NO_SUM = "Missing without a sum."
 
 
@@ -39,22 +39,24 @@ BALANCE = declare.Figure(
     answer=answers.of_balance,
     main_columns=("party", "balance", "change", "coins", "locked", "node_sums", "differing_sums"),
     distinct=("party",),
-    rows="One row per party, and per period; sorted by time, then by party.",
+    rows="One row per party, or per period and party; sorted by time, then by party.",
     columns=(
         declare.text("party", "Party that owns coin. Missing for coins whose owner cannot be read."),
         declare.integer(
-            "coins", "Coins of the party at the end, locked ones included. Missing beyond a gap, or in uncovered time.", "coins"
+            "coins", "Coins of the party at the end, including locked ones. Missing after a gap, or in uncovered time.", "coins"
         ),
-        _coin("unlocked", "Its coin that is not locked at the end, by initial amounts."),
-        _coin("locked", "Its coin that is locked then, by initial amounts."),
-        _coin("balance", "All its coin then."),
-        _coin("change", "Balance less that at the start, or at the time of base=."),
-        _coin("fee_per_round", "Holding fee that its coins owe for each round.", "coin per round"),
-        declare.count("node_sums", "Sums of the network that are compared, after the start and until the end.", "sums"),
+        _coin("unlocked", "Unlocked coin of the party at the end, by initial amounts."),
+        _coin("locked", "Locked coin of the party at the end, by initial amounts."),
+        _coin("balance", "All coin of the party at the end."),
+        _coin("change", "Balance minus the balance at the start, or at the time of base=."),
+        _coin("fee_per_round", "Holding fee that the party's coins owe for each round.", "coin per round"),
+        declare.count(
+            "node_sums", "Sums of the network that are compared: those after the start, up to and including the end.", "sums"
+        ),
         declare.count("differing_sums", "Sums that differ from the history in unlocked, locked or all coin.", "sums"),
-        declare.time("node_time", f"Time of the sum that differs most, or else of the last. {NO_SUM}"),
+        declare.time("node_time", f"Time of the sum that differs most, or of the last sum if none differs. {NO_SUM}"),
         _coin("node_balance", "Balance of that sum.", missing=NO_SUM),
-        _coin("difference", "Balance that the history leads to at that time, less that of the sum.", missing=NO_SUM),
+        _coin("difference", "Balance at that time according to the history, minus the balance of that sum.", missing=NO_SUM),
     ),
     has_periods=True,
     condition="with a known owner and amount",
@@ -79,46 +81,48 @@ def balance(
     frames : Frames
         With ``tree_events``, from the time of `base`, or from the start of history.
     party : str or sequence of str, optional
-        Parties that own coin (default: all, one row for each in each period).
+        Parties that own coin (default: all, each with a row in each period).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: 1d).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
     summary : DataFrame, optional
-        Sums of the network, from :func:`ledgerframes.load_holdings_summary`. It omits those outside the known time.
+        Sums of the network, from :func:`ledgerframes.load_holdings_summary`. Sums outside the known time are omitted.
 
     Returns
     -------
     DataFrame
-        One row per party, and per period; sorted by time, then by party.
+        One row per party, or per period and party; sorted by time, then by party.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``party`` (str): Party that owns coin. Missing for coins whose owner cannot be read.
-        - ``coins`` (Int64, coins): Coins of the party at the end, locked ones included. Missing beyond a gap, or in uncovered
+        - ``coins`` (Int64, coins): Coins of the party at the end, including locked ones. Missing after a gap, or in uncovered
           time.
-        - ``unlocked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is not locked at the end, by initial amounts. Missing
-          if unknown, beyond a gap, or in uncovered time.
-        - ``locked`` (decimal128(38, 10)[pyarrow], coin): Its coin that is locked then, by initial amounts. Missing if unknown,
-          beyond a gap, or in uncovered time.
-        - ``balance`` (decimal128(38, 10)[pyarrow], coin): All its coin then. Missing if unknown, beyond a gap, or in uncovered
-          time.
-        - ``change`` (decimal128(38, 10)[pyarrow], coin): Balance less that at the start, or at the time of base=. Missing if
-          unknown, beyond a gap, or in uncovered time.
-        - ``fee_per_round`` (decimal128(38, 10)[pyarrow], coin per round): Holding fee that its coins owe for each round.
-          Missing if unknown, beyond a gap, or in uncovered time.
-        - ``node_sums`` (int64, sums): Sums of the network that are compared, after the start and until the end.
+        - ``unlocked`` (decimal128(38, 10)[pyarrow], coin): Unlocked coin of the party at the end, by initial amounts. Missing
+          if unknown, after a gap, or in uncovered time.
+        - ``locked`` (decimal128(38, 10)[pyarrow], coin): Locked coin of the party at the end, by initial amounts. Missing if
+          unknown, after a gap, or in uncovered time.
+        - ``balance`` (decimal128(38, 10)[pyarrow], coin): All coin of the party at the end. Missing if unknown, after a gap, or
+          in uncovered time.
+        - ``change`` (decimal128(38, 10)[pyarrow], coin): Balance minus the balance at the start, or at the time of base=.
+          Missing if unknown, after a gap, or in uncovered time.
+        - ``fee_per_round`` (decimal128(38, 10)[pyarrow], coin per round): Holding fee that the party's coins owe for each
+          round. Missing if unknown, after a gap, or in uncovered time.
+        - ``node_sums`` (int64, sums): Sums of the network that are compared: those after the start, up to and including the
+          end.
         - ``differing_sums`` (int64, sums): Sums that differ from the history in unlocked, locked or all coin.
-        - ``node_time`` (datetime64[us, UTC]): Time of the sum that differs most, or else of the last. Missing without a sum.
+        - ``node_time`` (datetime64[us, UTC]): Time of the sum that differs most, or of the last sum if none differs. Missing
+          without a sum.
         - ``node_balance`` (decimal128(38, 10)[pyarrow], coin): Balance of that sum. Missing without a sum.
-        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Balance that the history leads to at that time, less that of the
-          sum. Missing without a sum.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Balance at that time according to the history, minus the balance
+          of that sum. Missing without a sum.
         - ``coverage`` (float64, share of 1): Share of the coins of this row with a known owner and amount. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -126,16 +130,16 @@ def balance(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
-        If the frames do not follow on `base`, or on the start of history.
+        If the frames leave a gap after `base`, or do not start with the history.
     UsageError
-        If a party is unknown, or no sum is in the known time.
+        If a party is unknown, or there is no sum in the known time.
 
     Notes
     -----
-    Source: docs/facts.md#holdings-at-snapshot. Creates of coins add to a balance, and consuming exercises subtract. Amounts are
-    the initial ones: a holding fee is taken only when a coin expires, so no sum subtracts it. An update that is at exactly the
+    Source: docs/facts.md#holdings-at-snapshot. Creates of coins add to a balance, and consuming exercises subtract. Amounts
+    are initial amounts: the holding fee is charged only when a coin expires, so no sum subtracts it. An update at exactly the
     time of a sum counts as before it.
 
     Picture, by :func:`ledgerframes.plot`: The result of one party shows how much of its coin is locked. Of several parties,
@@ -185,7 +189,7 @@ def _queries(
 
 
 def _owners(coins: KnownCoins, parts: pd.DataFrame, sums: pd.DataFrame | None) -> list[str | None]:
-    """Return the parties of the result, None for coins of an unknown owner.
+    """Return the parties of the result, with None for coins of an unknown owner.
 
     Raises
     ------
@@ -204,7 +208,7 @@ def _owners(coins: KnownCoins, parts: pd.DataFrame, sums: pd.DataFrame | None) -
 
 
 def _sums(coins: KnownCoins, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the sums of the parties within the known time, each once."""
+    """Return the sums of the parties within the known time, without repeats."""
     rule = "summary= must be rows of table holdings_summary"
     rows = require_columns(summary, SUM_COLUMNS, rule, "Pass the result of lf.load_holdings_summary(net).")
     if inexact := [name for name in TOTALS if not str(rows[name].dtype).startswith("decimal")]:
@@ -235,7 +239,7 @@ class Coins(NamedTuple):
     unknown_fees: int = 0
 
     def plus(self, other: Coins) -> Coins:
-        """Return both together."""
+        """Return the sum of both."""
         return Coins(*map(add, self, other))
 
 
@@ -251,9 +255,9 @@ class Row(NamedTuple):
 
 
 def _periods(frames: Frames, parts: pd.DataFrame, every: str | None) -> tuple[pd.DataFrame, list[int]]:
-    """Return all periods, or a line for the window, and the line of each part.
+    """Return all periods, or one line for the window, and the line of each part.
 
-    A part that is there from the beginning has line -1.
+    A part that exists from the beginning has line -1.
     """
     is_later = ~parts["is_opening"].astype(bool)
     groups = single_group(is_later.sum()) if every is None else periods_of(frames, parts.loc[is_later, "record_time"], every)
@@ -262,14 +266,14 @@ def _periods(frames: Frames, parts: pd.DataFrame, every: str | None) -> tuple[pd
 
 
 def _ends(frames: Frames, periods: pd.DataFrame) -> list[datetime]:
-    """Return when each period ends, or the window if it ends earlier."""
+    """Return the end of each period, or of the window if that is earlier."""
     assert frames.window is not None
     until = frames.window.until
     return [min(end.to_pydatetime(), until) for end in periods["period_end"]] if "period_end" in periods else [until]
 
 
 def _rows(parts: pd.DataFrame, owners: Sequence[str | None], known: Sequence[bool]) -> Iterator[Row]:
-    """Yield the rows of all periods, each with those of all parties."""
+    """Yield the rows of all parties for each period."""
     amounts = zip(*(scaled(parts[name]) for name in Coins._fields[:3]), strict=True)
     counts = zip(*(parts[name].tolist() for name in Coins._fields[3:]), strict=True)
     changes: dict[tuple[int, str | None], Coins] = {}
@@ -314,7 +318,7 @@ def _values(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 class Compared(NamedTuple):
-    """A sum of the network next to the coin that the history leads to.
+    """A sum of the network next to the coin according to the history.
 
     Amounts are in units of 10^-10.
     """
@@ -331,7 +335,7 @@ def _compared(
 ) -> dict[tuple[int, str | None], list[Compared]]:
     """Return the comparisons of each line and party.
 
-    A sum at the end of a period counts for it.
+    A sum at the end of a period belongs to that period.
     """
     if sums is None:
         return {}

@@ -1,4 +1,4 @@
-"""Coins of parties that frames know, and the time in which they know all of them."""
+"""Coins of parties in the frames, and the time in which the frames know all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KnownCoins:
     ----------
     network : Network
     parties : list of str, optional
-        Parties that count, None for all.
+        The parties, or None for all.
     since, until : datetime
         The time in which all coins are known.
     """
@@ -68,7 +68,7 @@ GROUP BY ALL"""
         return self.query(select, CHANGES)
 
     def sums_query(self, sums: pd.DataFrame) -> Query:
-        """Return the query of the coin that the history leads to at the times of sums."""
+        """Return the query of the coin according to the history at the times of sums."""
         positions = sums[["party", "snapshot_time"]].drop_duplicates()
         columns = {"party": pa.array(positions["party"], TEXT), "snapshot_time": pa.array(positions["snapshot_time"], TIME)}
         return self.query("FROM coin_at_sums", COIN_AT_SUMS, sums=pa.table(columns))
@@ -84,7 +84,7 @@ def _chosen_parties(party: str | Sequence[str] | None) -> list[str] | None:
 
 
 def known_coins(frames: Frames, name: str, party: str | Sequence[str] | None, base: Snapshot | None) -> KnownCoins:
-    """Return the coins that frames know, after the checks of what they cover."""
+    """Return the coins that frames know, after checking what the frames cover."""
     require_all_updates(frames, name)
     parties = _chosen_parties(party)
     assert frames.window is not None
@@ -112,7 +112,7 @@ def known_coins(frames: Frames, name: str, party: str | Sequence[str] | None, ba
 
 
 def _require_coins(network: Network, parties: list[str] | None) -> None:
-    """Raise a CoverageError if the snapshot of ``base=`` may be without coins of the parties."""
+    """Raise a CoverageError if the snapshot of ``base=`` may miss coins of the parties."""
     owners = set(run(network.frames, network.query("SELECT DISTINCT owner FROM coins_of_snapshot", COINS_OF_SNAPSHOT))["owner"])
     if not owners:
         raise CoverageError("base= has no coins. Load it with owners=, or with all contracts.", missing=("coins",))

@@ -31,15 +31,15 @@ NAMES = declare.Figure(
         declare.time("record_time", "Record time of the event. Missing by period."),
         declare.label("event", "bought, renewed, or expired. Missing by period."),
         declare.text("name", "The name. Missing by period, or if its contract is unknown."),
-        declare.text("user", "Its owner. Missing by period, or if its contract is unknown."),
-        declare.time("expires_at", "Time until which it is paid. Missing by period, or if unknown."),
-        declare.amount("paid", "Coin burned for it. Missing for an expiry, or if unknown.", "coin"),
+        declare.text("user", "Owner of the name. Missing by period, or if its contract is unknown."),
+        declare.time("expires_at", "Time until which the name is paid. Missing by period, or if unknown."),
+        declare.amount("paid", "Coin burned for the name. Missing for an expiry, or if unknown.", "coin"),
         declare.count("bought", "Names bought.", "names"),
         declare.count("renewed", "Names renewed.", "names"),
         declare.count("expired", "Names expired.", "names"),
         declare.integer(
             "active_at_end",
-            "Names in use afterwards. Missing without the history before, beyond a gap, or in uncovered time.",
+            "Names in use afterwards. Missing without the history before, after a gap, or in uncovered time.",
         ),
     ),
     has_periods=True,
@@ -56,13 +56,13 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     Parameters
     ----------
     frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
+        With all updates of a time, so load them by time and without a filter.
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -74,17 +74,17 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``record_time`` (datetime64[us, UTC]): Record time of the event. Missing by period.
         - ``event`` (category): bought, renewed, or expired. Missing by period.
         - ``name`` (str): The name. Missing by period, or if its contract is unknown.
-        - ``user`` (str): Its owner. Missing by period, or if its contract is unknown.
-        - ``expires_at`` (datetime64[us, UTC]): Time until which it is paid. Missing by period, or if unknown.
-        - ``paid`` (decimal128(38, 10)[pyarrow], coin): Coin burned for it. Missing for an expiry, or if unknown.
+        - ``user`` (str): Owner of the name. Missing by period, or if its contract is unknown.
+        - ``expires_at`` (datetime64[us, UTC]): Time until which the name is paid. Missing by period, or if unknown.
+        - ``paid`` (decimal128(38, 10)[pyarrow], coin): Coin burned for the name. Missing for an expiry, or if unknown.
         - ``bought`` (int64, names): Names bought.
         - ``renewed`` (int64, names): Names renewed.
         - ``expired`` (int64, names): Names expired.
-        - ``active_at_end`` (Int64): Names in use afterwards. Missing without the history before, beyond a gap, or in uncovered
+        - ``active_at_end`` (Int64): Names in use afterwards. Missing without the history before, after a gap, or in uncovered
           time.
         - ``coverage`` (float64, share of 1): Share of the events of this row with a known contract. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -92,13 +92,13 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames have only a part of the updates of their time.
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
+    Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not a new name.
 
     Picture, by :func:`ledgerframes.plot`: Steps of active names over time [UTC], or of names bought less expired if the
     frames do not have all history.
@@ -124,9 +124,9 @@ def names(frames: Frames, *, every: str | None = None, base: Snapshot | None = N
 
 
 def _has_all_changes(frames: Frames, values: dict[str, Any]) -> Flags:
-    """Return whether the frames have all time until each event, or until each end of a period.
+    """Return whether the frames cover all time up to each event or end of a period.
 
-    A period without final data is not known.
+    A period without final data is unknown.
     """
     window = frames.window
     assert window is not None
@@ -139,7 +139,7 @@ def _has_all_changes(frames: Frames, values: dict[str, Any]) -> Flags:
 
 
 def _of_events(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a row per event."""
+    """Return the columns of one row per event."""
     return {
         "record_time": from_microseconds(rows["time"]),
         "event": rows["event"],
@@ -153,7 +153,7 @@ def _of_events(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _of_periods(frames: Frames, rows: pd.DataFrame, every: str) -> dict[str, Any]:
-    """Return the columns of a row per period."""
+    """Return the columns of one row per period."""
     groups = periods_of(frames, from_microseconds(rows["time"]), every)
     members = groups.split(rows)
     missing = [None] * len(members)
@@ -192,7 +192,7 @@ def _has_earlier_names(network: Network, base: Snapshot | None) -> bool:
 
 
 def _first_rules_query(network: Network) -> Query:
-    """Return the query of the network's rules that no rules before them made."""
+    """Return the query of the network's rules that do not replace earlier rules."""
     select = """
 SELECT update_id
 FROM rules
@@ -231,7 +231,7 @@ ORDER BY migration_id, record_time, update_id, node_index"""
 
 
 def _event_of(choices: Collection[str]) -> str:
-    """Return what made a contract of a name, by the choices above it."""
+    """Return what created the contract of a name, by the choices above it."""
     if "AnsEntry_Renew" in choices:
         return RENEWED
     return BOUGHT if "AnsRules_CollectInitialEntryPayment" in choices else ""

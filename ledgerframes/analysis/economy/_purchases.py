@@ -25,26 +25,26 @@ from ledgerframes.values import decimals
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
 MEGABYTE = Decimal(10**6)
-SEVERAL = "Missing if the row has several, or it is unknown."
+SEVERAL = "Missing if it is unknown, or the row has several."
 PURCHASES = declare.Figure(
     "economy.purchases",
     caption="Traffic bought",
     answer=answers.of_purchases,
     main_columns=("record_time", "buyer", "member_id", "bytes", "coin_spent", "usd_spent", "usd_per_mb"),
-    rows="One row per purchase or group, and per period; sorted by time, or by period and group.",
+    rows="One row per purchase or group, or per period and group; sorted by time, or by period and group.",
     by={"buyer": declare.Grouping(), "member_id": declare.Grouping(), "for_whom": declare.Grouping()},
     columns=(
-        declare.time("record_time", "Record time of the first purchase. Missing without one."),
+        declare.time("record_time", "Record time of the first purchase. Missing without a purchase."),
         declare.text("buyer", f"Party that pays. {SEVERAL}"),
         declare.text("member_id", f"Participant or mediator that gets the traffic. {SEVERAL}"),
-        declare.label("for_whom", f"own if buyer and member share one id, or other. {SEVERAL}"),
-        declare.count("purchases", "Purchases. Merges of earlier ones do not count.", "purchases"),
+        declare.label("for_whom", f"own if buyer and member share one id, else other. {SEVERAL}"),
+        declare.count("purchases", "Purchases, without merges of earlier purchases.", "purchases"),
         declare.cost("bytes", "Traffic bought. Missing without a purchase.", "Traffic"),
-        declare.amount("coin_spent", "Coin burned for it. Missing without a purchase.", "coin"),
+        declare.amount("coin_spent", "Coin burned for the traffic. Missing without a purchase.", "coin"),
         declare.amount("usd_spent", "Price in USD. Missing without a purchase.", "USD"),
         declare.amount("usd_per_mb", "USD per 10^6 bytes. Missing without a purchase.", "USD per MB"),
-        declare.amount("coin_price", "USD spent per coin spent. Missing without a purchase.", "USD per coin"),
-        declare.count("price_differs", "Purchases at another price than that of their round.", "purchases"),
+        declare.amount("coin_price", "USD spent divided by coin spent. Missing without a purchase.", "USD per coin"),
+        declare.count("price_differs", "Purchases whose price differs from that of their round.", "purchases"),
     ),
     has_periods=True,
     condition="with a known price of the round",
@@ -66,39 +66,40 @@ def purchases(
     Parameters
     ----------
     frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
+        With all updates of a time, so load them by time and without a filter.
     by : {"buyer", "member_id", "for_whom"}, optional
-        One row per group (default: per purchase).
+        Grouping of the rows (default: one row per purchase).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
     DataFrame
-        One row per purchase or group, and per period; sorted by time, or by period and group.
+        One row per purchase or group, or per period and group; sorted by time, or by period and group.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
-        - ``record_time`` (datetime64[us, UTC]): Record time of the first purchase. Missing without one.
-        - ``buyer`` (str): Party that pays. Missing if the row has several, or it is unknown.
-        - ``member_id`` (str): Participant or mediator that gets the traffic. Missing if the row has several, or it is unknown.
-        - ``for_whom`` (category): own if buyer and member share one id, or other. Missing if the row has several, or it is
-          unknown.
-        - ``purchases`` (int64, purchases): Purchases. Merges of earlier ones do not count.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
+        - ``record_time`` (datetime64[us, UTC]): Record time of the first purchase. Missing without a purchase.
+        - ``buyer`` (str): Party that pays. Missing if it is unknown, or the row has several.
+        - ``member_id`` (str): Participant or mediator that gets the traffic. Missing if it is unknown, or the row has several.
+        - ``for_whom`` (category): own if buyer and member share one id, else other. Missing if it is unknown, or the row has
+          several.
+        - ``purchases`` (int64, purchases): Purchases, without merges of earlier purchases.
         - ``bytes`` (Int64, bytes): Traffic bought. Missing without a purchase.
-        - ``coin_spent`` (decimal128(38, 10)[pyarrow], coin): Coin burned for it. Missing without a purchase.
+        - ``coin_spent`` (decimal128(38, 10)[pyarrow], coin): Coin burned for the traffic. Missing without a purchase.
         - ``usd_spent`` (decimal128(38, 10)[pyarrow], USD): Price in USD. Missing without a purchase.
         - ``usd_per_mb`` (decimal128(38, 10)[pyarrow], USD per MB): USD per 10^6 bytes. Missing without a purchase.
-        - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): USD spent per coin spent. Missing without a purchase.
-        - ``price_differs`` (int64, purchases): Purchases at another price than that of their round.
+        - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): USD spent divided by coin spent. Missing without a
+          purchase.
+        - ``price_differs`` (int64, purchases): Purchases whose price differs from that of their round.
         - ``coverage`` (float64, share of 1): Share of the purchases of this row with a known price of the round. Missing if
           there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -106,13 +107,14 @@ def purchases(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames have only a part of the updates of their time.
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. An operator's party and its participant share one id, which is what own means here.
+    Source: docs/facts.md#rewards-of-a-round. The party and the participant of an operator share one id, so a purchase for
+    that participant counts as own.
 
     Picture, by :func:`ledgerframes.plot`: A bar of the bytes bought for each buyer and member, the 15 with the most. With
     ``every=``, a bar per period.
@@ -145,12 +147,12 @@ class Purchase:
 
     time: int  # record time [microseconds since 1970]
     payload: Values
-    arguments: list[tuple[str, Values]]  # with the choice
+    arguments: list[tuple[str, Values]]  # the choice and its argument
     results: list[Any]
 
     @property
     def buyer(self) -> str | None:
-        """Party that pays for it, from the purchase or the transfer above."""
+        """Party that pays, from the purchase or the transfer above it."""
         for choice, argument in self.arguments:
             if choice == PURCHASE and isinstance(argument.get("provider"), str):
                 return str(argument["provider"])
@@ -210,7 +212,7 @@ def _purchase(purchase: Purchase, rounds: Rounds) -> tuple[Any, ...]:
 
 
 def _differs(purchase: Purchase, rounds: Rounds) -> bool | None:
-    """Return whether a purchase differs from the price of its round, None if unknown."""
+    """Return whether a purchase has another price than its round, or None if unknown."""
     number = rounds.number_or_lowest_at(purchase.round_number, purchase.time)
     traffic_price, coin_price = rounds.price(number, "trafficPrice"), rounds.price(number)
     byte_count, usd = whole(purchase.payload.get("totalPurchased")), to_decimal(purchase.payload.get("usdSpent"))
@@ -221,7 +223,7 @@ def _differs(purchase: Purchase, rounds: Rounds) -> bool | None:
 
 
 def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
-    # One table per group would take most of the time if each purchase is one.
+    # If each purchase is a group, building one table per group would take most of the time.
     members: list[list[Any]] = [[] for _ in range(len(groups))]
     for code, row in zip(groups.codes.tolist(), rows.itertuples(index=False), strict=True):
         members[code].append(row)
@@ -245,7 +247,7 @@ def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dic
 
 
 def total_of(values: Iterable[int | None]) -> int | None:
-    """Return an exact sum, None without values or with an unknown one."""
+    """Return an exact sum, or None if there are no values or one is unknown."""
     numbers = list(values)
     return sum_if_known(numbers) if numbers else None
 

@@ -28,17 +28,19 @@ RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
     caption="Parties with the largest amounts",
-    rows="One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, "
-    "rank and party, a missing rank last.",
+    rows="One row per period and party, and one for all unknown parties. A period without parties has one row; sorted by "
+    "period, rank and party, missing ranks last.",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     is_grouped=True,
     columns=(
-        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing as `amount` or `party`."),
-        declare.text("party", "The party. Missing in a period without one, and for amounts of unknown parties."),
-        declare.amount("amount", "What is ranked, of known amounts. Missing without any.", "coin or bytes", "Amount"),
-        declare.share("Share of all known amounts in the period, also of unknown parties. Missing without an amount."),
-        declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
-        declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
+        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing where `amount` or `party` is."),
+        declare.text("party", "The party. Missing for a period without parties, and for amounts of unknown parties."),
+        declare.amount(
+            "amount", "Sum of the known amounts by which parties are ranked. Missing if none is known.", "coin or bytes", "Amount"
+        ),
+        declare.share("Share of all known amounts in the period, including those of unknown parties. Missing without an amount."),
+        declare.integer("rank_before", "Rank in the period before. Missing if that period is partial or has no amount."),
+        declare.integer("change", "Ranks gained since the period before. Missing where `rank` or `rank_before` is."),
     ),
     main_columns=("party", "amount", "share", "rank", "change"),
     has_periods=True,
@@ -63,39 +65,41 @@ def leaderboard(
     Parameters
     ----------
     frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
+        With all updates of a time, so load them by time and without a filter.
     of : {"issued", "minted", "bytes_bought", "burned"}, default "issued"
-        Coupons by who earned them, coin by who collected it, or traffic by who paid for it, in bytes or coin.
+        What to rank: coupons by the party that earned them, coin by the party that collected it, or traffic by the party that
+        paid for it, in bytes or coin.
     by : {"provider", "validator"}, default "provider"
         Whose coupons count, with ``of="issued"`` only.
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: 1mo).
     top : int, default 50
-        Only so many ranks per period.
+        Number of ranks per period.
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
     DataFrame
-        One row per period and party, one for all unknown parties, and periods without a party included; sorted by period, rank
-        and party, a missing rank last.
+        One row per period and party, and one for all unknown parties. A period without parties has one row; sorted by period,
+        rank and party, missing ranks last.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
-        - ``rank`` (Int64): Rank in the period, the same for equal amounts. Missing as `amount` or `party`.
-        - ``party`` (str): The party. Missing in a period without one, and for amounts of unknown parties.
-        - ``amount`` (decimal128(38, 10)[pyarrow], coin or bytes): What is ranked, of known amounts. Missing without any.
-        - ``share`` (float64, share of 1): Share of all known amounts in the period, also of unknown parties. Missing without an
-          amount.
-        - ``rank_before`` (Int64): Rank in the period before. Missing if that is partial or has no amount.
-        - ``change`` (Int64): Ranks gained since then. Missing as `rank_before`.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
+        - ``rank`` (Int64): Rank in the period, the same for equal amounts. Missing where `amount` or `party` is.
+        - ``party`` (str): The party. Missing for a period without parties, and for amounts of unknown parties.
+        - ``amount`` (decimal128(38, 10)[pyarrow], coin or bytes): Sum of the known amounts by which parties are ranked. Missing
+          if none is known.
+        - ``share`` (float64, share of 1): Share of all known amounts in the period, including those of unknown parties. Missing
+          without an amount.
+        - ``rank_before`` (Int64): Rank in the period before. Missing if that period is partial or has no amount.
+        - ``change`` (Int64): Ranks gained since the period before. Missing where `rank` or `rank_before` is.
         - ``coverage`` (float64, share of 1): Share of the coupons, transfers or purchases of this row with a known amount.
           Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -103,7 +107,7 @@ def leaderboard(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames have only a part of the updates of their time.
     UsageError
@@ -111,7 +115,7 @@ def leaderboard(
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
+    Source: docs/facts.md#rewards-of-a-round. A coupon counts for the party that earned it, before any split.
 
     Picture, by :func:`ledgerframes.plot`: One bar per party with its share, and the ranks that it gained or lost. Without a
     whole period, the latest one.
@@ -165,7 +169,7 @@ def _ranking_query(network: Network, of: str, by: str, every: str | None) -> Que
 
 
 def _rewards_query(network: Network, of: str, by: str, every: str | None) -> Query:
-    """Return the query of coupons by who earned them, or of coin by who collected it."""
+    """Return the query of coupons by earning party, or of coin by collecting party."""
     rewards = COUPON_FLOWS if of == "issued" else SUMMARY_FLOWS
     is_counted = f"kind = '{KINDS[by]}'" if of == "issued" else "kind LIKE 'minted%' AND amount IS DISTINCT FROM 0"
     select = f"""
@@ -183,7 +187,7 @@ GROUP BY ALL"""
 
 
 def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the parties of a period by rank, unknown amounts and parties last without one."""
+    """Return the parties of a period by rank, with unranked unknown amounts and parties last."""
     sums: dict[str | None, int | None] = {}
     counts: defaultdict[str | None, list[int]] = defaultdict(lambda: [0, 0])
     parties = [None if pd.isna(party) else party for party in rows["party"]]

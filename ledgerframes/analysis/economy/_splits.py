@@ -69,12 +69,16 @@ SPLIT = declare.Figure(
     columns=(
         declare.integer("round_number", "Round of the coupon. Missing if it is unknown."),
         declare.text("provider", "App provider that earned the coupon. Missing if it is unknown."),
-        declare.text("beneficiary", "Party that gets a part of it. Missing if it is unknown."),
+        declare.text("beneficiary", "Party that gets a part of the coupon. Missing if it is unknown."),
         declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
-        declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
+        declare.amount(
+            "expected", "Configured part, or the assigned part without a configuration. Missing if there is none.", "coin"
+        ),
         declare.amount("actual", "Amount of the part. Missing if there is no such part, or the coupon is unknown.", "coin"),
-        declare.amount("difference", "Actual less expected, where one that is missing is 0. Missing as `coupon_amount`.", "coin"),
-        declare.label("outcome", "Whether the part is as configured, or why not. Missing as `coupon_amount`."),
+        declare.amount(
+            "difference", "Actual minus expected part. A missing part counts as 0. Missing where `coupon_amount` is.", "coin"
+        ),
+        declare.label("outcome", "Whether the part is as configured, or why not. Missing where `coupon_amount` is."),
     ),
     condition="with a known coupon amount",
     unit="rows of this result",
@@ -84,18 +88,18 @@ SPLIT = declare.Figure(
 
 @SPLIT.register
 def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base: Snapshot | None = None) -> pd.DataFrame:
-    """Return how coupons were split among beneficiaries, against what was configured.
+    """Return how coupons were split among beneficiaries, compared with the configuration.
 
     Parameters
     ----------
     frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
+        With all updates of a time, so load them by time and without a filter.
     configured : DataFrame, optional
-        Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
-        is valid counts.
+        Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. For each provider, the newest
+        valid configuration counts.
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -106,15 +110,15 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
 
         - ``round_number`` (Int64): Round of the coupon. Missing if it is unknown.
         - ``provider`` (str): App provider that earned the coupon. Missing if it is unknown.
-        - ``beneficiary`` (str): Party that gets a part of it. Missing if it is unknown.
+        - ``beneficiary`` (str): Party that gets a part of the coupon. Missing if it is unknown.
         - ``coupon_amount`` (decimal128(38, 10)[pyarrow], coin): Amount of the whole coupon. Missing if unknown.
-        - ``expected`` (decimal128(38, 10)[pyarrow], coin): Part by configuration, or as assigned without one. Missing if there
-          is none.
+        - ``expected`` (decimal128(38, 10)[pyarrow], coin): Configured part, or the assigned part without a configuration.
+          Missing if there is none.
         - ``actual`` (decimal128(38, 10)[pyarrow], coin): Amount of the part. Missing if there is no such part, or the coupon is
           unknown.
-        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Actual less expected, where one that is missing is 0. Missing as
-          `coupon_amount`.
-        - ``outcome`` (category): Whether the part is as configured, or why not. Missing as `coupon_amount`.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Actual minus expected part. A missing part counts as 0. Missing
+          where `coupon_amount` is.
+        - ``outcome`` (category): Whether the part is as configured, or why not. Missing where `coupon_amount` is.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known coupon amount. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -126,13 +130,13 @@ def reward_split(frames: Frames, *, configured: pd.DataFrame | None = None, base
     CoverageError
         If the frames have only a part of the updates of their time.
     UsageError
-        If `configured` has no such column, or the percentages of a provider do not add up to 1.
+        If `configured` misses a column, or the percentages of a provider do not add up to 1.
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
-    half-even with 10 places. With `configured`, a coupon that ends without an assignment has a row, too, with nothing known
-    if it is from before the frames and not in `base`.
+    Source: docs/facts.md#rewards-of-a-round. Only coupons of traffic-based rewards have rows. A part is the amount times the
+    percentage, rounded half to even to 10 places. With `configured`, a coupon that ends unassigned also has a row. All its
+    values are missing if it was created before the frames and is not in `base`.
 
     Picture, by :func:`ledgerframes.plot`: Two bars per provider [coin], divided into the parts of its beneficiaries:
     expected above, actual below.
@@ -172,7 +176,7 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
 
 Payload = dict[str, Any]
 Shares = dict[str, list[Decimal | None]]  # percentages of each party in an assignment
-Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # of each provider: since when, and the percentages
+Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # for each provider: the start of each configuration, and its percentages
 
 
 def _plans(configured: pd.DataFrame | None) -> Plans:
@@ -248,7 +252,7 @@ def _rows_of_assignment(network: Network, assignment: dict[str, Any], plans: Pla
     for text in assignment["parts"] or []:
         part = network.members(text)
         parts[part.get("beneficiary"), round_of(part)].append(to_decimal(part.get("amount")))
-    shares: defaultdict[str, list[Decimal | None]] = defaultdict(list)  # a party can be named several times
+    shares: defaultdict[str, list[Decimal | None]] = defaultdict(list)  # A party can be named several times.
     for share in network.members(assignment["choice_argument"]).get("newBeneficiaries") or []:
         shares[str(share.get("beneficiary"))].append(to_decimal(share.get("percentage")))
     coupons = map(network.members, assignment["coupons"])
@@ -270,7 +274,7 @@ def _coupon_rows(coupon: Payload, time: int, parts: Any, shares: Shares, plans: 
 
 
 def _sum(amounts: list[Decimal | None]) -> Decimal | None:
-    """Return the sum of the amounts of a party, None without any or with an unknown one."""
+    """Return the sum of the amounts of a party, or None if there are none or one is unknown."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known, Decimal(0)) if known and len(known) == len(amounts) else None
 
@@ -300,7 +304,7 @@ def _row(
 
 
 def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
-    """Return the coupons of configured or unknown providers that ended as a whole."""
+    """Return the coupons of configured or unknown providers that ended without a split."""
     rows: list[dict[str, Any]] = []
     for archived in network.rows(_unassigned_query(network)) if plans else ():
         if archived["create_arguments"] is None:
@@ -316,7 +320,7 @@ def _unassigned_rows(network: Network, plans: Plans) -> list[dict[str, Any]]:
 
 
 def _unassigned_query(network: Network) -> Query:
-    """Return the query of coupons that were archived, but never assigned."""
+    """Return the query of coupons that were archived without ever being assigned."""
     select = """
 SELECT
     epoch_us(archived.record_time) AS time,

@@ -11,7 +11,7 @@ from ledgerframes.engine.tokens import TOKEN_TRANSFERS
 from ledgerframes.frames import Frames
 
 UNKNOWN = "Missing if the trees do not name it."
-WITHOUT_START = "Missing if no tree names it, as of a settlement whose start is not in the frames."
+WITHOUT_START = "Missing if no tree names it, such as for a settlement whose start is not in the frames."
 QUERY = Query("FROM token_transfers", (TOKEN_TRANSFERS,))
 TRANSFERS = declare.Figure(
     "economy.transfers",
@@ -27,10 +27,12 @@ TRANSFERS = declare.Figure(
         declare.text("sender", f"Party that sends. {UNKNOWN}"),
         declare.text("receiver", f"Party that receives. {UNKNOWN}"),
         declare.text("instrument_admin", f"Party that administers the instrument. {UNKNOWN}"),
-        declare.text("instrument_id", f"Name of the instrument at its administrator. {UNKNOWN}"),
+        declare.text("instrument_id", f"Name that its administrator gives the instrument. {UNKNOWN}"),
         declare.amount("amount", f"Amount of the instrument. {WITHOUT_START}", "of the instrument"),
-        declare.text("output", "Whether the transfer is complete or waits, as the registry says. Missing if it does not."),
-        declare.text("started_in_update_id", "Update that made a contract that waits. Missing for others."),
+        declare.text(
+            "output", "Whether the transfer is complete or pending, according to the registry. Missing if it does not say so."
+        ),
+        declare.text("started_in_update_id", "Update that created the pending contract. Missing for other rows."),
     ),
     condition="with a known amount",
     unit="rows of this result",
@@ -63,11 +65,12 @@ def transfers(frames: Frames) -> pd.DataFrame:
         - ``sender`` (str): Party that sends. Missing if the trees do not name it.
         - ``receiver`` (str): Party that receives. Missing if the trees do not name it.
         - ``instrument_admin`` (str): Party that administers the instrument. Missing if the trees do not name it.
-        - ``instrument_id`` (str): Name of the instrument at its administrator. Missing if the trees do not name it.
-        - ``amount`` (decimal128(38, 10)[pyarrow], of the instrument): Amount of the instrument. Missing if no tree names it, as
-          of a settlement whose start is not in the frames.
-        - ``output`` (str): Whether the transfer is complete or waits, as the registry says. Missing if it does not.
-        - ``started_in_update_id`` (str): Update that made a contract that waits. Missing for others.
+        - ``instrument_id`` (str): Name that its administrator gives the instrument. Missing if the trees do not name it.
+        - ``amount`` (decimal128(38, 10)[pyarrow], of the instrument): Amount of the instrument. Missing if no tree names it,
+          such as for a settlement whose start is not in the frames.
+        - ``output`` (str): Whether the transfer is complete or pending, according to the registry. Missing if it does not say
+          so.
+        - ``started_in_update_id`` (str): Update that created the pending contract. Missing for other rows.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known amount. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -79,9 +82,10 @@ def transfers(frames: Frames) -> pd.DataFrame:
     Notes
     -----
     Source: docs/facts.md#token-standard. The trees name the choices of the standard's interfaces. A transfer that starts names
-    its parties and its amount. One that is accepted, rejected or settled has those of its start, if the frames have that.
-    Below a settlement are choices of its registry only, which differ from one to another, so its own tree does not tell the
-    amount: load from an earlier time. Choices of a registry itself have no rows here.
+    its parties and its amount. A transfer that is accepted, rejected or settled has the parties and the amount of its start,
+    if the start is in the frames. Below a settlement, there are only choices of its registry, which differ between
+    registries, so the settlement's own tree does not tell the amount: load from an earlier time. Choices of registries have
+    no rows here.
 
     Picture, by :func:`ledgerframes.plot`: Before the name of an instrument stands the amount that was moved, as far as it
     is known, in its own units. Units of different instruments do not compare. Number of exercises, one row per instrument,

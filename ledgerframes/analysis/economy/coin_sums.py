@@ -24,8 +24,8 @@ def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultCol
 
 
 NET = (
-    _coin("net", "Coins created less coins archived, by their initial amounts."),
-    _coin("unexplained", "Net less minted, plus burned and fees. It is 0 if every flow is known."),
+    _coin("net", "Coins created minus coins archived, by their initial amounts."),
+    _coin("unexplained", "Net minus minted, plus burned and fees. It is 0 if every flow is known."),
 )
 CONDITION, UNIT = "with a known amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
@@ -34,24 +34,28 @@ ROUNDS = declare.Figure(
     answer=answers.of_rounds,
     main_columns=("opened_at", "issued_app", "issued_validator", "issued_sv", "minted_app", "burned_traffic"),
     distinct=(),
-    rows="One row per round or period, or one for all; sorted by round or time.",
+    rows="One row per round or period, or one row in all; sorted by round or time.",
     columns=(
         declare.time("opened_at", "Time from which the round is open. Missing by period."),
-        declare.time("closed_at", "Record time of its archival. Missing by period, and if alive."),
+        declare.time("closed_at", "Record time of the round's archival. Missing by period, and if the round is alive."),
         _coin("issued_app", "Coupons of the round for apps."),
         _coin("issued_validator", "Coupons of the round for validators."),
         _coin("issued_sv", "Coupons of the round for super validators."),
         declare.amount("expired", f"Coupons of the round that nobody collected. {UNKNOWN_WHILE_ALIVE}", "coin", "Coin"),
-        _coin("minted_app", "App rewards collected, of any round.", "Minted"),
-        _coin("minted_validator", "Validator rewards collected, with those of the faucet.", "Minted"),
+        _coin("minted_app", "App rewards collected, from coupons of any round.", "Minted"),
+        _coin("minted_validator", "Validator rewards collected, including those of the faucet.", "Minted"),
         _coin("minted_sv", "Super validator rewards collected.", "Minted"),
-        _coin("minted_other", "Unclaimed activity and development fund collected, and coin of test networks.", "Minted"),
+        _coin(
+            "minted_other",
+            "Coin for unclaimed activity, of the development fund, and of test networks.",
+            "Minted",
+        ),
         _coin("burned_traffic", "Coin paid for traffic.", "Burned"),
         _coin("burned_preapproval", "Coin paid for transfer preapprovals.", "Burned"),
         _coin("burned_names", "Coin paid for names.", "Burned"),
         _coin("burned_dust", "Initial amounts of coins that expired.", "Burned"),
-        _coin("fees", "Fees of transfers, until they were abolished."),
-        _coin("to_dso", "Coins created for the network's own party that stay."),
+        _coin("fees", "Transfer fees, which existed until they were abolished."),
+        _coin("to_dso", "Coins created for the network's own party and not archived by the same update."),
         declare.cost("traffic_bought", f"Traffic bought. {UNKNOWN}", "Traffic"),
         *NET,
         declare.amount("coin_price", "Price of the round. Missing by period.", "USD per coin"),
@@ -68,12 +72,12 @@ BURN_MINT = declare.Figure(
     answer=answers.of_burn_mint,
     main_columns=("minted", "burned", "ratio", "traffic_part", "unexplained"),
     distinct=(),
-    rows="One row per period, or one for all; sorted by time.",
+    rows="One row per period, or one row in all; sorted by time.",
     columns=(
         _coin("minted", "All coin minted.", "Minted"),
-        _coin("burned", "All coin burned, with fees.", "Burned"),
-        declare.amount("ratio", "Burned over minted, half-even with 10 places. Missing without minted coin."),
-        declare.amount("traffic_part", "Part of the burned coin that traffic has. Missing without burned coin."),
+        _coin("burned", "All coin burned, including fees.", "Burned"),
+        declare.amount("ratio", "Burned divided by minted coin, rounded half to even to 10 places. Missing without minted coin."),
+        declare.amount("traffic_part", "Part of the burned coin that paid for traffic. Missing without burned coin."),
         *NET,
     ),
     condition=CONDITION,
@@ -95,24 +99,25 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
         ``"round"``, or a period such as ``"1h"``, ``"1d"`` or ``"1mo"`` (default: round).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
     DataFrame
-        One row per round or period, or one for all; sorted by round or time.
+        One row per round or period, or one row in all; sorted by round or time.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``round_number`` (Int64, with every="round"): Mining round.
         - ``is_partial`` (boolean, with every="round"): Whether records of the round can be missing. Missing if the rounds are
           unknown.
         - ``opened_at`` (datetime64[us, UTC]): Time from which the round is open. Missing by period.
-        - ``closed_at`` (datetime64[us, UTC]): Record time of its archival. Missing by period, and if alive.
+        - ``closed_at`` (datetime64[us, UTC]): Record time of the round's archival. Missing by period, and if the round is
+          alive.
         - ``issued_app`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for apps. Missing if unknown, or in uncovered
           time.
         - ``issued_validator`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round for validators. Missing if unknown, or
@@ -121,13 +126,13 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
           in uncovered time.
         - ``expired`` (decimal128(38, 10)[pyarrow], coin): Coupons of the round that nobody collected. Missing if unknown, in
           uncovered time, or by round while more can expire.
-        - ``minted_app`` (decimal128(38, 10)[pyarrow], coin): App rewards collected, of any round. Missing if unknown, or in
-          uncovered time.
-        - ``minted_validator`` (decimal128(38, 10)[pyarrow], coin): Validator rewards collected, with those of the faucet.
+        - ``minted_app`` (decimal128(38, 10)[pyarrow], coin): App rewards collected, from coupons of any round. Missing if
+          unknown, or in uncovered time.
+        - ``minted_validator`` (decimal128(38, 10)[pyarrow], coin): Validator rewards collected, including those of the faucet.
           Missing if unknown, or in uncovered time.
         - ``minted_sv`` (decimal128(38, 10)[pyarrow], coin): Super validator rewards collected. Missing if unknown, or in
           uncovered time.
-        - ``minted_other`` (decimal128(38, 10)[pyarrow], coin): Unclaimed activity and development fund collected, and coin of
+        - ``minted_other`` (decimal128(38, 10)[pyarrow], coin): Coin for unclaimed activity, of the development fund, and of
           test networks. Missing if unknown, or in uncovered time.
         - ``burned_traffic`` (decimal128(38, 10)[pyarrow], coin): Coin paid for traffic. Missing if unknown, or in uncovered
           time.
@@ -136,14 +141,14 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
         - ``burned_names`` (decimal128(38, 10)[pyarrow], coin): Coin paid for names. Missing if unknown, or in uncovered time.
         - ``burned_dust`` (decimal128(38, 10)[pyarrow], coin): Initial amounts of coins that expired. Missing if unknown, or in
           uncovered time.
-        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Fees of transfers, until they were abolished. Missing if unknown, or in
-          uncovered time.
-        - ``to_dso`` (decimal128(38, 10)[pyarrow], coin): Coins created for the network's own party that stay. Missing if
+        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Transfer fees, which existed until they were abolished. Missing if
           unknown, or in uncovered time.
+        - ``to_dso`` (decimal128(38, 10)[pyarrow], coin): Coins created for the network's own party and not archived by the same
+          update. Missing if unknown, or in uncovered time.
         - ``traffic_bought`` (Int64, bytes): Traffic bought. Missing if unknown, or in uncovered time.
-        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created less coins archived, by their initial amounts. Missing if
+        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created minus coins archived, by their initial amounts. Missing if
           unknown, or in uncovered time.
-        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net less minted, plus burned and fees. It is 0 if every flow is
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net minus minted, plus burned and fees. It is 0 if every flow is
           known. Missing if unknown, or in uncovered time.
         - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the round. Missing by period.
         - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
@@ -153,14 +158,15 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Snapshot | None
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames have only a part of the updates of their time.
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
-    round, of whichever round the coupon is. They are never added. A part of a coupon, made for a beneficiary, is no issue.
+    Source: docs/facts.md#rewards-of-a-round. Issued coin is what the coupons of the round are worth. Minted coin is what was
+    collected during the round, from coupons of any round. The two are never added. A part of a coupon that is created for a
+    beneficiary is not issued again.
 
     Picture, by :func:`ledgerframes.plot`: The result needs ``every="round"`` or a period. More than 100 rounds are added up
     in groups, which the title says. Coin per round or period: minted by kind above 0, burned below 0, and a line of the
@@ -203,26 +209,29 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
         Mondays or months (default: 1mo).
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
     DataFrame
-        One row per period, or one for all; sorted by time.
+        One row per period, or one row in all; sorted by time.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``minted`` (decimal128(38, 10)[pyarrow], coin): All coin minted. Missing if unknown, or in uncovered time.
-        - ``burned`` (decimal128(38, 10)[pyarrow], coin): All coin burned, with fees. Missing if unknown, or in uncovered time.
-        - ``ratio`` (decimal128(38, 10)[pyarrow]): Burned over minted, half-even with 10 places. Missing without minted coin.
-        - ``traffic_part`` (decimal128(38, 10)[pyarrow]): Part of the burned coin that traffic has. Missing without burned coin.
-        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created less coins archived, by their initial amounts. Missing if
+        - ``burned`` (decimal128(38, 10)[pyarrow], coin): All coin burned, including fees. Missing if unknown, or in uncovered
+          time.
+        - ``ratio`` (decimal128(38, 10)[pyarrow]): Burned divided by minted coin, rounded half to even to 10 places. Missing
+          without minted coin.
+        - ``traffic_part`` (decimal128(38, 10)[pyarrow]): Part of the burned coin that paid for traffic. Missing without burned
+          coin.
+        - ``net`` (decimal128(38, 10)[pyarrow], coin): Coins created minus coins archived, by their initial amounts. Missing if
           unknown, or in uncovered time.
-        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net less minted, plus burned and fees. It is 0 if every flow is
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Net minus minted, plus burned and fees. It is 0 if every flow is
           known. Missing if unknown, or in uncovered time.
         - ``coverage`` (float64, share of 1): Share of the flows of coin in this row with a known amount. Missing if there are
           none.
@@ -231,7 +240,7 @@ def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Snapshot | Non
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames have only a part of the updates of their time.
 

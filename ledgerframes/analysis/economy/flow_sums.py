@@ -1,4 +1,4 @@
-"""Sums of the flows of coin by kind, of rounds or periods."""
+"""Sums of the flows of coin by kind and by round or period."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BURNED = ("burned_traffic", "burned_preapproval", "burned_names", "burned_dust")
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of the flows of each row of a result, by kind, None if an amount is unknown."""
+    """Sums of the flows of each row of a result, by kind, or None if an amount is unknown."""
 
     units: Mapping[tuple[Any, str], int | None]
     flows: Mapping[Any, int]
@@ -37,7 +37,7 @@ class Sums:
 
     @classmethod
     def of(cls, parts: pd.DataFrame, rows: Sequence[Any]) -> Sums:
-        """Add up parts of flows, each with the row that it is in."""
+        """Add up parts of flows, each in its row."""
         units: dict[tuple[Any, str], int | None] = {}
         flows, known = Counter[Any](), Counter[Any]()
         columns = (parts["kind"], scaled(parts["amount"]), parts["flows"].tolist(), parts["known"].tolist())
@@ -55,7 +55,7 @@ def queries_of_rounds(network: Network, every: str | None) -> list[Query]:
 
 
 def sums_query(network: Network, flows: Relation, every: str | None) -> Query:
-    """Return the query of the sums of flows by kind, and within periods."""
+    """Return the query of the sums of flows by kind and by parts of periods."""
     select = f"""
 SELECT
     kind,
@@ -75,9 +75,9 @@ def _sums_by_round_query(network: Network) -> Query:
 
 
 def sums_by_round(network: Network) -> tuple[dict[str, Any], list[int | None]]:
-    """Return the sums and the number of each round, None for flows before the first known one.
+    """Return the sums and number of each round, None for flows before the first known round.
 
-    After the end of a round, coupons of it are issued for a while, and expire even later.
+    After a round ends, its coupons are still issued for a while, and expire even later.
     """
     frames, rounds = network.frames, network.rounds
     parts = run(frames, _sums_by_round_query(network))
@@ -135,9 +135,9 @@ def sums_of_all(network: Network) -> tuple[dict[str, int | None], Rates]:
 
 
 def _columns(keys: pd.DataFrame, rows: Iterable[int | None], sums: Sums) -> dict[str, Any]:
-    """Return the sums of each row by kind, and their control total.
+    """Return the sums of each row by kind, and the control total.
 
-    Without a flow, they are 0 in covered time, and missing in other time.
+    Sums without flows are 0 in covered time, and otherwise missing.
     """
     rows = list(rows)
     covered = keys["coverage_time"].tolist() if "coverage_time" in keys else [np.nan] * len(rows)

@@ -66,7 +66,7 @@ class Network:
     names : Table
         Packages, templates and choices of nodes, with their neutral names.
     dso : str
-        The party that signs the network's contracts, empty without any.
+        The party that signs the network's contracts, or empty if there are none.
     """
 
     frames: Frames
@@ -98,11 +98,11 @@ class Network:
         return rows
 
     def decoded(self, text: object) -> Any:
-        """Return a payload with neutral names of members, None if it cannot be read."""
+        """Return a payload with neutral names of members, or None if it cannot be read."""
         return decoded(text, self.coin)
 
     def members(self, text: object) -> Values:
-        """Return the members of a payload, none without a payload that can be read."""
+        """Return the members of a payload, or none if it cannot be read."""
         value = self.decoded(text)
         return value if isinstance(value, dict) else {}
 
@@ -110,7 +110,7 @@ class Network:
 class Rounds:
     """Rounds in the frames, by number and by contract.
 
-    From the start of a hole in the frames, the lowest open round is unknown until the next one ends.
+    From the start of a hole in the frames, the lowest open round is unknown until the next round ends.
     """
 
     def __init__(self, contracts: list[Contract], ends: Mapping[str, int], holes: Iterable[int] = ()) -> None:
@@ -136,7 +136,7 @@ class Rounds:
 
     @property
     def lowest(self) -> list[dict[str, int | None]]:
-        """The lowest open round from each end of a round on, None from the start of a hole on."""
+        """The lowest open round after the end of each round, or None after the start of a hole."""
         return [{"since": time, "lowest_round": number} for time, number in zip(self._times, self._lowest, strict=True)]
 
     @property
@@ -149,23 +149,23 @@ class Rounds:
         ]
 
     def lowest_at(self, time: int) -> int | None:
-        """Return the lowest open round at a time, the one after the last that ended."""
+        """Return the lowest open round at a time, which follows the last round that ended."""
         index = bisect_right(self._times, time)
         return self._lowest[index - 1] if index else None
 
     def number_or_lowest_at(self, number: int | None, time: int) -> int | None:
-        """Return the number of a round, or without one that of the lowest open round at a time."""
+        """Return the number of a round, or of the lowest open round at a time if there is none."""
         return self.lowest_at(time) if number is None else number
 
     def span(self, number: int | None) -> tuple[int | None, int | None]:
-        """Return from when to when a round is the lowest open one, None if unknown."""
+        """Return the start and end of the time in which a round is the lowest open one, or None."""
         if number is None:
             return None, None
         opened = self.opened.get(number)
         return self.ended.get(number - 1, opened.time if opened else None), self.ended.get(number)
 
     def price(self, number: int | None, name: str = "coinPrice") -> Any:
-        """Return a price of a round, None if it is unknown."""
+        """Return a price of a round, or None if it is unknown."""
         opened = self.opened.get(number)
         return to_decimal(opened.payload.get(name)) if opened else None
 
@@ -176,7 +176,7 @@ def round_of(payload: object) -> int | None:
 
 
 def require_all_updates(frames: Frames, name: str) -> None:
-    """Raise a CoverageError unless the frames are those of a whole time."""
+    """Raise a CoverageError unless the frames have all updates of their time."""
     if not has_times(frames) or frames.is_filtered:
         raise CoverageError(
             f"lf.{name} needs all updates of its time, and {part_of_time(frames)}.",
@@ -187,7 +187,7 @@ def require_all_updates(frames: Frames, name: str) -> None:
 def read_network(frames: Frames, base: Snapshot | None = None) -> Network:
     """Return the network of the frames.
 
-    Older contracts come from `base`, the contracts that were active before.
+    Older contracts come from `base`, which has the contracts that were active before.
     """
     names = _read_names(frames)
     coin = _coin_of(names)
@@ -213,7 +213,7 @@ def contracts_of(snapshot: Snapshot | None) -> pa.Table:
 
 
 def _read_names(frames: Frames) -> list[dict[str, Any]]:
-    """Return the names of nodes of the network's packages, the earliest first."""
+    """Return the names of nodes in the network's packages, the earliest first."""
     select = """
 SELECT package_name, template_name, choice, sum(nodes) AS nodes, min(ROW(migration_id, first)) AS first
 FROM (
@@ -230,7 +230,7 @@ ORDER BY first, package_name"""
 
 
 def _coin_of(names: list[dict[str, Any]]) -> str:
-    """Return the network's word for its coin, that of most nodes."""
+    """Return the network's word for its coin, which is the one in most nodes."""
     counts: Counter[str] = Counter()
     for row in names:
         coin = row["package_name"].removeprefix("splice-")
@@ -264,7 +264,7 @@ def _neutral(name: str | None, coin: str) -> str | None:
 
 
 def _read_rules_and_rounds(network: Network) -> list[dict[str, Any]]:
-    """Return the contracts of rules and rounds and their archivals, as the history has them."""
+    """Return the contracts of rules and rounds in the history, and their archivals."""
     select = """
 SELECT contract_id, template, epoch_us(record_time) AS time, is_consuming, signatories, create_arguments
 FROM rules_and_rounds
@@ -278,7 +278,7 @@ def _contract(network: Network, node: Mapping[str, Any]) -> Contract:
 
 
 def _ends_of_rounds(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return when each round was archived, by contract."""
+    """Return the time at which each round was archived, by contract."""
     return {node["contract_id"]: node["time"] for node in nodes if node["is_consuming"] and node["template"] == OPEN_ROUND}
 
 

@@ -1,4 +1,4 @@
-"""Findings, the unusual of a window with its cost."""
+"""Unusual figures of a window, and what they cost."""
 
 from __future__ import annotations
 

@@ -52,20 +52,22 @@ FINDINGS = declare.Figure(
     ),
     columns=(
         declare.choice("subject", SUBJECTS, "What the finding is about."),
-        declare.text("name", "Name of the subject, such as a party. Empty for a day, an hour and the data as a whole."),
+        declare.text("name", "Name of the subject, such as a party. Empty for a day, an hour, or the data as a whole."),
         declare.choice("what", (*UNITS, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
         declare.text("unit", "Unit of the value and of its usual range."),
         declare.rate("value", "Value in the window: a count, a sum, a share, or a median."),
-        declare.rate("before", "Its mean, share or median in the weeks before. Missing for a fact."),
-        declare.rate("usual_low", "Lower end of what 95 % of weeks have. Missing for a fact and a single request."),
-        declare.rate("usual_high", "Upper end of it, or the largest cost before a single request. Missing for a fact."),
-        declare.cost("effect_bytes", "Bytes more than usual, less if negative. Missing if they are unknown.", "Bytes at stake"),
+        declare.rate("before", "Mean, share or median in the weeks before. Missing for a fact."),
+        declare.rate("usual_low", "Lower end of the range of 95 % of weeks. Missing for a fact and a single request."),
+        declare.rate(
+            "usual_high", "Upper end of that range, or for a single request the largest cost before. Missing for a fact."
+        ),
+        declare.cost("effect_bytes", "Bytes above the usual, or below if negative. Missing if unknown.", "Bytes at stake"),
         declare.amount("effect_usd", "These bytes at the list price. Missing without a price.", "USD"),
         declare.rate("p", "P-value against the weeks before. Missing for a fact."),
-        declare.rate("p_holm", "P-value, adjusted for all comparisons that were made. Missing for a fact."),
-        declare.time("since", "Start of the time that it is about."),
+        declare.rate("p_holm", "P-value, adjusted for all comparisons. Missing for a fact."),
+        declare.time("since", "Start of the time that the finding is about."),
         declare.time("until", "End of this time, exclusive."),
-        declare.text("figure", "Call that shows it, with the names `frames`, `history` and `balance`."),
+        declare.text("figure", "Call that shows the finding, with the names `frames`, `history` and `balance`."),
         declare.text("sentence", "The finding in words."),
     ),
     unit="requests of the window",
@@ -86,22 +88,22 @@ def findings(
 ) -> pd.DataFrame:
     """Return what is unusual in a window, and what it costs.
 
-    Each day, hour, participant, kind of request, submitting party, confirming party and app provider is compared with itself in
-    the same stretch of the 4 to 6 weeks before: requests, cost, waste, rejections, latency and activity. So are single requests
-    with those of their kind, and values that contradict themselves or are missing. All that is compared shares one chance of
-    5 % for a false finding, of which each kind of subject has the same part.
+    Each day, hour, participant, kind of request, submitting party, confirming party and app provider is compared with itself
+    in the same stretch of the 4 to 6 weeks before, by requests, cost, waste, rejections, latency and activity. Single
+    requests are compared with others of their kind. Values that contradict each other, or are missing, are findings, too. All
+    comparisons share one chance of 5 % for a false finding, and each kind of subject has the same part of it.
 
     Parameters
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     history : Frames, optional
-        All requests of the weeks before, which can contain the window (default: `frames`, of which the last seven days are then
-        the window).
+        All requests of the weeks before, which can contain the window (default: `frames`, whose last seven days are then the
+        window).
     price : TrafficPrice, optional
         List price in ``USD/MB``, for ``effect_usd`` (default: none).
     participant, balance : str and TrafficBalance, optional
-        Participant and its traffic balance, which is a finding if it can end within seven days (default: none).
+        Participant and its traffic balance. The balance is a finding if it can end within seven days (default: none).
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
 
@@ -114,20 +116,21 @@ def findings(
         Columns:
 
         - ``subject`` (category): What the finding is about.
-        - ``name`` (str): Name of the subject, such as a party. Empty for a day, an hour and the data as a whole.
+        - ``name`` (str): Name of the subject, such as a party. Empty for a day, an hour, or the data as a whole.
         - ``what`` (category): What is unusual.
         - ``unit`` (str): Unit of the value and of its usual range.
         - ``value`` (float64): Value in the window: a count, a sum, a share, or a median.
-        - ``before`` (float64): Its mean, share or median in the weeks before. Missing for a fact.
-        - ``usual_low`` (float64): Lower end of what 95 % of weeks have. Missing for a fact and a single request.
-        - ``usual_high`` (float64): Upper end of it, or the largest cost before a single request. Missing for a fact.
-        - ``effect_bytes`` (Int64, bytes): Bytes more than usual, less if negative. Missing if they are unknown.
+        - ``before`` (float64): Mean, share or median in the weeks before. Missing for a fact.
+        - ``usual_low`` (float64): Lower end of the range of 95 % of weeks. Missing for a fact and a single request.
+        - ``usual_high`` (float64): Upper end of that range, or for a single request the largest cost before. Missing for a
+          fact.
+        - ``effect_bytes`` (Int64, bytes): Bytes above the usual, or below if negative. Missing if unknown.
         - ``effect_usd`` (decimal128(38, 10)[pyarrow], USD): These bytes at the list price. Missing without a price.
         - ``p`` (float64): P-value against the weeks before. Missing for a fact.
-        - ``p_holm`` (float64): P-value, adjusted for all comparisons that were made. Missing for a fact.
-        - ``since`` (datetime64[us, UTC]): Start of the time that it is about.
+        - ``p_holm`` (float64): P-value, adjusted for all comparisons. Missing for a fact.
+        - ``since`` (datetime64[us, UTC]): Start of the time that the finding is about.
         - ``until`` (datetime64[us, UTC]): End of this time, exclusive.
-        - ``figure`` (str): Call that shows it, with the names `frames`, `history` and `balance`.
+        - ``figure`` (str): Call that shows the finding, with the names `frames`, `history` and `balance`.
         - ``sentence`` (str): The finding in words.
         - ``coverage`` (float64, share of 1): Share of the requests of the window with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -139,13 +142,14 @@ def findings(
     CoverageError
         If the frames or the history hold committed updates, which have no rejected requests.
     UsageError
-        If the history is of another network, only one of both is filtered, the price has another currency, or a balance has no
-        participant.
+        If the history is of another network, only one of the two is filtered, the price is in another currency, or a balance
+        has no participant.
 
     Notes
     -----
-    Source: history events (docs/facts.md#survivorship). The method and how often it is right: docs/uncertainty.md. The attribute
-    ``attrs`` of the result has a ``sentence`` on all of it, how many figures were ``looked_at``, and the ``weeks`` before.
+    Source: history events (docs/facts.md#survivorship). docs/uncertainty.md describes the method, and how often it is right.
+    The attribute ``attrs`` of the result has a summary as ``sentence``, the number of figures that were compared as
+    ``looked_at``, and the ``weeks`` before.
 
     Examples
     --------
@@ -188,7 +192,7 @@ def findings(
 
 
 def judged_window(frames: Frames, history: Frames | None) -> Window | None:
-    """Return the window of the frames, or without a history their last seven days."""
+    """Return the window of the frames, or their last seven days without a history."""
     window = frames.window
     if window is None or history is not None or window.until - window.since <= WEEK:
         return window
@@ -212,7 +216,7 @@ def _require_dollars(price: TrafficPrice | None) -> TrafficPrice | None:
 
 
 def _without_repeats(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the findings without the hours that an earlier run of empty hours contains."""
+    """Return the findings without the hours that are in an earlier run of empty hours."""
     is_empty = (rows["subject"] == "hour") & (rows["what"] == "requests") & (rows["value"] == 0)
     ends = rows[is_empty].sort_values("since").drop_duplicates("until")
     return pd.concat([rows[~is_empty], ends])

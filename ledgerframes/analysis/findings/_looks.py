@@ -1,4 +1,4 @@
-"""Comparisons of each measure of each subject with its own weeks before."""
+"""Comparisons of each measure of each subject with the weeks before."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ LOOKS = {
     "hour": (REQUESTS, COST, WASTE, REJECTIONS, LATENCY),
     "participant": (REQUESTS, COST, WASTE, REJECTIONS, LATENCY),
     "party": (REQUESTS, COST, WASTE, REJECTIONS, LATENCY),
-    # Rejected requests show no kind, so that a kind has no rejections.
+    # Rejected requests show no kind, so a kind has no rejections.
     "kind": (REQUESTS, COST, LATENCY),
     "confirming party": (LATENCY,),
     "app provider": (WEIGHT, RECORDS),
     "data": (NEGATIVE, EARLY, UNKNOWN),
 }
 PERIODS = {"day": DAY, "hour": HOUR}
-MEDIAN_ERROR = 1.2533  # of a median, in standard errors of a mean
+MEDIAN_ERROR = 1.2533  # standard error of a median, in standard errors of a mean
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A measure of subjects in the window, and what is usual for each.
+    """A measure of subjects in the window, and its usual range for each.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ MEANS = {COST: "cost", LATENCY: "latency"}
 
 
 def _wasted(subjects: Subjects) -> tuple[Rates, Rates]:
-    """Return the wasted share of all cost times the requests with a cost, and these requests."""
+    """Return the wasted share times the requests with a cost, and the number of these."""
     trials = np.where((subjects["cost"] > 0) & (subjects["decided"] > 0), subjects["known"], 0)
     return _ratio(subjects["wasted_cost"], subjects["cost"], 0) * trials, trials
 
@@ -109,7 +109,7 @@ RATES: dict[str, Callable[[Subjects], tuple[Rates, Rates]]] = {
     REJECTIONS: lambda subjects: (subjects["rejected"], subjects["decided"]),
     UNKNOWN: lambda subjects: (subjects["requests"] - subjects["known"], subjects["requests"]),
 }
-# Bytes that one more of the share costs.
+# Bytes that one unit of a rate stands for.
 EFFECTS: dict[str, Callable[[Subjects], Rates]] = {
     WASTE: lambda subjects: subjects["cost"][:, 0],
     REJECTIONS: lambda subjects: subjects["decided"][:, 0] * _ratio(subjects["wasted_cost"], subjects["rejected_known"])[:, 0],
@@ -169,7 +169,7 @@ def _median(subjects: Subjects, name: str, *, has_effect: bool) -> Comparison:
 
 
 def _middle(medians: Rates) -> Rates:
-    """Return the median of the weeks that have one, of two in the middle the lower."""
+    """Return the median of the weeks that have a value, or the lower of the two in the middle."""
     ordered = np.sort(medians, axis=1)  # missing ones last
     position = np.maximum(((~np.isnan(medians)).sum(axis=1) - 1) // 2, 0)
     result: Rates = ordered[np.arange(len(medians)), position]
@@ -185,15 +185,15 @@ def _spread(classes: Rates) -> Rates:
 
 
 def _unit(subjects: Subjects) -> Rates:
-    """Return the usual part of a sum of weights, a number of which it counts as."""
+    """Return the unit of a sum of weights, by which the sum counts as a number of units."""
     weights, squares = (subjects[name].sum(axis=1) for name in ("weight", "weight_square"))
     return np.where(weights > 0, _ratio(squares, weights, 1), 1)
 
 
 def _empty_runs(counts: Rates, is_covered: Flags) -> tuple[Rates, Integers]:
-    """Return counts that add up each run of empty hours, and the last hour of each.
+    """Return counts that add up each run of empty hours, and the last hour of each run.
 
-    The longer a run of empty hours is, the less likely it is. It counts as one surprise of its first hour.
+    A longer run of empty hours is less likely. A run counts as one surprise, in its first hour.
     """
     runs, ends, is_empty = counts.copy(), np.arange(len(counts)), (counts[:, 0] == 0) & is_covered
     for hour in range(len(counts) - 2, -1, -1):
@@ -207,7 +207,7 @@ def _empty_runs(counts: Rates, is_covered: Flags) -> tuple[Rates, Integers]:
 
 
 def _rows(subjects: Subjects, what: str, is_covered: Flags, stretch: Stretch) -> pd.DataFrame:
-    """Return the subjects that can be judged, with their times."""
+    """Return the subjects that can be judged, and their times."""
     comparison = compared(subjects, what, is_covered)
     since, until = np.full(len(subjects), stretch.since), np.full(len(subjects), stretch.until)
     if length := PERIODS.get(subjects.kind):

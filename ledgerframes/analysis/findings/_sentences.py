@@ -1,4 +1,4 @@
-"""Sentences of each finding, and of all together."""
+"""Sentences on each finding, and on all together."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
 
 
 def describe(row: Any, weeks: int) -> str:
-    """Return what a finding says, with its value and what is usual."""
+    """Return the sentence of a finding, with its value and the usual range."""
     before = f"the {weeks} weeks before"
     text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{_effect(row)}"
     return f"{text[0].upper()}{text[1:]}"
@@ -110,7 +110,7 @@ def _statement(row: Any, before: str) -> str:
 
 
 def _of_one_request(row: Any, before: str) -> str:
-    """Return the cost of a request, with the median and the largest cost of its kind."""
+    """Return the sentence on a request's cost, with the median and highest cost of its kind."""
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
     others = f"The largest of them cost {largest}." if row.usual_high < row.value else f"One of them cost {largest}, too."

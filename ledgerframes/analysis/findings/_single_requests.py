@@ -15,7 +15,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics.surprises import largest_p
 
 ONE_COST = "cost of one request"
-MIN_OVER = 5  # requests above the limit of a kind, for a tail
+MIN_OVER = 5  # requests above the limit of a kind that a tail needs
 MILLIONTHS = 1_000_000
 NOT_VISIBLE = "not visible"
 LARGEST = """\
@@ -64,5 +64,5 @@ def compare_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.Da
 
 @once_per_frames
 def _limits(history: Frames, stretch: Stretch) -> pd.DataFrame:
-    """Return the costs of each kind in the weeks before, which several windows can share."""
+    """Return the limits of each kind in the weeks before, which several windows can share."""
     return run(stretch.part_of(history), Query(LIMITS, (LARGEST_BEFORE,), {"stretch": stretch.table(max(stretch.weeks))}))

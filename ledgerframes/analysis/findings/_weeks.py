@@ -32,7 +32,7 @@ from ledgerframes.values import extents
 from ledgerframes.values.windows import Window
 
 WEEK = 7 * DAY
-MIN_COVERAGE = 0.99  # of a window, a period or a week, whose counts would be too low with less
+MIN_COVERAGE = 0.99  # of a window, a period or a week: with a smaller share, counts would be too low
 IS_DECIDED = f"({IS_ACCEPTED} OR {IS_REJECTED})"
 MEASURES = {
     "requests": "count(*)",
@@ -57,7 +57,7 @@ ACTIVITY = {
 MEDIANS_OF = ("cost_median", "latency_median")
 CLASSES_OF = {"cost": "cost_classes", "latency": "latency_classes"}
 MEDIANS = {name: MEASURES[name] for name in ("requests", "known", "cost", *MEDIANS_OF, *CLASSES_OF.values())}
-# The subjects of one query each, with the column that names one.
+# The subjects that have one query each, with the column that names them.
 SETS = {"day": "day_number", "hour": "hour_number", "participant": "submitting_participant_uid", "kind": "kind"}
 OTHERS = ("party", "confirming party", "app provider")
 
@@ -71,7 +71,7 @@ class Stretch:
     window : Window
         The window itself, which is week 0.
     weeks : tuple of int
-        The weeks before that final data cover, counted back from the window.
+        The earlier weeks that final data cover, counted back from the window.
     """
 
     window: Window
@@ -86,11 +86,11 @@ class Stretch:
         return cls(window, tuple(numbers[shares >= MIN_COVERAGE].tolist()))
 
     def part_of(self, history: Frames) -> Frames:
-        """Return the history without what lies before the earliest of the weeks."""
+        """Return the history from the earliest of the weeks on."""
         since, until, step = _span(self.window)
         part = Window(*map(extents.from_microseconds, (since - max(self.weeks, default=0) * step, until)))
         within = part.intersect(history.window) if history.window else None
-        # All of the history shares its rows with other figures of it.
+        # A whole history shares its rows with other figures.
         return history if within in (None, history.window) else history.between(within.since, within.until)
 
     @property
@@ -104,7 +104,7 @@ class Stretch:
         return extents.microseconds(self.window.until)
 
     def table(self, weeks: int) -> pa.Table:
-        """Return the parameter of the queries, for so many weeks before."""
+        """Return the parameter of the queries for this many weeks before."""
         since, until, step = _span(self.window)
         return pa.table({"since": [since], "until": [until], "step": [step], "weeks": pa.array([weeks], pa.int64())})
 
@@ -123,7 +123,7 @@ def _span(window: Window) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Subjects:
-    """Measures of subjects, one row per subject and one column per week, the window first.
+    """Measures of subjects, with a row per subject and a column per week, the window first.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Subjects:
     values : mapping of str to array
         Each measure.
     classes : mapping of str to array
-        Values in each class, by cost and latency, with a third dimension of classes.
+        Counts of values in each class, for cost and latency, with the classes as a third dimension.
     """
 
     kind: str
@@ -154,7 +154,7 @@ class Subjects:
 
 
 def queries(stretch: Stretch, weeks: int) -> dict[str, Query]:
-    """Return the queries of all subjects, over so many weeks before."""
+    """Return the queries of all subjects, over this many weeks before."""
     columns = ", ".join(SETS.values())
     sets = ", ".join(f"(week, {column})" for column in SETS.values())
     parts = {
@@ -224,7 +224,7 @@ def _subjects(kind: str, rows: pa.Table, stretch: Stretch) -> Subjects:
 
 
 def _classes(histograms: pa.ChunkedArray, indexes: tuple[Integers, Integers], values: Mapping[str, Numbers]) -> Numbers:
-    """Return the number of values of each subject in each week and class."""
+    """Return the number of values of each subject, week and class."""
     maps = histograms.combine_chunks()
     rows = np.repeat(np.arange(len(maps)), np.diff(maps.offsets.to_numpy()))
     keys, items = maps.keys.to_numpy(), maps.items.to_numpy()

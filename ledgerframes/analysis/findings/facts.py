@@ -1,4 +1,4 @@
-"""Facts that need no comparison, of time that is missing and of a balance that ends."""
+"""Facts that need no comparison, such as missing time or a balance that ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ledgerframes.values.windows import Window
 
 NOT_IN_STORE, NOT_FINAL, BALANCE = "not in the store", "not final yet", "balance"
 SOON = pd.Timedelta(7, "D")
-LEAST_SHARE = 1e-9  # less is an error of rounding
+LEAST_SHARE = 1e-9  # a smaller value is a rounding error
 
 
 def share_with_cost(frames: Frames) -> float:
@@ -29,7 +29,7 @@ def share_with_cost(frames: Frames) -> float:
 
 
 def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
-    """Return a row for time that is not in the store, and one for time that can change."""
+    """Return one row for time that is not in the store, and one for time that can change."""
     in_store, final = window_share(frames, accept_provisional=True), window_share(frames)
     hours = (extents.microseconds(window.until) - begin_of_window(frames)) / MICROSECONDS_PER_HOUR
     parts = ((NOT_IN_STORE, 1 - in_store), (NOT_FINAL, in_store - final))
@@ -39,7 +39,7 @@ def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:
 def ending_balance(
     frames: Frames, history: Frames, window: Window, participant: str, balance: TrafficBalance
 ) -> tuple[list[dict[str, object]], str]:
-    """Return a row if a balance can end within 7 days, and a sentence if there is no forecast."""
+    """Return a row if a balance can end within 7 days, or a sentence if there is no forecast."""
     source = history if history.window is not None and history.window.until >= balance.at else frames
     try:
         (end,) = runway_summary(source, participant=participant, balance=balance).to_dict("records")

@@ -22,13 +22,15 @@ from ledgerframes.values.windows import Time, Window, instant, iso
 
 REJECTED = declare.integer(
     "rejected",
-    "Rejected requests of outside parties. Missing without by_confirmer=True and parties of the app, or of committed updates.",
+    "Rejected requests of outside parties. Missing without by_confirmer=True and app parties, and for committed updates.",
     "requests",
 )
 COUNTS = (
     declare.count("requests", "Accepted requests of the app that outside parties submitted."),
-    declare.cost("bytes", "Their cost. Missing without requests."),
-    declare.cost("app_bytes", "Part that the app's parties burn. Missing without a known cost, app party or network state."),
+    declare.cost("bytes", "Cost of these requests. Missing if there are none."),
+    declare.cost(
+        "app_bytes", "Part of the cost that the app's parties burn. Missing without a known cost, app party or network state."
+    ),
     REJECTED,
 )
 CONDITION, UNIT = "with a known submitting party and cost", "accepted requests of the app"
@@ -57,14 +59,14 @@ EVIDENCE = declare.Figure(
     caption="Use of the app by outside parties",
     rows="One row per day of the window; sorted by day.",
     columns=(
-        declare.time("day", "Start of the day, all days of the window.", "Record time"),
+        declare.time("day", "Start of the day. All days of the window have a row.", "Record time"),
         *COUNTS,
-        declare.count("new_parties", "Outside parties that submit for the first time in the window.", "parties"),
+        declare.count("new_parties", "Outside parties whose first submission in the window is on this day.", "parties"),
         declare.ResultColumn(
-            "parties_cumulative", declare.COUNT, "Outside parties until the end of the day.", "parties", "Outside parties"
+            "parties_cumulative", declare.COUNT, "Outside parties up to the end of the day.", "parties", "Outside parties"
         ),
-        declare.count("new_namespaces", "Keys of outside parties that occur for the first time.", "namespaces"),
-        declare.count("namespaces_cumulative", "Keys of outside parties until the end of the day.", "namespaces"),
+        declare.count("new_namespaces", "Keys of outside parties that first occur on this day.", "namespaces"),
+        declare.count("namespaces_cumulative", "Keys of outside parties up to the end of the day.", "namespaces"),
     ),
     condition=CONDITION,
     unit=UNIT,
@@ -80,7 +82,7 @@ TOTALS = declare.Figure(
         *COUNTS,
         declare.count("parties", "Outside parties.", "parties"),
         declare.count("namespaces", "Keys of outside parties. Several ids can have one key.", "namespaces"),
-        declare.count("excluded_requests", "Accepted requests of the app that excluded parties alone submitted."),
+        declare.count("excluded_requests", "Accepted requests of the app that only excluded parties submitted."),
     ),
     condition=CONDITION,
     unit=UNIT,
@@ -110,22 +112,23 @@ def evidence(
         From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
         the start of the network, or `base`.
     app : dict
-        Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
+        Lists of ``packages``, ``templates`` and ``parties``. If both packages and templates are listed, a node must match
+        both.
     exclude : sequence of str
-        Own and affiliated parties, or groups of `labels`.
+        Your own and affiliated parties, or groups of `labels`.
     since, until : str, date or datetime
         Half-open window of record times, UTC.
     folder : path, optional
         New or empty directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
     by_confirmer : bool, default False
-        Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
+        Also count requests with one of the app's parties in a quorum. Only such requests can be private or rejected.
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`.
     min_coverage : float, default 0.99
-        Least share of the window that is final, and of the requests with a known submitting party and cost.
+        Minimum share of the window that must be final, and of the requests that must have a known submitting party and cost.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -134,17 +137,17 @@ def evidence(
 
         Columns:
 
-        - ``day`` (datetime64[us, UTC]): Start of the day, all days of the window.
+        - ``day`` (datetime64[us, UTC]): Start of the day. All days of the window have a row.
         - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
-        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
-        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
-          state.
-        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
-          the app, or of committed updates.
-        - ``new_parties`` (int64, parties): Outside parties that submit for the first time in the window.
-        - ``parties_cumulative`` (int64, parties): Outside parties until the end of the day.
-        - ``new_namespaces`` (int64, namespaces): Keys of outside parties that occur for the first time.
-        - ``namespaces_cumulative`` (int64, namespaces): Keys of outside parties until the end of the day.
+        - ``bytes`` (Int64, bytes): Cost of these requests. Missing if there are none.
+        - ``app_bytes`` (Int64, bytes): Part of the cost that the app's parties burn. Missing without a known cost, app party or
+          network state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and app
+          parties, and for committed updates.
+        - ``new_parties`` (int64, parties): Outside parties whose first submission in the window is on this day.
+        - ``parties_cumulative`` (int64, parties): Outside parties up to the end of the day.
+        - ``new_namespaces`` (int64, namespaces): Keys of outside parties that first occur on this day.
+        - ``namespaces_cumulative`` (int64, namespaces): Keys of outside parties up to the end of the day.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
           Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -160,8 +163,9 @@ def evidence(
 
     Notes
     -----
-    A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
-    one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
+    A request belongs to the app if a visible node does. It is outside if at least one submitting party is not excluded.
+    Several ids of one person can share a key, so parties and keys are both counted. Source: docs/facts.md#traffic-fields,
+    docs/facts.md#identifiers.
 
     Picture, by :func:`ledgerframes.plot`: Cumulated cost [bytes] of outside requests over time [UTC], and on a second axis
     the number of outside parties. The bytes that the grant requires are a line, with ``milestone=``.
@@ -218,20 +222,21 @@ def evidence_totals(
         From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
         the start of the network.
     app : dict
-        Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
+        Lists of ``packages``, ``templates`` and ``parties``. If both packages and templates are listed, a node must match
+        both.
     exclude : sequence of str
-        Own and affiliated parties, or groups of `labels`.
+        Your own and affiliated parties, or groups of `labels`.
     since, until : str, date or datetime
         Half-open window of record times, UTC.
     by_confirmer : bool, default False
-        Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
+        Also count requests with one of the app's parties in a quorum. Only such requests can be private or rejected.
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`.
     min_coverage : float, default 0.99
-        Least share of the window that is final, and of the requests with a known submitting party and cost.
+        Minimum share of the window that must be final, and of the requests that must have a known submitting party and cost.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -243,14 +248,14 @@ def evidence_totals(
         - ``since`` (datetime64[us, UTC]): Start of the window.
         - ``until`` (datetime64[us, UTC]): End of the window, exclusive.
         - ``requests`` (int64, requests): Accepted requests of the app that outside parties submitted.
-        - ``bytes`` (Int64, bytes): Their cost. Missing without requests.
-        - ``app_bytes`` (Int64, bytes): Part that the app's parties burn. Missing without a known cost, app party or network
-          state.
-        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and parties of
-          the app, or of committed updates.
+        - ``bytes`` (Int64, bytes): Cost of these requests. Missing if there are none.
+        - ``app_bytes`` (Int64, bytes): Part of the cost that the app's parties burn. Missing without a known cost, app party or
+          network state.
+        - ``rejected`` (Int64, requests): Rejected requests of outside parties. Missing without by_confirmer=True and app
+          parties, and for committed updates.
         - ``parties`` (int64, parties): Outside parties.
         - ``namespaces`` (int64, namespaces): Keys of outside parties. Several ids can have one key.
-        - ``excluded_requests`` (int64, requests): Accepted requests of the app that excluded parties alone submitted.
+        - ``excluded_requests`` (int64, requests): Accepted requests of the app that only excluded parties submitted.
         - ``coverage`` (float64, share of 1): Share of the accepted requests of the app with a known submitting party and cost.
           Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result

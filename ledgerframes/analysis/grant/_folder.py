@@ -1,4 +1,4 @@
-"""The directory of an evidence, with a manifest of digests that anybody can check."""
+"""The directory of the evidence, with a manifest of digests that anybody can check."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ VERIFY = declare.Figure(
 
 
 def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables and their manifest to a new directory, always the same bytes, or nothing."""
+    """Write tables and their manifest to a new directory, in reproducible bytes, or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")
     try:
@@ -92,7 +92,7 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     ----------
     folder : path
     net : Network, optional
-        Network whose store must have the input files of the evidence, with the same digests.
+        Network whose store must contain the input files of the evidence, with the same digests.
 
     Returns
     -------
@@ -112,9 +112,9 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     Raises
     ------
     StoreError
-        If there is no manifest of an evidence, or it cannot be read.
+        If there is no manifest of evidence, or it cannot be read.
     IntegrityError
-        If a file is missing, additional or changed, or a sum differs. All failures are in its ``failures``.
+        If a file is missing, additional or changed, or a sum differs. The error's ``failures`` lists all of them.
 
     Notes
     -----
@@ -173,7 +173,7 @@ def _check_inputs(net: Network, inputs: Mapping[str, str]) -> Checks:
 
 
 def _check_sums(folder: Path) -> Checks:
-    """Return the sums of the requests, with those of the days and totals, by plain Python."""
+    """Return the sums of the requests next to those of days and totals, in plain Python."""
     rows = pq.read_table(folder / "requests.parquet").to_pylist()
     days, totals = (pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("days", "totals"))
     accepted = [row for row in rows if row["is_accepted"]]

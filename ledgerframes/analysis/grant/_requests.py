@@ -1,4 +1,4 @@
-"""Requests of an app, and which of them outside parties submitted."""
+"""Requests of an app, and which ones outside parties submitted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUBMITTING_PARTIES = Relation(
 
 
 def members_of(app: object) -> App:
-    """Return the packages, templates and parties of an app, some of them none."""
+    """Return the packages, templates and parties of an app. Each can be empty."""
     if not isinstance(app, Mapping) or not app or not set(app) <= set(MEMBERS):
         raise UsageError(f"app= must be a dict with {', '.join(MEMBERS)}, got {app!r}.")
     for name, values in app.items():
@@ -82,7 +82,7 @@ def _state_or_none(frames: Frames, base: Snapshot | None) -> NetworkState | None
 def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFrame | None) -> set[str]:
     """Return the parties of a list of ids and groups of labels.
 
-    An entry that is neither is a UsageError, because parties that are not excluded would count as outside ones.
+    An entry that is neither raises a UsageError, because parties that are not excluded would count as outside ones.
     """
     if isinstance(exclude, str) or not isinstance(exclude, Sequence):
         raise UsageError(f"exclude= must be a list of parties and groups, got {exclude!r}.")

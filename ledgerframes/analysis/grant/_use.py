@@ -66,15 +66,15 @@ class Use:
     """Requests of an app in a window."""
 
     frames: Frames  # of the window
-    history: Frames  # from which the state of the network follows, after the snapshot if there is one
+    history: Frames  # the frames from which the state of the network follows, after the snapshot if there is one
     base: Snapshot | None
     window: Window
     app: App
     excluded: set[str]
     by_confirmer: bool
     days: pd.DataFrame  # sums of each day with requests of the app
-    coverage: float  # share of the accepted requests whose submitting parties and cost are known
-    has_rejected: bool  # whether rejected requests can be among the rows: they have no node, so only confirmers show them
+    coverage: float  # share of the accepted requests with known submitting parties and cost
+    has_rejected: bool  # whether the rows can include rejected requests: these have no node, so only confirmers show them
 
 
 def use_of(
@@ -124,7 +124,7 @@ def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
 
 
 def outside_rows(use: Use) -> pd.DataFrame:
-    """Return the accepted and rejected requests of outside parties, as the directory has them."""
+    """Return the accepted and rejected requests of outside parties, as in the directory."""
     query = app_query(use.history, use.app, use.excluded, use.window, ROWS, by_confirmer=use.by_confirmer, base=use.base)
     rows = run(use.frames, query)
     return rows.astype({"update_id": "str", "outside_parties": "str"})

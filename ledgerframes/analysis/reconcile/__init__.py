@@ -1,6 +1,6 @@
 """Comparisons of two sources.
 
-Rows of either source stay in the result.
+Rows that only one source has stay in the result.
 """
 
 from __future__ import annotations

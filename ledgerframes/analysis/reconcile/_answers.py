@@ -13,9 +13,9 @@ MAX_ROUNDS = 5
 
 
 def of_rewards(result: pd.DataFrame) -> str:
-    """Return for how many rounds the rewards follow from the records, and where they differ."""
+    """Return for how many rounds the rewards follow from the records, and where they do not."""
     if "party" not in result and len(result) and not {*LINKS} - {SERVICE} <= {*result["link"]}:
-        return ""  # some links of a chain say nothing of the chain
+        return ""  # Some links of a chain say nothing about the whole chain.
     links = result[result["link"] != "weights"]  # which lf.activity.reconcile explains
     is_equal = (links["status"] == "equal").groupby(
         [links[name] for name in ("round_number", "kind", "is_dry_run")], observed=True
@@ -30,7 +30,7 @@ def of_rewards(result: pd.DataFrame) -> str:
 
 
 def of_paid_traffic_totals(result: pd.DataFrame) -> str:
-    """Return how many costs of both sources are equal, and what only one of them has."""
+    """Return how many costs of both sources are equal, and what only one source has."""
     updates = result.groupby(result["outcome"].astype("str"))["updates"].sum()
     names = ("equal", "different", "only in ledger", "only in history")
     equal, different, ledger, history = updates.reindex(names, fill_value=0).tolist()
@@ -55,7 +55,7 @@ def of_bounds(result: pd.DataFrame) -> str:
 
 
 def of_nodes(result: pd.DataFrame) -> str:
-    """Return how many requests two nodes have in common, and how many differences."""
+    """Return how many requests two nodes have in common, and how many of these differ."""
     presence = result[result["aspect"] == "presence"]
     if "period_start" in result or len(presence) != 1:
         return ""
@@ -68,7 +68,7 @@ def of_nodes(result: pd.DataFrame) -> str:
 
 
 def of_digests(result: pd.DataFrame) -> str:
-    """Return how many bulk objects have one digest, and which nodes have another one."""
+    """Return how many bulk objects have the same digest everywhere, and which nodes differ."""
     equal = int((result["outcome"] == "equal").sum())
     counts = result.loc[result["majority_sha256"].notna(), "dissenters"].dropna().str.split(", ").explode().value_counts()
     names = ", ".join(f"{node} ({number:,})" for node, number in counts.items()) or "none"

@@ -21,10 +21,10 @@ BOUNDS = declare.Figure(
         declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),
         declare.ResultColumn("through", "int64", "Last offset of the range.", "offset"),
         declare.flag("is_pruned", "Whether the range was pruned before it could be fetched."),
-        declare.count("gap_before", "Offsets between the ranges before and this one that no range covers.", "offsets"),
-        declare.count("overlap_before", "Offsets of this range that ranges before cover as well.", "offsets"),
+        declare.count("gap_before", "Offsets just before this range that no range covers.", "offsets"),
+        declare.count("overlap_before", "Offsets of this range that earlier ranges also cover.", "offsets"),
         declare.label("status", "final, provisional or gap."),
-        declare.text("participant_id", "Participant whose ledger it is. Missing without an update."),
+        declare.text("participant_id", "Participant that the ledger belongs to. Missing without an update."),
     ),
     condition="with a known update page",
     unit="offsets of this row",
@@ -50,10 +50,10 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         - ``after`` (int64, offset): Offset before the range.
         - ``through`` (int64, offset): Last offset of the range.
         - ``is_pruned`` (boolean): Whether the range was pruned before it could be fetched.
-        - ``gap_before`` (int64, offsets): Offsets between the ranges before and this one that no range covers.
-        - ``overlap_before`` (int64, offsets): Offsets of this range that ranges before cover as well.
+        - ``gap_before`` (int64, offsets): Offsets just before this range that no range covers.
+        - ``overlap_before`` (int64, offsets): Offsets of this range that earlier ranges also cover.
         - ``status`` (category): final, provisional or gap.
-        - ``participant_id`` (str): Participant whose ledger it is. Missing without an update.
+        - ``participant_id`` (str): Participant that the ledger belongs to. Missing without an update.
         - ``coverage`` (float64, share of 1): Share of the offsets of this row with a known update page. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -65,7 +65,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
 
     Notes
     -----
-    Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
+    Ranges of offsets of one participant are ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
 
     Picture, by :func:`ledgerframes.plot`: Offsets from the first to the last: the ranges by status, those that were pruned,
     those that are not in the store, and in a second row those that are covered twice.

@@ -1,4 +1,4 @@
-"""Whether the listing and the bulk objects of a network hold the same updates."""
+"""Comparison of the updates in the listing and in the bulk objects of a network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BULK = declare.Figure(
         declare.text("event_id", "Node of the tree. Missing if the row is not a node."),
         declare.time("record_time", "Sequencing time."),
         declare.choice("outcome", OUTCOMES),
-        declare.text("first_path", "Column, and place in its payload, of the first difference. Missing if there is none."),
+        declare.text("first_path", "Column of the first difference, and path in its payload. Missing if there is no difference."),
     ),
     condition=CONDITION,
     unit=UNIT,
@@ -48,7 +48,7 @@ BULK = declare.Figure(
 )
 COUNTS = (
     declare.count("equal", "Updates that are equal in both sources.", "updates"),
-    declare.count("equal_value", "Updates that differ in the text of a number only.", "updates"),
+    declare.count("equal_value", "Updates that differ only in the text of a number.", "updates"),
     declare.count("different", "Updates with a payload or another column that differs.", "updates"),
     declare.count("only_listing", "Updates that only the listing has.", "updates"),
     declare.count("only_bulk", "Updates that only the bulk objects have.", "updates"),
@@ -90,7 +90,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
         - ``event_id`` (str): Node of the tree. Missing if the row is not a node.
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
         - ``outcome`` (category): only listing, only bulk, payload differs, equal value, or equal.
-        - ``first_path`` (str): Column, and place in its payload, of the first difference. Missing if there is none.
+        - ``first_path`` (str): Column of the first difference, and path in its payload. Missing if there is no difference.
         - ``coverage`` (float64, share of 1): Share of the rows of either source that both sources have. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -98,15 +98,15 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If the arguments are not Frames of one network and one window.
+        If the arguments are not Frames of the same network and window.
     CoverageError
         If a folder of the window is not written yet or could not be read, or the listing is not final.
 
     Notes
     -----
-    Source: docs/facts.md#bulk-storage. The order of members does not count, and a null is the same as an absent member. A
-    number with other zeros, such as ``"1.0"`` and ``"1.0000000000"``, has the outcome ``equal value``, because its text
-    differs. The offset on the host is not compared.
+    Source: docs/facts.md#bulk-storage. The order of members does not count, and a null is the same as an absent member.
+    Numbers that are equal but written differently, such as ``"1.0"`` and ``"1.0000000000"``, have the outcome ``equal
+    value``. Offsets on the host are not compared.
 
     Examples
     --------
@@ -157,10 +157,10 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``kind`` (category): transaction, reassignment, or import of a migration.
         - ``equal`` (int64, updates): Updates that are equal in both sources.
-        - ``equal_value`` (int64, updates): Updates that differ in the text of a number only.
+        - ``equal_value`` (int64, updates): Updates that differ only in the text of a number.
         - ``different`` (int64, updates): Updates with a payload or another column that differs.
         - ``only_listing`` (int64, updates): Updates that only the listing has.
         - ``only_bulk`` (int64, updates): Updates that only the bulk objects have.
@@ -171,9 +171,9 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
-        If the arguments are not Frames of one network and one window.
+        If the arguments are not Frames of the same network and window.
     CoverageError
         If a folder of the window is not written yet or could not be read, or the listing is not final.
     IntegrityError
@@ -257,7 +257,7 @@ def _count(groups: Groups, parts: pd.DataFrame, outcome: int) -> Integers:
 def _worst_of_updates(unequal: pd.DataFrame) -> pa.Table:
     """Return the worst outcome of the rows of each update.
 
-    A node that only one source has makes its update different.
+    An update with a node that only one source has is different.
     """
     worst = unequal["outcome"].clip(lower=DIFFERENT).groupby(unequal["update_id"]).min()
     columns = {"update_id": pa.array(worst.index, pa.string()), "outcome": pa.array(worst, pa.int64())}
@@ -300,6 +300,6 @@ def _queries(listing: Frames, bulk: Frames, name: str) -> list[Query]:
 
 
 def _unequal_queries(bulk: Frames) -> list[Query]:
-    """Return the queries of all rows that one source does not have, or that differ in a text."""
+    """Return the queries of all rows that one source does not have, or whose texts differ."""
     condition = "WHERE NOT is_in_both OR len(different_columns) > 0"
     return [replace(each, select=f"{each.select}\n{condition}") for each in (_rows_query(bulk, name) for name in KEYS)]

@@ -1,4 +1,4 @@
-"""Calendar of what frames hold, and of days that hold less than the days before."""
+"""Calendar of what frames contain, and of days that contain less than the days before."""
 
 from __future__ import annotations
 
@@ -50,20 +50,19 @@ COVERAGE = declare.Figure(
     caption="Coverage of the store",
     distinct=("dataset",),
     main_columns=("requests", "status", "reason", "updates", "verdicts", "with_cost"),
-    rows="One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is "
-    "time between others that the store does not hold, and ``future`` is time that has not come or is not "
-    "published.",
+    rows="One row per period; sorted by time. ``gap`` is the time of a bulk object that could not be read, ``missing`` is time "
+    "between other periods that is not in the store, and ``future`` is time that has not come or is not published yet.",
     columns=(
         declare.choice("dataset", ("events", "bulk"), "events of the listing, or bulk objects."),
         declare.choice("status", STATUSES),
-        declare.choice("reason", REASONS, "What is degraded, or not compared. Missing for other days."),
+        declare.choice("reason", REASONS, "Why a day is degraded or not compared. Missing for other days."),
         declare.integer("requests", "Requests with a verdict, an update or a traffic summary.", "requests"),
         declare.integer("updates", "Visible updates.", "updates"),
         declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
         declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
         declare.integer("with_activity", "Requests with an activity record. Missing for bulk objects.", "requests"),
         declare.count("duplicates_dropped", "Second verdicts, which do not count.", "verdicts"),
-        declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
+        declare.time("last_fetched", "Latest time at which data of the period were fetched. Missing if there are none."),
     ),
     has_periods=True,
     queries=lambda frames, every, **_: [_counts_query(_relations(frames), every)],
@@ -72,7 +71,7 @@ COVERAGE = declare.Figure(
 
 @COVERAGE.register
 def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = None) -> pd.DataFrame:
-    """Return for each day whether the frames hold it, and whether it is like the days before.
+    """Return for each day whether the frames contain it and it is like the days before.
 
     Parameters
     ----------
@@ -82,44 +81,45 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: 1d).
     now : str, date or datetime, optional
-        Present time, from which on a period is in the future (default: the time of the last fetch).
+        Present time, after which a period is in the future (default: the time of the last fetch).
 
     Returns
     -------
     DataFrame
-        One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is time between
-        others that the store does not hold, and ``future`` is time that has not come or is not published.
+        One row per period; sorted by time. ``gap`` is the time of a bulk object that could not be read, ``missing`` is time
+        between other periods that is not in the store, and ``future`` is time that has not come or is not published yet.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``dataset`` (category): events of the listing, or bulk objects.
         - ``status`` (category): ok, provisional, degraded, gap, missing, before history, or future.
-        - ``reason`` (category): What is degraded, or not compared. Missing for other days.
+        - ``reason`` (category): Why a day is degraded or not compared. Missing for other days.
         - ``requests`` (Int64, requests): Requests with a verdict, an update or a traffic summary.
         - ``updates`` (Int64, updates): Visible updates.
         - ``verdicts`` (Int64, verdicts): Verdicts. Missing for bulk objects.
         - ``with_cost`` (Int64, requests): Requests with a known traffic cost. Missing for bulk objects.
         - ``with_activity`` (Int64, requests): Requests with an activity record. Missing for bulk objects.
         - ``duplicates_dropped`` (int64, verdicts): Second verdicts, which do not count.
-        - ``last_fetched`` (datetime64[us, UTC]): Latest time at which rows of the row were fetched. Missing if nothing is held.
+        - ``last_fetched`` (datetime64[us, UTC]): Latest time at which data of the period were fetched. Missing if there are
+          none.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
-        If `frames` is not Frames, or is of a participant's ledger, which has offsets.
+        If `frames` is not Frames, or is from a participant's ledger, which has offsets.
 
     Notes
     -----
     A whole, final day is degraded if its share of known costs or of visible updates is more than 0.02 below the lowest of the
-    28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
+    28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Periods other than days
     are not compared. Source: docs/architecture.md#the-store.
 
     Picture, by :func:`ledgerframes.plot`: The frame can have several datasets together (``pandas.concat``). It needs
@@ -181,7 +181,7 @@ class Periods:
         return pd.Series(sums[np.searchsorted(times, self.ends)] - sums[np.searchsorted(times, self.starts)], dtype="Int64")
 
     def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:
-        """Return what the frames hold of each period."""
+        """Return the status of each period in the frames."""
         final, both = covered_time(frames), covered_time(frames, accept_provisional=True)
         first, last = (both.starts[0], both.ends[-1]) if len(both.starts) else (0, 0)
         starts, ends = np.clip(self.starts, first, last), np.clip(self.ends, first, last)
@@ -209,7 +209,7 @@ def _counts(frames: Frames, periods: Periods, every: str | None) -> dict[str, pd
 
 
 def _relations(frames: Frames) -> dict[str, Relation]:
-    """Return the relations of the counts that these frames have a table for."""
+    """Return the relations of the counts whose table these frames have."""
     counts = {name: relation for name, relation in COUNTED.items() if set(relation.tables) <= set(frames.tables)}
     tables = [name for name in TABLES_OF_REQUESTS if name in frames.tables]
     return {"requests": _request_ids(tables), **counts} if tables else counts
@@ -274,7 +274,7 @@ def _last_fetched(frames: Frames, periods: Periods) -> pd.Series:
 
 
 def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[str, pd.Series]) -> npt.NDArray[np.object_]:
-    """Return why each whole day is degraded, or that there are too few days before it."""
+    """Return why each whole day is degraded, or that too few days precede it."""
     volume = counts["requests"].fillna(0).to_numpy("int64")
     known, visible = ratio(counts["with_cost"], volume), ratio(counts["updates"], volume)
     is_whole = (status == "ok") & ~periods.keys["is_partial"].to_numpy(dtype=bool)

@@ -1,4 +1,4 @@
-"""Whether the nodes of a network agree on the digests of bulk objects."""
+"""Comparison of the digests of bulk objects between the nodes of a network."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ DIGESTS = declare.Figure(
         declare.choice("outcome", OUTCOMES),
         declare.count("nodes", "Nodes that were compared.", "nodes"),
         declare.count("listed", "Nodes that list the object.", "nodes"),
-        declare.count("empty_digests", "Nodes whose digest is that of no bytes, a known fault.", "nodes"),
-        declare.text("majority_sha256", "Digest of more than half of the nodes with a digest. Missing if there is none."),
+        declare.count("empty_digests", "Nodes whose digest is that of empty bytes, which is a known fault.", "nodes"),
+        declare.text("majority_sha256", "Digest that more than half of the nodes with a digest have. Missing if there is none."),
         declare.text("dissenters", "Nodes with another digest. Missing if there are none."),
         declare.text("missing_at", "Nodes without the object. Missing if there are none."),
     ),
@@ -49,7 +49,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     Parameters
     ----------
     objects_by_node : mapping of str to DataFrame
-        Table ``bulk_objects`` of each node, under a name for the node.
+        Table ``bulk_objects`` of each node, by a name for the node.
     now : str, date or datetime, optional
         Present time. Objects that ended less than 48 hours before it are not settled (default: none is).
 
@@ -65,8 +65,8 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
         - ``outcome`` (category): equal, different, empty digest, missing, or not settled.
         - ``nodes`` (int64, nodes): Nodes that were compared.
         - ``listed`` (int64, nodes): Nodes that list the object.
-        - ``empty_digests`` (int64, nodes): Nodes whose digest is that of no bytes, a known fault.
-        - ``majority_sha256`` (str): Digest of more than half of the nodes with a digest. Missing if there is none.
+        - ``empty_digests`` (int64, nodes): Nodes whose digest is that of empty bytes, which is a known fault.
+        - ``majority_sha256`` (str): Digest that more than half of the nodes with a digest have. Missing if there is none.
         - ``dissenters`` (str): Nodes with another digest. Missing if there are none.
         - ``missing_at`` (str): Nodes without the object. Missing if there are none.
         - ``coverage`` (float64, share of 1): Share of the nodes of this row with a known digest. Missing if there are none.
@@ -79,7 +79,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
 
     Notes
     -----
-    A digest of no bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
+    A digest of empty bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
 
     Picture, by :func:`ledgerframes.plot`: A row for all nodes, then one for each node that dissents or misses an object.
     The cells of a day are its objects, side by side in the order of their keys.

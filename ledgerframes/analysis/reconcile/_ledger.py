@@ -73,13 +73,13 @@ FROM compared_costs
 GROUP BY ALL"""
 
 COST_COLUMNS = (
-    declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
+    declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for requests of others and for old requests."),
     declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
-    declare.integer("difference", "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+    declare.integer("difference", "Paid minus total cost. Missing if either is missing.", "bytes"),
 )
 KEYS = (
     declare.choice("outcome", OUTCOMES),
-    declare.choice("why", REASONS, "Reason for the outcome. Missing if there is none, or both costs are known."),
+    declare.choice("why", REASONS, "Reason for the outcome. Missing if both costs are known, or there is no reason."),
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
@@ -87,7 +87,7 @@ PAID_TRAFFIC = declare.Figure(
     rows="One row per update or request in either source; sorted by record time and update id.",
     columns=(
         declare.text("update_id", "Update or confirmation request."),
-        declare.integer("offset", "Offset on the participant's ledger. Missing if it is not there."),
+        declare.integer("offset", "Offset on the participant's ledger. Missing if the update is not on it."),
         declare.time("record_time", "Sequencing time."),
         declare.flag("is_own", "Whether the participant submitted the request. Missing if neither source says so."),
         declare.label("verdict_result", "Verdict in the history. Missing without a verdict."),
@@ -102,7 +102,7 @@ TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
     caption="Costs of the ledger and of the history by outcome",
     answer=answers.of_paid_traffic_totals,
-    rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
+    rows="One row per outcome and reason that occurs; sorted by outcome and reason, missing reasons last.",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     condition="with a known cost in both sources",
     unit="participant's own requests in the common time",
@@ -131,15 +131,16 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
         Columns:
 
         - ``update_id`` (str): Update or confirmation request.
-        - ``offset`` (Int64): Offset on the participant's ledger. Missing if it is not there.
+        - ``offset`` (Int64): Offset on the participant's ledger. Missing if the update is not on it.
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
         - ``is_own`` (boolean): Whether the participant submitted the request. Missing if neither source says so.
         - ``verdict_result`` (category): Verdict in the history. Missing without a verdict.
-        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for others' requests and for old ones.
+        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for requests of others and for old
+          requests.
         - ``total_traffic_cost`` (Int64, bytes): Cost in the history. Missing without a traffic summary.
-        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if one of them is missing.
+        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if either is missing.
         - ``outcome`` (category): equal, different, only in ledger, only in history, or not comparable.
-        - ``why`` (category): Reason for the outcome. Missing if there is none, or both costs are known.
+        - ``why`` (category): Reason for the outcome. Missing if both costs are known, or there is no reason.
         - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
           both sources. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -151,9 +152,9 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
 
     Notes
     -----
-    Costs are compared in the time that both sources hold: what lies outside is not comparable. Only the participant's own
-    requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
-    (docs/facts.md#survivorship), although it was paid for. Source of the costs: docs/facts.md#traffic-fields.
+    Costs are compared in the time that both sources cover, because costs at other times are not comparable. Only the
+    participant's own requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
+    (docs/facts.md#survivorship), although the participant paid for it. Source of the costs: docs/facts.md#traffic-fields.
 
     Examples
     --------
@@ -186,22 +187,23 @@ def paid_traffic_totals(
     participant : str, optional
         Uid of the participant (default: the owner of the ledger).
     completions : DataFrame, optional
-        From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so its
-        cost is a total next to that of the rejected requests.
+        From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so
+        the costs of failed commands are a total next to that of the rejected requests.
 
     Returns
     -------
     DataFrame
-        One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.
+        One row per outcome and reason that occurs; sorted by outcome and reason, missing reasons last.
 
         Columns:
 
         - ``outcome`` (category): equal, different, only in ledger, only in history, or not comparable.
-        - ``why`` (category): Reason for the outcome. Missing if there is none, or both costs are known.
+        - ``why`` (category): Reason for the outcome. Missing if both costs are known, or there is no reason.
         - ``updates`` (int64, updates): Updates and requests.
-        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for others' requests and for old ones.
+        - ``paid_traffic_cost`` (Int64, bytes): Cost that the participant paid. Missing for requests of others and for old
+          requests.
         - ``total_traffic_cost`` (Int64, bytes): Cost in the history. Missing without a traffic summary.
-        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if one of them is missing.
+        - ``difference`` (Int64, bytes): Paid minus total cost. Missing if either is missing.
         - ``coverage`` (float64, share of 1): Share of the participant's own requests in the common time with a known cost in
           both sources. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -211,7 +213,7 @@ def paid_traffic_totals(
     UsageError
         If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
     UsageError
-        If `completions` are none.
+        If `completions` are not completions.
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
@@ -244,7 +246,7 @@ def paid_traffic_totals(
 
 
 def _costs_query(ledger: Frames, history: Frames, participant: str | None, select: str) -> Query:
-    """Return a query of the updates and requests of two sources of one network."""
+    """Return a query of the updates and requests in two sources of one network."""
     PAID_TRAFFIC.check(ledger)
     PAID_TRAFFIC.check(history)
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
@@ -302,7 +304,7 @@ def _require_total(name: str, costs: dict[str, pd.Series], expected: int) -> Non
 
 
 def owner_of(ledger: Frames, advice: str) -> str | None:
-    """Return the only participant of a ledger's updates, None without updates."""
+    """Return the only participant of a ledger's updates, or None without updates."""
     owners = run(ledger, Query(f"FROM {LEDGER_PARTICIPANTS.name}", (LEDGER_PARTICIPANTS,)))["participant_id"]
     if len(owners) > 1:
         raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
@@ -336,7 +338,7 @@ def _intervals(rows: pd.DataFrame) -> list[Interval]:
 
 
 def common_times(first: list[Interval], second: list[Interval]) -> list[dict[str, datetime]]:
-    """Return the times that are in an interval of both, as separate intervals."""
+    """Return the times that are in intervals of both, as separate intervals."""
     pairs = [(max(a, c), min(b, d)) for a, b in _merged(first) for c, d in _merged(second)]
     return [
         {"first_time": extents.from_microseconds(start), "last_time": extents.from_microseconds(end)}
@@ -346,7 +348,7 @@ def common_times(first: list[Interval], second: list[Interval]) -> list[dict[str
 
 
 def _merged(intervals: list[Interval]) -> list[Interval]:
-    """Return intervals of which no two touch."""
+    """Return the intervals merged, so that no two of them touch."""
     merged: list[Interval] = []
     for start, end in sorted(intervals):
         if merged and start <= merged[-1][1] + 1:

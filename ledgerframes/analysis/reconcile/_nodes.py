@@ -1,4 +1,4 @@
-"""Whether two nodes of a network tell the same history."""
+"""Comparison of the history that two nodes of a network return."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ledgerframes.statistics.differences import LEAST_COUNT, difference_of_perce
 
 FACTS_TABLES = tables_of([FACTS])
 COUNTS = ("equal", "different", "only_a", "only_b")
-COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both nodes
+COMPARABLE_SHARE = (999, 1_000)  # share of the ids of every later hour that both nodes have
 
 
 def _latency(name: str, description: str) -> declare.ResultColumn:
@@ -50,16 +50,16 @@ NODES = declare.Figure(
     columns=(
         declare.choice("aspect", ASPECTS, "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
-        declare.count("different", "Updates that both nodes have and tell differently."),
+        declare.count("different", "Updates that both nodes have, but that differ."),
         declare.count("only_a", "Updates for which only the first node has the fact."),
         declare.count("only_b", "Updates for which only the second node has the fact."),
-        declare.time("first_difference", "Record time of the first update that is not equal. Missing without any."),
+        declare.time("first_difference", "Record time of the first update that is not equal. Missing if there is none."),
         declare.time(
             "comparable_from",
-            "First hour from which on both nodes have at least 99.9 % of the ids of each hour. Missing if there is none.",
+            "First hour from which both nodes have at least 99.9 % of the ids of every hour. Missing if there is none.",
         ),
         _latency(
-            "latency_difference", "Median latency of common accepted requests at the second node less that at the first. {}"
+            "latency_difference", "Median latency of common accepted requests at the second node minus that at the first. {}"
         ),
         _latency("latency_low", "Low end of its 95 % interval. {}"),
         _latency("latency_high", "High end of its 95 % interval. {}"),
@@ -94,17 +94,18 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``aspect`` (category): What is compared.
         - ``equal`` (int64, requests): Updates that are equal at both nodes.
-        - ``different`` (int64, requests): Updates that both nodes have and tell differently.
+        - ``different`` (int64, requests): Updates that both nodes have, but that differ.
         - ``only_a`` (int64, requests): Updates for which only the first node has the fact.
         - ``only_b`` (int64, requests): Updates for which only the second node has the fact.
-        - ``first_difference`` (datetime64[us, UTC]): Record time of the first update that is not equal. Missing without any.
-        - ``comparable_from`` (datetime64[us, UTC]): First hour from which on both nodes have at least 99.9 % of the ids of each
+        - ``first_difference`` (datetime64[us, UTC]): Record time of the first update that is not equal. Missing if there is
+          none.
+        - ``comparable_from`` (datetime64[us, UTC]): First hour from which both nodes have at least 99.9 % of the ids of every
           hour. Missing if there is none.
         - ``latency_difference`` (timedelta64[us], microseconds): Median latency of common accepted requests at the second node
-          less that at the first. Missing below 30 requests.
+          minus that at the first. Missing below 30 requests.
         - ``latency_low`` (timedelta64[us], microseconds): Low end of its 95 % interval. Missing below 30 requests.
         - ``latency_high`` (timedelta64[us], microseconds): High end of its 95 % interval. Missing below 30 requests.
         - ``coverage`` (float64, share of 1): Share of the updates of either node with a known fact at both nodes. Missing if
@@ -114,14 +115,14 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     UsageError
         If `a` or `b` are not Frames, or their windows differ.
 
     Notes
     -----
-    Finalization times belong to the node that is read, so only medians of the latency are compared
-    (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
+    Each node has different finalization times, so only medians of the latency are compared
+    (docs/facts.md#finalization-time-differs). Some requests can be in only one of two sources (docs/facts.md#survivorship).
 
     Picture, by :func:`ledgerframes.plot`: The picture is easiest to read with ``every="1h"``. One row per aspect, a cell
     per period in the color of its worst outcome. Without periods, the number of updates of each outcome.
@@ -144,7 +145,7 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     group_of_part = dict(zip(hours["part"], groups.codes, strict=False))
     common = run(a, _latencies_query(b, every))
     values |= _latency_differences(common, common["part"].map(group_of_part), frame["group"]) | _time_at_both(a, b, frame, every)
-    return NODES.build(b if a.population == "all" else a, values, every=every)  # of the one that has fewer requests
+    return NODES.build(b if a.population == "all" else a, values, every=every)  # of the node that has fewer requests
 
 
 def _require_one_window(a: Frames, b: Frames) -> None:
@@ -188,7 +189,7 @@ WHERE a.latency IS NOT NULL AND b.latency IS NOT NULL"""
 
 
 def _time_at_both(a: Frames, b: Frames, rows: pd.DataFrame, every: str | None) -> dict[str, Any]:
-    """Return what the node that covers less of the time of each row covers of it."""
+    """Return the smaller of the shares of each row's time that the two nodes cover."""
     if every is None:
         return {"coverage_time": min(map(window_share, (a, b)))}
     starts, ends = microseconds(rows["period_start"]), microseconds(rows["period_end"])
@@ -233,7 +234,7 @@ def _latency_differences(common: pd.DataFrame, codes: pd.Series, row_groups: pd.
 
 
 def _comparable_from(rows: pd.DataFrame) -> pd.Timestamp | None:
-    """Return the first full hour after which no hour misses more than one id in a thousand."""
+    """Return the first hour from which no hour misses more than 1 in 1,000 ids."""
     if rows.empty:
         return None
     hours = microseconds(rows["hour"]) // MICROSECONDS_PER_HOUR

@@ -1,4 +1,4 @@
-"""Contracts and coin that the history leads to, compared with snapshots."""
+"""Contracts and coin according to the history, compared with snapshots."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ CONTRACTS = declare.Figure(
     columns=(
         declare.text("package_name", "Package of the contracts. Missing if it is not sent."),
         declare.text("template_name", "Module and entity of the contracts."),
-        declare.count("replayed", "Contracts that the history leads to.", "contracts"),
-        declare.count("in_snapshot", "Contracts of the snapshot.", "contracts"),
+        declare.count("replayed", "Contracts according to the history.", "contracts"),
+        declare.count("in_snapshot", "Contracts in the snapshot.", "contracts"),
         declare.count("equal", "Contracts that are equal in both.", "contracts"),
-        declare.count("different", "Contracts in both with a payload or another column that differs.", "contracts"),
-        declare.count("only_replay", "Contracts that only the history leads to.", "contracts"),
+        declare.count("different", "Contracts in both whose payload or another column differs.", "contracts"),
+        declare.count("only_replay", "Contracts that only the history has.", "contracts"),
         declare.count("only_snapshot", "Contracts that only the snapshot has.", "contracts"),
-        declare.text("first_contract_id", "First contract by id that is not equal. Missing if there is none."),
-        declare.text("first_path", "Column, and place in its payload, where it differs. Missing if it does not."),
+        declare.text("first_contract_id", "First contract, by id, that is not equal. Missing if there is none."),
+        declare.text("first_path", "Column where that contract differs, and path in its payload. Missing if it does not differ."),
     ),
     condition="that are in both",
     unit="contracts of this row",
@@ -62,13 +62,13 @@ SUPPLY = declare.Figure(
     without_query="it compares coins of two snapshots with all flows. Show the query of lf.economy.burn_mint for the flows",
     rows="One row.",
     columns=(
-        _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),
+        _coin("opening", "Coins active at the start, including locked ones, by their initial amounts."),
         _coin("minted", "All coin minted."),
         _coin("burned", "All coin burned, without fees."),
-        _coin("fees", "Fees of transfers, until they were abolished."),
-        _coin("closing_expected", "Opening plus minted, less burned and fees."),
-        _coin("closing_found", "Coins active at the end, locked ones included."),
-        _coin("unexplained", "Closing found less closing expected. It is 0 if every flow is known."),
+        _coin("fees", "Transfer fees, which existed until they were abolished."),
+        _coin("closing_expected", "Opening plus minted, minus burned and fees."),
+        _coin("closing_found", "Coins active at the end, including locked ones."),
+        _coin("unexplained", "Closing found minus closing expected. It is 0 if every flow is known."),
         _coin("locked", "Part of the closing that is locked."),
         _coin("owned_by_dso", "Part of the closing that the network's own party owns."),
     ),
@@ -79,17 +79,17 @@ SUPPLY = declare.Figure(
 
 @CONTRACTS.register
 def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
-    """Compare the contracts that the history leads to with those of a snapshot.
+    """Compare the contracts according to the history with those of a snapshot.
 
     Parameters
     ----------
     frames : Frames
-        With ``tree_events``, from the time of `base`, or from the start of history, until the time of `snapshot` or later.
+        With ``tree_events``, from the time of `base` or the start of history, until the time of `snapshot` or later.
     snapshot : Frames or DataFrame
         From :func:`ledgerframes.load_bulk` with ``kind="acs"``, or its table ``active_contracts``.
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
 
     Returns
     -------
@@ -100,14 +100,14 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
 
         - ``package_name`` (str): Package of the contracts. Missing if it is not sent.
         - ``template_name`` (str): Module and entity of the contracts.
-        - ``replayed`` (int64, contracts): Contracts that the history leads to.
-        - ``in_snapshot`` (int64, contracts): Contracts of the snapshot.
+        - ``replayed`` (int64, contracts): Contracts according to the history.
+        - ``in_snapshot`` (int64, contracts): Contracts in the snapshot.
         - ``equal`` (int64, contracts): Contracts that are equal in both.
-        - ``different`` (int64, contracts): Contracts in both with a payload or another column that differs.
-        - ``only_replay`` (int64, contracts): Contracts that only the history leads to.
+        - ``different`` (int64, contracts): Contracts in both whose payload or another column differs.
+        - ``only_replay`` (int64, contracts): Contracts that only the history has.
         - ``only_snapshot`` (int64, contracts): Contracts that only the snapshot has.
-        - ``first_contract_id`` (str): First contract by id that is not equal. Missing if there is none.
-        - ``first_path`` (str): Column, and place in its payload, where it differs. Missing if it does not.
+        - ``first_contract_id`` (str): First contract, by id, that is not equal. Missing if there is none.
+        - ``first_path`` (str): Column where that contract differs, and path in its payload. Missing if it does not differ.
         - ``coverage`` (float64, share of 1): Share of the contracts of this row that are in both. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -124,8 +124,8 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
 
     Notes
     -----
-    Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that were
-    imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
+    Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that a
+    migration imported are only in the snapshot (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
     Picture, by :func:`ledgerframes.plot`: One row per template, the 25 with the most contracts that are not equal, and the
@@ -193,7 +193,7 @@ def _query_of_both(select: str, relations: tuple[Relation, ...], older: Snapshot
 
 
 def _count(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of contracts of each template and outcome, with the first one by id."""
+    """Return the number of contracts of each template and outcome, and the first one by id."""
     keys = [*NAMES, "outcome"]
     rows = rows.assign(outcome=pd.Series(np.array(OUTCOMES)[rows["outcome"]], rows.index)).sort_values("contract_id")
     firsts = rows.drop_duplicates(keys)
@@ -214,7 +214,7 @@ def _queries_of_contracts(frames: Frames, snapshot: Snapshot, base: Snapshot | N
 
 @SUPPLY.register
 def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> pd.DataFrame:
-    """Compare the coin that mint and burn leave with the coin that is there.
+    """Compare the coin that follows from minting and burning with the coin that exists.
 
     Parameters
     ----------
@@ -222,9 +222,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
         With all updates from the time of `base` to `until`.
     base : Frames or DataFrame, optional
         Contracts active at or before the start of the frames, from :func:`ledgerframes.load_bulk` with ``kind="acs"``, which
-        loads all of them (default: the history then starts with the network).
+        loads all of them (default: none, so the history must start with the network).
     until : str, date, datetime, Frames or DataFrame
-        The end, or the contracts active then. Those of a time follow from the history.
+        The end, or the contracts active at the end. For a time, they are computed from the history.
 
     Returns
     -------
@@ -233,17 +233,17 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
         Columns:
 
-        - ``opening`` (decimal128(38, 10)[pyarrow], coin): Coins active at the start, locked ones included, by their initial
+        - ``opening`` (decimal128(38, 10)[pyarrow], coin): Coins active at the start, including locked ones, by their initial
           amounts. Missing if an amount is unknown.
         - ``minted`` (decimal128(38, 10)[pyarrow], coin): All coin minted. Missing if an amount is unknown.
         - ``burned`` (decimal128(38, 10)[pyarrow], coin): All coin burned, without fees. Missing if an amount is unknown.
-        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Fees of transfers, until they were abolished. Missing if an amount is
-          unknown.
-        - ``closing_expected`` (decimal128(38, 10)[pyarrow], coin): Opening plus minted, less burned and fees. Missing if an
+        - ``fees`` (decimal128(38, 10)[pyarrow], coin): Transfer fees, which existed until they were abolished. Missing if an
           amount is unknown.
-        - ``closing_found`` (decimal128(38, 10)[pyarrow], coin): Coins active at the end, locked ones included. Missing if an
+        - ``closing_expected`` (decimal128(38, 10)[pyarrow], coin): Opening plus minted, minus burned and fees. Missing if an
           amount is unknown.
-        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Closing found less closing expected. It is 0 if every flow is
+        - ``closing_found`` (decimal128(38, 10)[pyarrow], coin): Coins active at the end, including locked ones. Missing if an
+          amount is unknown.
+        - ``unexplained`` (decimal128(38, 10)[pyarrow], coin): Closing found minus closing expected. It is 0 if every flow is
           known. Missing if an amount is unknown.
         - ``locked`` (decimal128(38, 10)[pyarrow], coin): Part of the closing that is locked. Missing if an amount is unknown.
         - ``owned_by_dso`` (decimal128(38, 10)[pyarrow], coin): Part of the closing that the network's own party owns. Missing
@@ -263,8 +263,8 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
     Notes
     -----
-    Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
-    the coin expires.
+    Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues does not count
+    as burned until the coin expires.
 
     Picture, by :func:`ledgerframes.plot`: A waterfall of coin: opening, minted, burned and fees, then the closing that is
     expected and the one that is there.
@@ -312,7 +312,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
 
 def _coins(snapshot: pd.DataFrame | None, network: Network) -> pd.DataFrame:
-    """Return the sums of coins of a snapshot, of locked ones and by owner."""
+    """Return the sums of coins in a snapshot, by lock and by whether the network owns them."""
     return run(network.frames, _coins_query(replace(network, older=contracts_of(snapshot))))
 
 
@@ -331,5 +331,5 @@ GROUP BY ALL"""
 
 
 def _total(coins: pd.DataFrame) -> int | None:
-    """Return the exact sum of coins, None if an amount is unknown."""
+    """Return the exact sum of coins, or None if an amount is unknown."""
     return sum(filter(None, scaled(coins["amount"]))) if (coins["coins"] == coins["known"]).all() else None

@@ -1,7 +1,7 @@
-"""Links from the records of a round to its coupons, each checked for itself.
+"""Links from the records of a round to its coupons, each checked separately.
 
-A link that does not hold must not break the next one. So each holds if it follows from the link before, as the ledger has it or
-as it is computed.
+Each link is checked against the one before, as recorded on the ledger or as computed, so one broken link does not break the
+rest.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class Link:
 
 @dataclass
 class Proof:
-    """Rewards of a round on the ledger, and as they follow from its weights."""
+    """Rewards of a round on the ledger, and as computed from its weights."""
 
     round: RewardRound
-    weights: list[dict[str, int]] = field(default_factory=list)  # the published ones first, none if they are not known
+    weights: list[dict[str, int]] = field(default_factory=list)  # the published ones first, or none if they are not known
     coupons: list[Coupon] = field(default_factory=list)
 
     @cached_property
     def totals(self) -> list[RoundTotals]:
-        """Totals that follow from the weights, none if they are not known."""
+        """Totals that follow from the weights, or none if they are not known."""
         rules = rules_of(self.round.rules)
         if self.round.kind != APP or rules is None:
             return []
@@ -75,18 +75,18 @@ class Proof:
 
     @cached_property
     def own(self) -> list[Amounts]:
-        """Amounts that follow from the weights, as far as the totals do."""
+        """Amounts that follow from the weights, one for each of the totals."""
         return [_amounts(totals, weights) for totals, weights in zip(self.totals, self.weights, strict=False)]
 
     @cached_property
     def own_amounts(self) -> Amounts | None:
-        """The amounts of the ledger if they follow from weights, or else those that do."""
+        """The amounts of the ledger if they follow from the weights, or else the computed ones."""
         on_ledger = _counts(self.allowances or [])
         return next((own for own in self.own if _counts(own.items()) == on_ledger), next(iter(self.own), None))
 
     @cached_property
     def trees(self) -> list[RewardTree]:
-        """Trees of these amounts, none if they are not known."""
+        """Trees of these amounts, or none if they are not known."""
         size = self._batch_size
         return [] if size is None else [reward_tree(amounts.items(), size) for amounts in self.own]
 
@@ -103,7 +103,7 @@ class Proof:
 
     @cached_property
     def allowances(self) -> list[tuple[str, Decimal | None]] | None:
-        """Allowances of the ledger in order, None if those of a batch are not known."""
+        """Allowances of the ledger in order, or None if those of any batch are not known."""
         allowances: list[tuple[str, Decimal | None]] = []
         for leaf in self.round.root.leaves if self.round.root else ():
             if leaf.tag != LEAF and leaf.committed not in self.own_batches:
@@ -125,11 +125,11 @@ class Proof:
         return size if isinstance(size, int) and size >= MIN_BATCH_SIZE else None
 
     def _follows(self, digest: str | None, own: str) -> bool:
-        """Return whether a hash follows from a batch as it stands, or from the weights."""
+        """Return whether a hash follows from a batch on the ledger, or from the weights."""
         return digest == own or digest in self.own_batches
 
     def links(self, weights: Link, service: Callable[[Proof], Link] | None = None) -> dict[str, Link]:
-        """Return each link, given that of the weights and the check of a service, if any."""
+        """Return each link, given the link of the weights and the check of a service, if any."""
         checks: dict[str, Callable[[], Link]] = {
             "weights": lambda: weights,
             "amounts": self._amounts,
@@ -155,7 +155,7 @@ class Proof:
         return Link(UNKNOWN, GAP, link.expected, link.on_ledger, link.difference, link.example) if is_unsure else link
 
     def _absent(self, expected: str | None = None, processed: str | None = None, example: str | None = None) -> Link:
-        """Return a link without a step that is still to come, or that never came."""
+        """Return a link whose step is still to come, or never came."""
         status, reason = (MISSING, NEVER_PROCESSED) if self.round.is_followed else (UNKNOWN, NOT_PROCESSED)
         return Link(status, reason, expected, processed, None, example)
 
@@ -249,7 +249,7 @@ def _amounts(totals: RoundTotals, weights: dict[str, int]) -> Amounts:
 
 
 def hash_as_it_stands(batch: Batch) -> str:
-    """Return the hash of a batch, from those below as far as they are processed."""
+    """Return the hash of a batch, from the batches below it that are processed."""
     if batch.tag == LEAF:
         return leaf_hash(allowance_texts((party, amount) for party, amount in batch.allowances if amount is not None))
     return node_hash([hash_as_it_stands(child) for child in batch.children]) if batch.tag else batch.committed or ""
@@ -259,7 +259,7 @@ def _tree_roots(allowances: Allowances, size: int) -> Iterable[str]:
     known = [(party, amount) for party, amount in allowances if amount is not None]
     try:
         yield reward_tree(known, size, sort=False).root
-    except UsageError:  # a party that occurs twice, or a negative amount, has no tree
+    except UsageError:  # A party that occurs twice, or a negative amount, makes a tree impossible.
         return
 
 
@@ -277,7 +277,7 @@ def _compare_amounts(own: Amounts, allowances: Sequence[tuple[str, Decimal | Non
 
 
 def _sum_of_differences(left: Allowances, right: Allowances) -> Decimal:
-    """Return the sum of the differences of all parties, each without its sign."""
+    """Return the sum of the absolute differences of all parties."""
     totals: dict[str, Decimal] = {}
     for side, sign in ((left, -1), (right, 1)):
         for party, amount in side:
@@ -289,7 +289,7 @@ def _sum_of_differences(left: Allowances, right: Allowances) -> Decimal:
 
 
 def _order(parties: list[str]) -> Link | None:
-    """Return a link that says how parties are sorted, None if they are by their bytes."""
+    """Return a link that says how parties are sorted, or None if they are sorted by bytes."""
     expected = sorted(parties, key=str.encode)
     if parties == expected:
         return None

@@ -1,4 +1,4 @@
-"""The proof of each party's own reward, from the batches as the ledger has them."""
+"""The proof of each party's reward, from the batches on the ledger."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class PartyProof:
     party: str
     link: str | None
     check: Link
-    proof: RewardProof | None  # None if it is in no batch
-    hashes: tuple[str, ...] = ()  # of its batch and of those above
+    proof: RewardProof | None  # None if the party is in no batch
+    hashes: tuple[str, ...] = ()  # hashes of its batch and of the batches above
 
 
 def paths_of(each: RewardRound) -> Iterator[tuple[RewardProof, tuple[str, ...]]]:
@@ -46,12 +46,12 @@ def paths_of(each: RewardRound) -> Iterator[tuple[RewardProof, tuple[str, ...]]]
 
 
 def path_of(each: RewardRound, party: str) -> RewardProof | None:
-    """Return the path of one party, None if it is in no batch."""
+    """Return the path of one party, or None if it is in no batch."""
     return next((proof for proof, _ in paths_of(each) if proof.party == party), None)
 
 
 def _leaves(batch: Batch, path: Hashes, above: tuple[str, ...]) -> Iterator[tuple[Batch, Hashes, tuple[str, ...]]]:
-    """Yield each leaf, with the batches above it, and the hashes from it upwards."""
+    """Yield each leaf with the batches above it and the hashes from the leaf upwards."""
     hashes = (hash_as_it_stands(batch), *above)
     if not batch.hashes:
         yield batch, path, hashes
@@ -64,7 +64,7 @@ def party_proofs(
 ) -> Iterator[PartyProof]:
     """Yield the proof of each rewarded party, in the order of the ledger, then the others.
 
-    `served` are the allowances that a service has, None if they are not known.
+    `served` are the allowances that a service has, or None if they are not known.
     """
     own = proof.own_amounts
     coupons: defaultdict[str, Decimal] = defaultdict(Decimal)

@@ -30,7 +30,7 @@ Key = tuple[int, str, bool]  # round, kind, and whether it is a dry run
 
 @dataclass(frozen=True)
 class Step:
-    """A node of the history that a round's rewards lead to."""
+    """A node of the history that a round's rewards cause."""
 
     time: int  # record time, microseconds since 1970
     update_id: str
@@ -45,11 +45,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Batch:
-    """A contract that commits to a batch of rewards, and the batch if it is processed."""
+    """A contract that commits to a batch of rewards, and the batch once it is processed."""
 
     contract_id: str
-    committed: str | None  # its hash, None if it cannot be read
-    created_by: str | None  # event that creates it
+    committed: str | None  # its hash, or None if it cannot be read
+    created_by: str | None  # the event that creates it
     tag: str = ""  # empty if it is not processed
     allowances: tuple[tuple[str, Decimal | None], ...] = ()
     hashes: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Batch:
 
     @property
     def nodes(self) -> list[Batch]:
-        """The batch and those below, as far as they have batches, from the root down."""
+        """The batch and those below it that contain batches, from the root down."""
         return [self, *(node for child in self.children for node in child.nodes)] if self.tag == NODE else []
 
 
@@ -79,7 +79,7 @@ class Coupon:
 
 @dataclass
 class RewardRound:
-    """Rewards of a round, as far as the history tells."""
+    """Rewards of a round, where the history has them."""
 
     number: int
     kind: str
@@ -87,7 +87,7 @@ class RewardRound:
     is_expected: bool = False  # by the reward configuration of the round
     has_other_flag: bool = False  # whether the ledger says the opposite of the reward configuration about a dry run
     rules: Values = field(default_factory=dict)  # prices and rules of the round, none if they are not in the frames
-    weights: dict[str, int] | None = None  # published, None if records can be missing
+    weights: dict[str, int] | None = None  # published weights, or None if records can be missing
     record_count: int | None = None  # as `weights`
     calculate_id: str | None = None  # contract whose create the frames have
     start: Step | None = None
@@ -95,7 +95,7 @@ class RewardRound:
     confirmed: dict[str, str | None] = field(default_factory=dict)  # hash by confirmer
     super_validators: frozenset[str] | None = None  # None if they are not known
     coupons: list[Coupon] = field(default_factory=list)
-    is_covered: bool = True  # whether final data have all of its time
+    is_covered: bool = True  # whether final data cover all of its time
     is_followed: bool = False  # whether a later round was processed
 
     @property
@@ -128,7 +128,7 @@ def read_reward_rounds(network: Network) -> list[RewardRound]:
 
 
 def _of_number(number: int, rules: Values | None, on_ledger: dict[Key, RewardRound]) -> Iterator[RewardRound]:
-    """Yield the rewards of one round that its configuration demands, or that the ledger has."""
+    """Yield the rewards of one round that its configuration demands or the ledger has."""
     apps = {is_dry: on_ledger[key] for is_dry in (False, True) if (key := (number, APP, is_dry)) in on_ledger}
     expected = {} if rules is None else {False: rules["minting_version"], True: rules["dry_run_version"]}
     is_demanded = {is_dry: is_for_traffic(expected.get(is_dry)) for is_dry in (False, True)}
@@ -152,7 +152,7 @@ def _with_rules(each: RewardRound, rules: Values | None, *, is_expected: bool = 
 
 
 def _rules(payload: Values) -> Values | None:
-    """Return the values of a round with its reward configuration, None if they cannot be read."""
+    """Return the values and reward configuration of a round, or None if they cannot be read."""
     values = read_round(payload)
     if not values:
         return None
@@ -206,7 +206,7 @@ def _read_weights(network: Network) -> _SortedRows:
 
 
 def _rounds_in_frames(network: Network, others: set[int]) -> list[int]:
-    """Return other rounds and those that were the lowest open one in the window."""
+    """Return other rounds, and those that were the lowest open round within the window."""
     window = network.frames.window
     assert window is not None
     table = _round_table(network)
@@ -217,7 +217,7 @@ def _rounds_in_frames(network: Network, others: set[int]) -> list[int]:
 
 
 def _round_table(network: Network) -> pd.DataFrame:
-    """Return the rounds of the frames with their times, as results of states have them."""
+    """Return the rounds of the frames with their times, as in the results of ``lf.state``."""
     rounds = network.rounds
     rows = [
         (number, values[0]["opens_at"], contract.time, rounds.ended.get(number))
@@ -232,7 +232,7 @@ def _round_table(network: Network) -> pd.DataFrame:
 
 
 def _add_spans(network: Network, rounds: list[RewardRound], weights: _SortedRows) -> None:
-    """Say of each round whether all its records and its time are in the frames."""
+    """Note for each round whether all its records and its time are in the frames."""
     numbers = pd.Series([each.number for each in rounds], dtype="Int64")
     table = _round_table(network)
     is_partial = round_values(network.frames, table, numbers)["is_partial"] if len(table) else numbers.notna()
@@ -297,7 +297,7 @@ ORDER BY migration_id, record_time, update_id, node_index"""
         return {(each.number, each.kind, each.is_dry_run): each for each in by_contract.values() if each}
 
     def _super_validators(self, start: Step) -> frozenset[str] | None:
-        """Return the super validators at a step, None if the rules are not in the frames."""
+        """Return the super validators at a step, or None if the rules are not in the frames."""
         before = [step for step in self._of[DSO_RULES] if not step.choice and step.time <= start.time]
         return frozenset(row["party"] for row in read_validators(before[-1].payload)) if before else None
 

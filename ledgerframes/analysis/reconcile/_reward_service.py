@@ -1,4 +1,4 @@
-"""Rewards of a round as a service computes them, against the ledger and our own."""
+"""Rewards of a round as a service computes them, against the ledger and our results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_ASKED = "not checked: the service was not asked for the round"
 APPS_ONLY = "not checked: the service has the rewards of apps only"
 NOTHING_KNOWN = "not checked: neither the weights of the round nor its root are known"
 WITHOUT_TOTALS, WITHOUT_ROOT = "without the totals", "without the root"
-COLUMNS = {  # of a table of answers, by what they are called here
+COLUMNS = {  # columns of a table of answers, by their names here
     "weight": "total_app_activity_weight",
     "parties": "active_parties_count",
     "records": "activity_records_count",
@@ -52,11 +52,11 @@ class ServiceBatch:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a service about a round."""
+    """The answer of a service about a round."""
 
     totals_status: str
     root_status: str
-    totals: dict[str, Decimal]  # by the names above, those that it tells
+    totals: dict[str, Decimal]  # the totals in the answer, by the names above
     root: str | None
     batches: dict[str, ServiceBatch | None]
 
@@ -76,7 +76,7 @@ class Answer:
 
     @property
     def differing_batches(self) -> Iterator[str]:
-        """Hashes that are not those of the batches that the service returns for them."""
+        """Hashes for which the service returns batches with another hash."""
         for digest, batch in self.batches.items():
             if batch and batch.own_hash != digest:
                 yield digest
@@ -94,7 +94,7 @@ class Service:
         self._answers = {int(row["round_number"]): _answer(cast("dict[str, Any]", row)) for row in rows}
 
     def allowances(self, proof: Proof) -> dict[str, Decimal] | None:
-        """Return the allowance of each party, None if the service has no root of the round."""
+        """Return the allowance of each party, or None if the service has no root of the round."""
         answer = self._answers.get(proof.round.number) if proof.round.kind == APP else None
         return None if answer is None or answer.root is None else dict(answer.allowances)
 
@@ -129,14 +129,14 @@ def _root_link(proof: Proof, answer: Answer, roots: list[str]) -> Link:
 
 
 def _roots(proof: Proof) -> list[str]:
-    """Return the roots that the service can have, that of the ledger first."""
+    """Return the roots that the service can have, with that of the ledger first."""
     executed = proof.round.executed
     own = sorted(proof.roots) if proof.round.root else [tree.root for tree in proof.trees]
     return [*([executed] if executed else []), *own]
 
 
 def _on_ledger(proof: Proof) -> dict[str, Decimal] | None:
-    """Return the allowances of the ledger, None if they are not known."""
+    """Return the allowances of the ledger, or None if they are not known."""
     if proof.round.root is None or proof.allowances is None:
         return None
     return {party: amount or Decimal(0) for party, amount in proof.allowances}
@@ -149,7 +149,7 @@ def _differing_totals(proof: Proof, answer: Answer) -> Iterator[tuple[str, Decim
         options.append({"amount": sum(known.values(), Decimal(0)), "rewarded parties": Decimal(len(known))})
     for name, value in answer.totals.items():
         expected = [option[name] for option in options if name in option]
-        # A sum of what is below the threshold is of amounts that are rounded one by one, or all together.
+        # The sum of the amounts below the threshold can be rounded for each amount, or once.
         bound = STEP * len(proof.weights[0]) if name == "below the threshold" and proof.weights else Decimal(0)
         if expected and all(abs(each - value) > bound for each in expected):
             yield name, expected[0]
@@ -174,7 +174,7 @@ def _totals(proof: Proof, number: int) -> dict[str, Decimal]:
 
 
 def _differs(proof: Proof, answer: Answer, reason: str, expected: str, on_service: str | None) -> Link:
-    """Return a link with the difference of the allowances, and the first party with one."""
+    """Return a link with the difference of the allowances, and the first party that differs."""
     served, difference, example = dict(answer.allowances), None, None
     options = [each for each in (proof.own_amounts, _on_ledger(proof)) if each is not None]
     known = next(iter(options), None)

@@ -15,7 +15,7 @@ from ledgerframes.values.decimals import exact_number
 __all__ = ["RewardProof", "RewardTree", "reward_tree"]
 
 LEAF, NODE = "BatchOfMintingAllowances", "BatchOfBatches"
-MIN_BATCH_SIZE = 2  # batches of one hash would never lead to a root
+MIN_BATCH_SIZE = 2  # Batches of one hash would never lead to a root.
 Allowance = tuple[str, Decimal]
 AllowanceTexts = tuple[tuple[str, str], ...]
 Item = TypeVar("Item")
@@ -35,13 +35,13 @@ class RewardProof:
     leaf : tuple of tuple
         Party and text of the amount of each allowance in the party's batch.
     path : tuple of tuple of str
-        For each level above the leaves, the hashes of the batch that has the hash of the level below.
+        For each level above the leaves, the hashes of the batch that contains the hash of the level below.
     root : str
         Hash of the round, in hexadecimal digits.
 
     Notes
     -----
-    Hashes of a round's rewards: docs/facts.md#reward-tree.
+    Source: docs/facts.md#reward-tree.
     """
 
     party: str
@@ -99,7 +99,7 @@ class RewardTree:
 
     Notes
     -----
-    Hashes of a round's rewards: docs/facts.md#reward-tree.
+    Source: docs/facts.md#reward-tree.
     """
 
     allowances: tuple[Allowance, ...] = field(repr=False)
@@ -163,7 +163,7 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
     Returns
     -------
     RewardTree
-        The hashes of each level, from the leaves to the root. Without an allowance, one leaf of nothing.
+        The hashes of each level, from the leaves to the root. Without allowances, there is one empty leaf.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def reward_tree(allowances: Iterable[Allowance], batch_size: int, *, sort: bool 
 
     Notes
     -----
-    Hashes of a round's rewards: docs/facts.md#reward-tree.
+    Source: docs/facts.md#reward-tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Published weights of rounds against those that follow from requests."""
+"""Published weights of rounds, compared with those that follow from requests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Weights = dict[str, int]
 
 @dataclass(frozen=True)
 class WeightCheck:
-    """Faulty records by round, or that nobody can tell.
+    """Faulty records by round, or the fact that they are unknown.
 
     Attributes
     ----------
     is_known : bool
         Whether the state of the network is known.
     computed : dict
-        Weight of each party in the rounds with a fault, with our own weight of each faulty record.
+        Weight of each party in the rounds with a fault, with the computed weight of each faulty record.
     """
 
     is_known: bool
@@ -77,5 +77,5 @@ def check_weights(
 
 
 def _positive(weights: Weights) -> Weights:
-    """Return weights without parties that only have faulty records."""
+    """Return weights without the parties that have only faulty records."""
     return {party: weight for party, weight in weights.items() if weight}

@@ -35,10 +35,10 @@ REWARDS = declare.Figure(
             (declare.text("party", "App provider, or validator."),),
             (
                 declare.integer("weight", "Published weight. Missing if records can be missing.", declare.WEIGHT_UNIT),
-                declare.amount("amount", "Amount in its batch. Missing if it is in none.", "coin"),
-                declare.integer("position", "Number of the party in the round, from 0. Missing as `amount`."),
-                declare.text("leaf", "Hash of its batch. Missing as `amount`."),
-                declare.text("path", "Hashes from there to the root, with spaces in between. Missing as `amount`."),
+                declare.amount("amount", "Amount of the party in its batch. Missing if it is in none.", "coin"),
+                declare.integer("position", "Number of the party in the round, from 0. Missing where `amount` is."),
+                declare.text("leaf", "Hash of the party's batch. Missing where `amount` is."),
+                declare.text("path", "Hashes from that batch to the root, separated by spaces. Missing where `amount` is."),
             ),
         )
     },
@@ -46,13 +46,15 @@ REWARDS = declare.Figure(
         declare.integer("round_number", "Mining round.", "", "Mining round"),
         declare.choice("kind", (APP, VALIDATOR), "Who is rewarded: app or validator."),
         declare.flag("is_dry_run", "Whether rewards are only calculated."),
-        declare.choice("link", LINKS, "Link that the row checks. With by='party', the first that does not hold, else missing."),
+        declare.choice(
+            "link", LINKS, "Link that the row checks. With by='party', the first link that does not hold. Missing if all hold."
+        ),
         declare.choice("status", STATUSES, title="Status"),
-        declare.text("reason", "Why it is unknown or missing. Missing if nothing is to be said."),
-        declare.text("expected", "What the link before, or our own computation, leads to. Missing if unknown."),
-        declare.text("found", "What the ledger has. Missing if unknown."),
-        declare.amount("difference", "Sum of the differences of all parties. Missing if there is none.", "coin"),
-        declare.text("example", "Party, contract or update to look at. Missing if there is none."),
+        declare.text("reason", "Why the status is unknown or missing. Missing if there is nothing to say."),
+        declare.text("expected", "Value according to the link before, or to our computation. Missing if unknown."),
+        declare.text("found", "Value on the ledger. Missing if unknown."),
+        declare.amount("difference", "Sum of the absolute differences of all parties. Missing if there are none.", "coin"),
+        declare.text("example", "Party, contract or update that shows the difference. Missing if there is none."),
     ),
     condition="with a known status",
     unit="rows of this result",
@@ -75,21 +77,21 @@ def rewards(
     Parameters
     ----------
     frames : Frames
-        With all updates and records of the rounds, so loaded by time and without a filter.
+        With all updates and records of the rounds, so load them by time and without a filter.
     by : {"party"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     featured : DataFrame, optional
         Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive] (default:
-        from the history, which then starts with the network).
+        from the history, which must start with the network).
     sv_participants : DataFrame, optional
         Participants of super validators: ``participant`` without a prefix, ``from`` and ``until`` (default: from the history).
-        While there is none, the state counts as unknown.
+        The state is unknown at times without any.
     rounds : DataFrame, optional
         Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``) (default:
         from the history).
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`, from which the tables
-        above follow as far as they are not passed (default: the history then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts`. The tables above that
+        are not passed are computed from them (default: none, so the history must start with the network).
     service : DataFrame, optional
         From :func:`ledgerframes.load_reward_accounting`, for the link ``service`` (default: without this link).
 
@@ -103,27 +105,30 @@ def rewards(
 
         - ``party`` (str, with by="party"): App provider, or validator.
         - ``weight`` (Int64, weighted bytes, with by="party"): Published weight. Missing if records can be missing.
-        - ``amount`` (decimal128(38, 10)[pyarrow], coin, with by="party"): Amount in its batch. Missing if it is in none.
-        - ``position`` (Int64, with by="party"): Number of the party in the round, from 0. Missing as `amount`.
-        - ``leaf`` (str, with by="party"): Hash of its batch. Missing as `amount`.
-        - ``path`` (str, with by="party"): Hashes from there to the root, with spaces in between. Missing as `amount`.
+        - ``amount`` (decimal128(38, 10)[pyarrow], coin, with by="party"): Amount of the party in its batch. Missing if it is in
+          none.
+        - ``position`` (Int64, with by="party"): Number of the party in the round, from 0. Missing where `amount` is.
+        - ``leaf`` (str, with by="party"): Hash of the party's batch. Missing where `amount` is.
+        - ``path`` (str, with by="party"): Hashes from that batch to the root, separated by spaces. Missing where `amount` is.
         - ``round_number`` (Int64): Mining round.
         - ``kind`` (category): Who is rewarded: app or validator.
         - ``is_dry_run`` (boolean): Whether rewards are only calculated.
-        - ``link`` (category): Link that the row checks. With by='party', the first that does not hold, else missing.
+        - ``link`` (category): Link that the row checks. With by='party', the first link that does not hold. Missing if all
+          hold.
         - ``status`` (category): equal, differs, missing, or unknown.
-        - ``reason`` (str): Why it is unknown or missing. Missing if nothing is to be said.
-        - ``expected`` (str): What the link before, or our own computation, leads to. Missing if unknown.
-        - ``found`` (str): What the ledger has. Missing if unknown.
-        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Sum of the differences of all parties. Missing if there is none.
-        - ``example`` (str): Party, contract or update to look at. Missing if there is none.
+        - ``reason`` (str): Why the status is unknown or missing. Missing if there is nothing to say.
+        - ``expected`` (str): Value according to the link before, or to our computation. Missing if unknown.
+        - ``found`` (str): Value on the ledger. Missing if unknown.
+        - ``difference`` (decimal128(38, 10)[pyarrow], coin): Sum of the absolute differences of all parties. Missing if there
+          are none.
+        - ``example`` (str): Party, contract or update that shows the difference. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the rows of this result with a known status. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the state is needed and its start is not in the history.
     IntegrityError
@@ -135,12 +140,12 @@ def rewards(
 
     Notes
     -----
-    Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and super
-    validators: pass them, or `base`, as to :func:`ledgerframes.activity.reconcile` if the frames do not start with the
-    network. `amounts` compares the allowances of the batches with those that follow from the weights, `leaves` and `root` their
-    hashes, `confirmations` the roots that super validators confirmed, and `coupons` what was created. `service` compares the
-    totals, root and batches of a node with those of the ledger, or with computed ones. What the frames cannot tell is unknown,
-    with the reason.
+    Source: docs/facts.md#proof-of-rewards. `weights` compares published with computed weights, which needs the rights and
+    super validators. If the frames do not start with the network, pass them or `base`, as for
+    :func:`ledgerframes.activity.reconcile`. `amounts` compares the allowances of the batches with those that follow from the
+    weights, `leaves` and `root` their hashes, `confirmations` the roots that super validators confirmed, and `coupons` the
+    coupons that were created. `service` compares the totals, root and batches of a node with those of the ledger, or with
+    computed ones. If the frames do not tell, the status is unknown, and `reason` says why.
 
     Picture, by :func:`ledgerframes.plot`: With ``by="party"``, the 25 parties with the most coin are shown. More than 240
     rounds are shown in groups. One row per link, or per party, a cell per round in the color of its status, the worst one
@@ -183,12 +188,12 @@ def reward_proof(
     kind : {"app", "validator"}, optional
         Who is rewarded (default: app).
     is_dry_run : bool, optional
-        Whether rewards are only calculated (default: whichever the round has, and its payment if it has both).
+        Whether rewards are only calculated (default: as in the round, or the payment if it has both).
 
     Returns
     -------
     RewardProof
-        Its :meth:`RewardProof.verify` says whether the reward leads to the root that the super validators confirmed.
+        Its :meth:`RewardProof.verify` checks whether the reward leads to the root that the super validators confirmed.
 
     Raises
     ------
@@ -231,7 +236,7 @@ def reward_proof(
 
 
 def _proofs(network: Network, weights: WeightCheck) -> Iterator[Proof]:
-    """Yield the rounds with their own computation."""
+    """Yield the rounds, each with its computed rewards."""
     coupons = Coupons(network)
     for each in read_reward_rounds(network):
         own = weights.options(each)

@@ -28,8 +28,9 @@ def compared(frames: Frames, query: Query, heads: Sequence[str]) -> Iterator[pd.
 
     The query is one of :func:`ledgerframes.engine.differences.differences`.
 
-    The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal
-    value, because its text differs. Members that this version does not know are compared if both sources send them.
+    The order of members does not count, and a null is the same as an absent member. Numbers that are equal but written
+    differently have the outcome of an equal value. Members that this version does not know are compared if both sources send
+    them.
     """
     for batch in run_batches(frames, query):
         yield to_pandas(pa.Table.from_batches([_compare_rows(batch)]).select([*heads, "outcome", "first_path"]))
@@ -45,20 +46,20 @@ def _compare_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compare_row(batch: pa.RecordBatch, row: int) -> tuple[int, str | None]:
-    """Return the worst outcome of the cells of a row, and the first path with it."""
+    """Return the worst outcome of the cells of a row, and the first path that has it."""
     cells = (_compare_cell(name, *_payloads(batch, name, row)) for name in batch["different_columns"][row].as_py())
     return min(cells, key=lambda cell: cell[0])
 
 
 def _payloads(batch: pa.RecordBatch, name: str, row: int) -> tuple[object, object]:
-    """Return the texts of a payload at both sources, none of another column."""
+    """Return the texts of a payload in both sources, or none for other columns."""
     if f"ours_{name}" not in batch.schema.names:
         return None, None
     return batch[f"ours_{name}"][row].as_py(), batch[f"theirs_{name}"][row].as_py()
 
 
 def _compare_cell(name: str, left: object, right: object) -> tuple[int, str | None]:
-    """Return the outcome of two cells that differ, and the first path that does.
+    """Return the outcome of two cells that differ, and the first path where they do.
 
     Only payloads have texts.
     """
@@ -87,7 +88,7 @@ def _common_members(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _differences(left: Any, right: Any, path: str) -> Iterator[tuple[int, str]]:
-    """Yield the places where two payloads differ, by the names of their members."""
+    """Yield the paths where two payloads differ, as names of members."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in sorted(left.keys() | right.keys()):
             yield from _differences(left.get(name), right.get(name), f"{path}.{name}")

@@ -19,11 +19,11 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frames : Frames or DataFrame
-        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
-        whose contracts are alive at its time.
+        History from the start of the network or from the time of `base`. Or only a snapshot from
+        :func:`ledgerframes.load_contracts`, whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -36,7 +36,8 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``opens_at`` (datetime64[us, UTC]): Time from which the round is open. Missing if it cannot be read.
         - ``coin_price`` (decimal128(38, 10)[pyarrow], USD per coin): Price of the coin. Missing if it is not in the contract.
         - ``traffic_price`` (decimal128(38, 10)[pyarrow], USD per MB): Price of traffic. Missing if it is not in the contract.
-        - ``tick_duration`` (timedelta64[us], microseconds): Time from round to round. Missing if it is not in the contract.
+        - ``tick_duration`` (timedelta64[us], microseconds): Time from one round to the next. Missing if it is not in the
+          contract.
         - ``coin_per_year`` (decimal128(38, 10)[pyarrow], coin): Coin to issue per year. Missing if it is not in the contract.
         - ``app_share`` (decimal128(38, 10)[pyarrow], share of 1): Share of the issuance for apps. Missing if it is not in the
           contract.
@@ -47,7 +48,7 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``minting_version`` (str): Scheme of app rewards. Missing without a reward configuration.
         - ``reward_threshold`` (decimal128(38, 10)[pyarrow], USD): Smallest reward of a party. Missing if it is not in the
           contract.
-        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, or in a snapshot its ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
         - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
         - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
@@ -70,8 +71,8 @@ def rounds(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
     Notes
     -----
-    Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
-    count; see :func:`problems`.
+    Source: docs/facts.md#state-of-the-network. Contracts of other packages, or without the network's signature, do not count
+    (see :func:`problems`).
 
     Picture, by :func:`ledgerframes.plot`: Price of the coin [USD] over the time at which rounds open [UTC], and below it
     the price of traffic [USD per MB].
@@ -95,11 +96,11 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frames : Frames or DataFrame
-        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
-        whose contracts are alive at its time.
+        History from the start of the network or from the time of `base`. Or only a snapshot from
+        :func:`ledgerframes.load_contracts`, whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -110,7 +111,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
         - ``party`` (str): App provider. Missing if the payload cannot be read.
         - ``weight`` (decimal128(38, 10)[pyarrow]): Factor of the right, 1 by default. Missing if it cannot be read.
-        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, or in a snapshot its ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
         - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
         - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
@@ -133,7 +134,7 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
     Notes
     -----
-    Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
+    Source: docs/facts.md#state-of-the-network. The factor of a right without one is 1.
 
     Picture, by :func:`ledgerframes.plot`: Record time [UTC], one row for each of the 25 parties whose first right is
     latest, with the factor of the last right before its name.
@@ -152,16 +153,16 @@ def featured(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 @SUPER_VALIDATORS.register
 def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
-    """Return the super validators of each lifetime of the network's rules.
+    """Return the super validators in each version of the network's rules.
 
     Parameters
     ----------
     frames : Frames or DataFrame
-        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
-        whose contracts are alive at its time.
+        History from the start of the network or from the time of `base`. Or only a snapshot from
+        :func:`ledgerframes.load_contracts`, whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -174,8 +175,8 @@ def super_validators(frames: Snapshot, *, base: Snapshot | None = None) -> pd.Da
         - ``name`` (str): Name of the super validator. Missing if it is not sent.
         - ``participant`` (str): Participant id without a prefix. Missing if it is not sent.
         - ``reward_weight`` (Int64): Reward weight. Missing if it is not sent.
-        - ``joined_round`` (Int64): Round of joining. Missing if it is not sent.
-        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``joined_round`` (Int64): Round in which the super validator joined. Missing if it is not sent.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, or in a snapshot its ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
         - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
         - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
@@ -221,11 +222,11 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frames : Frames or DataFrame
-        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
-        whose contracts are alive at its time.
+        History from the start of the network or from the time of `base`. Or only a snapshot from
+        :func:`ledgerframes.load_contracts`, whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -237,12 +238,13 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``traffic_price`` (decimal128(38, 10)[pyarrow], USD per MB): Price of traffic beyond the free rate. Missing if it is
           not in the contract.
         - ``min_topup`` (Int64, bytes): Smallest purchase. Missing if it is not in the contract.
-        - ``burst_amount`` (Int64, bytes): Free traffic. Missing if it is not in the contract.
-        - ``burst_window`` (timedelta64[us], microseconds): Time for free traffic. Missing if it is not in the contract.
+        - ``burst_amount`` (Int64, bytes): Free traffic per window. Missing if it is not in the contract.
+        - ``burst_window`` (timedelta64[us], microseconds): Length of the window for free traffic. Missing if it is not in the
+          contract.
         - ``minting_version`` (str): Scheme of app rewards. Missing without a reward configuration.
         - ``reward_threshold`` (decimal128(38, 10)[pyarrow], USD): Smallest reward of a party. Missing if it is not in the
           contract.
-        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, or in a snapshot its ledger effective time.
         - ``until`` (datetime64[us, UTC]): Record time of the archival, exclusive. Missing if alive.
         - ``known_from`` (datetime64[us, UTC]): Time from which contracts that ended have rows. Missing if all have.
         - ``known_until`` (datetime64[us, UTC]): Time that the frames reach. The contract may have ended since.
@@ -280,16 +282,16 @@ def config(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 @PROBLEMS.register
 def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
-    """Return the contracts that look like the network's and do not count, with the reasons.
+    """Return the contracts that look like the network's but do not count, with the reasons.
 
     Parameters
     ----------
     frames : Frames or DataFrame
-        History from the start of the network, or from `base`, on; or only a snapshot of :func:`ledgerframes.load_contracts`,
-        whose contracts are alive at its time.
+        History from the start of the network or from the time of `base`. Or only a snapshot from
+        :func:`ledgerframes.load_contracts`, whose contracts are alive at its time.
     base : Frames or DataFrame, optional
-        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: the history
-        then starts with the network).
+        Contracts active at or before the start of the frames, from :func:`ledgerframes.load_contracts` (default: none, so the
+        history must start with the network).
 
     Returns
     -------
@@ -301,8 +303,8 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
         - ``contract_id`` (str): The contract.
         - ``template_name`` (str): Module and entity of its template.
         - ``package_name`` (str): Package of its template. Missing if it is not sent.
-        - ``from`` (datetime64[us, UTC]): Record time of the create, in a snapshot the ledger effective time.
-        - ``reason`` (category): Why the contract does not count, or not fully.
+        - ``from`` (datetime64[us, UTC]): Record time of the create, or in a snapshot its ledger effective time.
+        - ``reason`` (category): Why the contract does not count, or counts only in part.
         - ``source`` (category): history or snapshot.
         - ``coverage`` (float64, share of 1): Share of the contracts of this result with a known payload. Missing if there are
           none.
@@ -320,7 +322,7 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
-    last one that was created.
+    one created last.
 
     Examples
     --------
@@ -343,7 +345,7 @@ def problems(frames: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
 
 
 def tables(frames: Snapshot, *, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
-    """Return rounds, rights and super validators by the arguments of ``lf.activity``.
+    """Return rounds, rights and super validators, named like the arguments of ``lf.activity``.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 USD_PER_MB = "USD per MB"
-FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
+FROM = declare.time("from", "Record time of the create, or in a snapshot its ledger effective time.")
 UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")
 KNOWN_FROM = declare.time("known_from", "Time from which contracts that ended have rows. Missing if all have.")
 KNOWN_UNTIL = declare.time("known_until", "Time that the frames reach. The contract may have ended since.")
@@ -49,7 +49,7 @@ ROUNDS = declare.Figure(
         declare.time("opens_at", "Time from which the round is open. Missing if it cannot be read."),
         _amount("coin_price", "Price of the coin.", "USD per coin"),
         _amount("traffic_price", "Price of traffic.", USD_PER_MB),
-        declare.duration("tick_duration", "Time from round to round. Missing if it is not in the contract."),
+        declare.duration("tick_duration", "Time from one round to the next. Missing if it is not in the contract."),
         _amount("coin_per_year", "Coin to issue per year.", "coin"),
         _amount("app_share", "Share of the issuance for apps.", declare.SHARE),
         _amount("development_share", "Share of the issuance for development.", declare.SHARE),
@@ -84,7 +84,7 @@ SUPER_VALIDATORS = declare.Figure(
         declare.text("name", "Name of the super validator. Missing if it is not sent."),
         declare.text("participant", "Participant id without a prefix. Missing if it is not sent."),
         declare.integer("reward_weight", "Reward weight. Missing if it is not sent."),
-        declare.integer("joined_round", "Round of joining. Missing if it is not sent."),
+        declare.integer("joined_round", "Round in which the super validator joined. Missing if it is not sent."),
         *LIFETIME,
     ),
     condition=CONDITION,
@@ -98,8 +98,8 @@ CONFIG = declare.Figure(
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
         declare.integer("min_topup", "Smallest purchase. Missing if it is not in the contract.", "bytes"),
-        declare.integer("burst_amount", "Free traffic. Missing if it is not in the contract.", "bytes"),
-        declare.duration("burst_window", "Time for free traffic. Missing if it is not in the contract."),
+        declare.integer("burst_amount", "Free traffic per window. Missing if it is not in the contract.", "bytes"),
+        declare.duration("burst_window", "Length of the window for free traffic. Missing if it is not in the contract."),
         declare.text("minting_version", "Scheme of app rewards. Missing without a reward configuration."),
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
@@ -117,7 +117,7 @@ PROBLEMS = declare.Figure(
         declare.text("template_name", "Module and entity of its template."),
         declare.text("package_name", "Package of its template. Missing if it is not sent."),
         FROM,
-        declare.label("reason", "Why the contract does not count, or not fully."),
+        declare.label("reason", "Why the contract does not count, or counts only in part."),
         declare.label("source", "history or snapshot."),
     ),
     condition=CONDITION,

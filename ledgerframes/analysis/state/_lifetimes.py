@@ -1,7 +1,7 @@
 """Lifetimes of the network's contracts, from transaction trees and a snapshot.
 
-Anybody can upload a package with the same module and template names. A contract is one of the network only if its template and
-package names match and the network's own party signs it.
+Anybody can upload a package with the same module and template names. A contract belongs to the network only if its template
+and package names match and the network's party signs it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ UNSIGNED, UNREADABLE = "not signed by the network", "unreadable payload"
 
 
 def read_lifetimes(frames: Frames, base: Snapshot | None) -> pd.DataFrame:
-    """Return the contracts of four templates in the frames, and in a snapshot before them.
+    """Return the contracts of four templates, in the frames and in an earlier snapshot.
 
-    Each has its ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read), ``from``,
-    ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and ``reason``,
-    empty if it counts. Contracts that ended before ``known_from`` can be absent, which is missing if all are known.
+    Each contract has ``template`` in neutral words (empty for another package), ``payload`` (None if it cannot be read),
+    ``from``, ``until``, ``known_until``, ``effective_from`` and ``effective_until`` (ledger effective times), ``source``, and
+    ``reason`` (empty if it counts). Contracts that ended before ``known_from`` can be absent (missing if all are known).
     """
     older = base_table(base, SNAPSHOT_COLUMNS)
     created = run(frames, lifetimes_query(older)).rename(columns={"since": "from"})
@@ -63,7 +63,7 @@ def of_template(lifetimes: pd.DataFrame, template: str) -> pd.DataFrame:
 
 
 def template_and_payload(template_name: str, package_name: object, text: object) -> tuple[str, dict[str, Any] | None]:
-    """Return the neutral template of a contract, none for another package, and its payload."""
+    """Return the neutral template of a contract (none for another package) and its payload."""
     package = package_name if isinstance(package_name, str) else ""
     coin = package.removeprefix("splice-") if package.startswith("splice-") and package != GOVERNANCE else ""
     names = (
@@ -75,16 +75,16 @@ def template_and_payload(template_name: str, package_name: object, text: object)
 
 
 def _parties_of_rules(created: pd.DataFrame) -> set[str]:
-    """Return the parties that alone sign the rules, and are named in them."""
+    """Return the parties that are the only signatories of rules and are named in them."""
     rules = created[created["template"] == DSO_RULES]
     pairs = zip(map(list_of, rules["signatories"]), rules["payload"], strict=True)
     return {payload["dso"] for signers, payload in pairs if payload and signers == [payload["dso"]]}
 
 
 def _reasons(created: pd.DataFrame) -> pd.Series:
-    """Return why each contract does not count, or not fully.
+    """Return why each contract does not count, or counts only in part.
 
-    The network's party is the one that alone signs its rules, and is named in them.
+    The network's party is the only signatory of its rules, and is named in them.
     """
     contracts = list(zip(created["template"], map(list_of, created["signatories"]), created["payload"], strict=True))
     parties = _parties_of_rules(created)
@@ -105,7 +105,7 @@ def _reasons(created: pd.DataFrame) -> pd.Series:
 
 
 def require_rules(contracts: pd.DataFrame) -> None:
-    """Raise a UsageError if contracts of a snapshot have no rules, so that none counts."""
+    """Raise a UsageError if a snapshot has no rules, because then no contract counts."""
     has_rules = ((contracts["template"] == DSO_RULES) & (contracts["reason"] != UNSIGNED)).any()
     if not has_rules:
         raise UsageError(
@@ -118,7 +118,7 @@ def require_rules(contracts: pd.DataFrame) -> None:
 
 
 def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> pd.Timestamp | None:
-    """Return the time from which all contracts are known, None for the start of the network.
+    """Return the time from which all contracts are known, or None for the start of the network.
 
     Raises
     ------
@@ -163,12 +163,12 @@ def _start_error(frames: Frames) -> CoverageError:
 
 
 def _snapshot_time(time: datetime) -> datetime:
-    """Return the latest time of a snapshot, of which services take one every three hours."""
+    """Return the latest time of a snapshot. Services take one every three hours."""
     return time.replace(hour=time.hour - time.hour % 3, minute=0, second=0, microsecond=0)
 
 
 def _end(frames: Frames) -> pd.Timestamp | None:
-    """Return the end of what the frames cover, or None if they have no times."""
+    """Return the end of the time that the frames cover, or None if they have no times."""
     ends = frames.coverage["until"].dropna()
     if frames.window is None or ends.empty:
         return None

@@ -16,7 +16,7 @@ CONTENT = ["template_name", "package_name", "create_arguments"]
 
 
 def is_snapshot(source: object) -> TypeGuard[Snapshot]:
-    """Return whether the source of a state is a snapshot, and no history."""
+    """Return whether the source of a state is a snapshot rather than a history."""
     if isinstance(source, Frames):
         return "active_contracts" in source.tables and "tree_events" not in source.tables
     return isinstance(source, pd.DataFrame) and not set(SNAPSHOT_COLUMNS).isdisjoint(source.columns)

@@ -27,7 +27,7 @@ from ledgerframes.datasets.templates import COIN_RULES, DSO_RULES, FEATURED_APP_
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
-# Template of the contracts of each figure, and what reads the values of its rows.
+# For each figure, the template of its contracts and the function that reads the values of its rows.
 READERS: dict[str, tuple[str, Callable[[Values], list[Values]]]] = {
     ROUNDS.name: (OPEN_ROUND, read_round),
     FEATURED.name: (FEATURED_APP_RIGHT, read_right),
@@ -48,7 +48,7 @@ def _of_snapshot(snapshot: Snapshot, figure: declare.Figure, base: Snapshot | No
     """Return the declared table of a snapshot alone."""
     lifetimes = snapshot_lifetimes(snapshot, base)
     template, _ = READERS[figure.name]
-    if template != FEATURED_APP_RIGHT and of_template(lifetimes, template).empty:  # a network can be without rights only
+    if template != FEATURED_APP_RIGHT and of_template(lifetimes, template).empty:  # Only rights can be absent from a network.
         raise UsageError(
             f"The snapshot has no contract of {template}. Pass the result of lf.load_contracts(net, at=…) without templates=."
         )
@@ -61,7 +61,7 @@ def table_of(frames: Frames, figure: declare.Figure, base: Snapshot | None = Non
 
 
 def tables_of(frames: Frames, base: Snapshot | None = None) -> dict[str, pd.DataFrame]:
-    """Return the declared tables of all kinds of contracts, which callers do not change."""
+    """Return the declared tables of all kinds of contracts. Callers must not modify them."""
     if base is None or isinstance(base, Frames):
         return _tables_once(frames, base)
     return _read_tables(frames, base)  # the caller may change a DataFrame
@@ -100,7 +100,7 @@ def _column(column: declare.ResultColumn, rows: list[Values]) -> pd.Series:
 
 
 def second_rights(lifetimes: pd.DataFrame) -> pd.Series:
-    """Return a reason for each right whose provider has another one at the same time."""
+    """Return a reason for each right whose provider has another right at the same time."""
     reasons = pd.Series("", lifetimes.index, dtype="str")
     rights = of_template(lifetimes, FEATURED_APP_RIGHT)
     values = [read_right(payload or {}) for payload in rights["payload"]]

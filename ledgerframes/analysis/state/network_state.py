@@ -1,4 +1,4 @@
-"""Round, rights and super validators as of a time, as activity weights need them."""
+"""Round, rights and super validators at a time, as activity weights need them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = {"rounds": ("round_number", "opens_at"), "featured": ("party", "weight
 
 @dataclass(frozen=True)
 class Segments:
-    """Times at which something changes, in order. Segment n starts at edge n - 1."""
+    """Times of changes, in order. Segment n starts at edge n - 1."""
 
     edges: Integers
 
@@ -149,23 +149,23 @@ class RoundLookup:
         unknown_starts, unknown_ends = starts_and_ends(rounds[~is_known])
         segments = Segments(np.unique(np.concatenate([starts, ends, unknown_starts, unknown_ends])))
         lowest = np.full(len(segments.edges) + 1, -1, dtype=np.int64)
-        for row in np.lexsort((created, -numbers)):  # the lowest number last, over all others
+        for row in np.lexsort((created, -numbers)):  # The lowest number comes last, so that it overwrites all others.
             first, after = segments.span(starts[row], ends[row])
             lowest[first:after] = row
-        for since, until in zip(unknown_starts, unknown_ends, strict=True):  # could be the lowest
+        for since, until in zip(unknown_starts, unknown_ends, strict=True):  # it could be the lowest
             first, after = segments.span(since, until)
             lowest[first:after] = -1
         return cls(numbers, opens_at, segments, lowest)
 
     def at(self, times: Integers) -> Integers:
-        """Return the row of the lowest open round at each time, -1 without one."""
+        """Return the row of the lowest open round at each time, or -1 if none is open."""
         rows: Integers = self.lowest[self.segments.at(times)]
         return rows
 
 
 @dataclass(frozen=True)
 class Members:
-    """Names that are members at a time, each with a number."""
+    """Names of the members at a time, each with a number."""
 
     names: pa.Array  # all names, in alphabetical order
     segments: Segments
@@ -175,7 +175,7 @@ class Members:
 
     @classmethod
     def of(cls, table: pd.DataFrame, column: str, values: Integers) -> Members:
-        """Return the members of lifetimes, the last one that was created where a name has several."""
+        """Return the members of lifetimes. If a name has several, the one created last counts."""
         starts, ends = starts_and_ends(table)
         names = pa.array(sorted(table[column].dropna().unique()), pa.string())
         codes = pc.index_in(pa.array(table[column], pa.string()), value_set=names).fill_null(-1).to_numpy(zero_copy_only=False)

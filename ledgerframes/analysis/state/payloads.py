@@ -27,7 +27,7 @@ def is_for_traffic(minting_version: object) -> bool:
 
 
 def read_round(payload: Values) -> list[Values]:
-    """Return the values of a mining round, none if it has no number or time."""
+    """Return the values of a mining round, or none if it has no number or time."""
     number, opens_at = whole(member(payload, "round", "number")), _time(payload.get("opensAt"))
     if number is None or opens_at is None:
         return []
@@ -47,7 +47,7 @@ def read_round(payload: Values) -> list[Values]:
 
 
 def read_right(payload: Values) -> list[Values]:
-    """Return the values of a featured right, none without a party or with an invalid factor."""
+    """Return the values of a featured right, or none if its party or factor is invalid."""
     party, weight = payload.get("provider"), payload.get("activityWeight")
     factor = Decimal(1) if weight is None else to_decimal(weight)
     if not isinstance(party, str) or factor is None or not 0 <= factor <= MAX_FACTOR:
@@ -93,7 +93,7 @@ def _rewards(rewards: object) -> Values:
 
 
 def decoded(text: object, coin: str) -> Any:
-    """Return a payload with neutral names of members, None if it cannot be read."""
+    """Return a payload with neutral names of members, or None if it cannot be read."""
     if not isinstance(text, str):
         return None
     if coin not in ("", "coin"):
@@ -111,19 +111,19 @@ def _renamed(match: re.Match[str], coin: str) -> str:
 
 
 def list_of(parties: Any) -> list[str]:
-    """Return the parties of a column of lists, none where they are missing."""
+    """Return the parties in a column of lists, which are none where the list is missing."""
     return [] if parties is None or isinstance(parties, float) else [str(party) for party in parties]
 
 
 def member(value: object, *names: str) -> Any:
-    """Return a member of members by name, None if one is missing."""
+    """Return a nested member by its names, or None if one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number, None if it is none."""
+    """Return a value as a whole number, or None if it is not one."""
     return int(str(value)) if isinstance(value, str | int) and re.fullmatch(r"-?\d{1,18}", str(value)) else None
 
 

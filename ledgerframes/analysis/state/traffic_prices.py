@@ -1,6 +1,6 @@
-"""Prices of traffic in the mining rounds of a window, and other ones that callers pass.
+"""Prices of traffic in the mining rounds of a window, and prices that callers pass.
 
-The price of a round counts from its opening on.
+The price of a round counts from the time when it opens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS = ["template_name", "package_name", "create_arguments", "signatories"]
 
 
 class RoundPrice(NamedTuple):
-    """The price of traffic [USD per MB] from the opening of a round on."""
+    """The price of traffic [USD per MB] from the time when a round opens."""
 
     opens_at: datetime
     amount: Decimal
@@ -42,7 +42,7 @@ class RoundPrice(NamedTuple):
 def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], step: str) -> None:
     """Raise a UsageError if a round that opens in the window has another price.
 
-    The message ends with `step`. A price in another currency than that of the rounds contradicts none.
+    The message ends with `step`. A price in a currency other than that of the rounds cannot contradict them.
     """
     rounds = round_prices(frames)
     opened = from_microseconds(extents.microseconds(each.opens_at) for each in rounds)
@@ -55,7 +55,7 @@ def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], ste
 def prices_at(prices: Sequence[TrafficPrice], times: pd.Series) -> Integers:
     """Return the position of the price that counts at each time.
 
-    It is the last one whose time is not later, and the first one before all.
+    It is the last price whose time is not later, or the first price if all are later.
     """
     starts = np.array([extents.microseconds(each.as_of) for each in prices[1:] if each.as_of], dtype=np.int64)
     return np.searchsorted(starts, microseconds(times), side="right").astype(np.int64)
@@ -65,11 +65,11 @@ def prices_at(prices: Sequence[TrafficPrice], times: pd.Series) -> Integers:
 def round_prices(frames: Frames) -> list[RoundPrice]:
     """Return the price of each round that opens in the window, in the order of time.
 
-    It is empty if the rounds have no price, or are signed by several parties, of which only one is the network's.
+    It is empty if the rounds have no price, or several parties sign rounds, because only one of them is the network's.
     """
     if "tree_events" not in frames.tables or frames.window is None:
         return []
-    everything = frames._filtered(replace(frames._filter, update_ids=None))  # with all rows of the window
+    everything = frames._filtered(replace(frames._filter, update_ids=None))  # a relation with all rows of the window
     created = run(everything, Query(f"FROM {ROUNDS_CREATED.name}", (ROUNDS_CREATED,)))
     payloads = list(filter(None, map(_own_payload, *(created[name] for name in COLUMNS))))
     if len({payload["dso"] for payload in payloads}) != 1:
@@ -79,14 +79,14 @@ def round_prices(frames: Frames) -> list[RoundPrice]:
 
 
 def _own_payload(template_name: str, package_name: object, text: object, signatories: object) -> Values | None:
-    """Return the payload of a round that the network alone signs, None of another contract."""
+    """Return the payload of a round that only the network signs, or None for other contracts."""
     template, payload = template_and_payload(template_name, package_name, text)
     is_own = template == OPEN_ROUND and payload is not None and list_of(signatories) == [payload["dso"]]
     return payload if is_own else None
 
 
 def _changes(rounds: Sequence[RoundPrice]) -> str:
-    """Return the prices of rounds in words, each with the time from which it counts."""
+    """Return the prices of rounds in words, each with the time from which it applies."""
     changes = [rounds[0], *(after for before, after in pairwise(rounds) if after.amount != before.amount)]
     first, *later = [f"{each.amount.normalize():f} {CURRENCY}/MB from {iso(each.opens_at)}" for each in changes]
     return ", then ".join([first.partition(" from ")[0], *later])

@@ -1,11 +1,11 @@
 """Outcomes, latency and rejections of verdicts, and the parties that confirm.
 
-A request is a verdict, an update or a traffic summary, whichever of them exist. Requests without a verdict count in
-``requests`` and lower the ``coverage``. They are neither accepted nor rejected here, although an update that exists was
-accepted: the rejected requests of the same time are not visible, so a rate would suffer from survivorship.
+A request has a verdict, an update or a traffic summary, or several of these. Requests without a verdict count in ``requests``
+and lower the ``coverage``. Here they are neither accepted nor rejected, although an existing update was accepted: the
+rejected requests of the same time are not visible, so a rate would suffer from survivorship.
 
-Latency is ``finalization_time`` minus ``record_time``, as observed by the host that was read. Hosts differ, so compare medians
-across hosts, not single rows. ``effective_at`` can be before ``record_time`` and is never used.
+Latency is ``finalization_time`` minus ``record_time``, as observed by the host that returned the rows. Hosts differ, so
+compare medians between hosts, not single rows. ``effective_at`` can be before ``record_time`` and is never used.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def of_outcomes(result: pd.DataFrame) -> str:
     key = next((name for name in PLURALS if name in result), None)
     if key is None and len(result) == 1:
         return _rejected(result)
-    if key == "party":  # groups of which a request can be in several, so that none is judged
+    if key == "party":  # groups that can share a request, so that none is judged
         return ""
     return _differing(result, key)
 
@@ -48,7 +48,7 @@ def _rejected(result: pd.DataFrame) -> str:
 
 
 def _differing(result: pd.DataFrame, key: str | None) -> str:
-    """Return which groups differ from all others together, of those with enough requests."""
+    """Return which groups with enough requests differ from all others together."""
     if result.empty:
         return NO_VERDICT
     judged, number = int(result["differs"].notna().sum()), len(result)
@@ -131,7 +131,7 @@ def of_rejections(result: pd.DataFrame) -> str:
 
 
 def of_quorums(result: pd.DataFrame) -> str:
-    """Return how many quorums there are, and how frequent the most frequent."""
+    """Return how many quorums there are, and how frequent the most frequent ones are."""
     if result.columns[0] != "parties":  # several groups or periods have the same quorum
         return ""
     if result.empty:
@@ -143,7 +143,7 @@ def of_quorums(result: pd.DataFrame) -> str:
 
 
 def of_waited_for(result: pd.DataFrame) -> str:
-    """Return the parties whose requests are slow more often than those of others."""
+    """Return the parties whose requests are slow more often than other requests."""
     judged = int(result["differs"].notna().sum())
     if not judged:
         is_doubtful = len(result) and result["reason"].eq(DOUBTFUL_LIMIT).all()
@@ -155,7 +155,7 @@ def of_waited_for(result: pd.DataFrame) -> str:
 
 
 def of_head_of_line(result: pd.DataFrame) -> str:
-    """Return the numbers of timeouts, and of others that waited for them."""
+    """Return the numbers of timeouts, and of requests that waited for them."""
     if result["reason"].notna().any():
         return "Timeouts are not named, because the limit of this network may not be 30 s."
     culprits, victims = len(result), int(result["victims"].sum())

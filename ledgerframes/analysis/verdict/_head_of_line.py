@@ -24,7 +24,7 @@ from ledgerframes.frames import Frames
 Tables = Mapping[str, pa.Table]
 
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in range(-5, 6)]
-IN_DOUBT = "Missing where the limit may be another one."
+IN_DOUBT = "Missing if the limit of the network may differ."
 HEAD = (
     declare.text("update_id", "Id of the request that timed out."),
     declare.time("record_time", "Sequencing time."),
@@ -47,19 +47,21 @@ CULPRITS = declare.Figure(
     caption="Requests that timed out, and the time that others waited",
     answer=answers.of_head_of_line,
     main_columns=("record_time", "submitting_participant_uid", "added", "victims", "expected_victims", "latency", "update_id"),
-    rows="One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the "
-    "network may not be 30 s, one per request rejected from 20 s on.",
+    rows="One row per request that timed out, even without victims; sorted by added time, longest first. If the limit of the "
+    "network may not be 30 s, one row per request rejected after 20 s or more.",
     columns=(
         *HEAD,
         declare.duration("latency", "Time until the rejection.", "Latency"),
         declare.integer("victims", f"Requests that probably waited for it. {IN_DOUBT}", "requests", "Victims"),
         declare.rate(
             "expected_victims",
-            "Mean victims of the same time, 1 to 5 hours away. Missing outside the window, and if the limit may be another one.",
+            "Mean victims of the same interval 1 to 5 hours away. Missing outside the window, and if the limit may differ.",
         ),
-        declare.rate("excess", "Victims less expected ones. Missing like these."),
-        declare.duration("added", f"Time that the victims waited in sum. {IN_DOUBT}", "Added latency"),
-        declare.integer("parties_in_common", f"Confirming parties that it shares with victims. {IN_DOUBT}", "parties"),
+        declare.rate("excess", "Victims minus expected victims. Missing where either is."),
+        declare.duration("added", f"Total time that the victims waited. {IN_DOUBT}", "Added latency"),
+        declare.integer(
+            "parties_in_common", f"Confirming parties that the request shares with its victims. {IN_DOUBT}", "parties"
+        ),
         declare.text("reason", "Reason why nobody is named a victim. Missing if there is none."),
     ),
     condition="with a known verdict",
@@ -76,7 +78,7 @@ VICTIMS = declare.Figure(
         declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
         declare.duration("latency", "Latency of the request.", "Latency"),
-        declare.duration("baseline", "Median latency of requests of its size."),
+        declare.duration("baseline", "Median latency of requests of the same size class."),
         declare.duration("added", "Latency above the baseline, while the other request was open.", "Added latency"),
     ),
     drawn="added",
@@ -108,22 +110,22 @@ ORDER BY record_time, update_id""",
 def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """Return the requests that timed out, with the requests that probably waited for them.
 
-    **This is a heuristic.** A victim has the same submitting participant or a confirming party in common, was sequenced while
-    the other request was open, and took longer than usual. The expected number of victims is that of the same intervals at
-    other hours.
+    **This is a heuristic.** A victim shares the submitting participant or a confirming party, was sequenced while the other
+    request was open, and took longer than usual. The expected number of victims is counted in the same intervals at other
+    hours.
 
     Parameters
     ----------
     frames : Frames
         All requests of a window, with ``verdicts`` and ``quorums``.
     min_delay : str, optional
-        Least latency above the baseline (default: 1s).
+        Minimum latency above the baseline (default: 1s).
 
     Returns
     -------
     DataFrame
-        One row per request that timed out, also without victims; sorted by added time, longest first. Where the limit of the
-        network may not be 30 s, one per request rejected from 20 s on.
+        One row per request that timed out, even without victims; sorted by added time, longest first. If the limit of the
+        network may not be 30 s, one row per request rejected after 20 s or more.
 
         Columns:
 
@@ -131,14 +133,14 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
         - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
         - ``latency`` (timedelta64[us], microseconds): Time until the rejection.
-        - ``victims`` (Int64, requests): Requests that probably waited for it. Missing where the limit may be another one.
-        - ``expected_victims`` (float64): Mean victims of the same time, 1 to 5 hours away. Missing outside the window, and if
-          the limit may be another one.
-        - ``excess`` (float64): Victims less expected ones. Missing like these.
-        - ``added`` (timedelta64[us], microseconds): Time that the victims waited in sum. Missing where the limit may be another
-          one.
-        - ``parties_in_common`` (Int64, parties): Confirming parties that it shares with victims. Missing where the limit may be
-          another one.
+        - ``victims`` (Int64, requests): Requests that probably waited for it. Missing if the limit of the network may differ.
+        - ``expected_victims`` (float64): Mean victims of the same interval 1 to 5 hours away. Missing outside the window, and
+          if the limit may differ.
+        - ``excess`` (float64): Victims minus expected victims. Missing where either is.
+        - ``added`` (timedelta64[us], microseconds): Total time that the victims waited. Missing if the limit of the network may
+          differ.
+        - ``parties_in_common`` (Int64, parties): Confirming parties that the request shares with its victims. Missing if the
+          limit of the network may differ.
         - ``reason`` (str): Reason why nobody is named a victim. Missing if there is none.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
@@ -154,9 +156,9 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     Notes
     -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
-    latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
-    A victim of several requests counts for the one whose interval it overlaps longest. If more rejections lie from 20 s to
-    below 29.9 s than from there on, no request is named a timeout, and nobody a victim.
+    latency of accepted requests of the same size class outside all these intervals, or of all size classes if there are fewer
+    than 30. A victim of several requests counts for the one whose interval it overlaps longest. If more rejections lie from
+    20 s to below 29.9 s than at 29.9 s or more, no request is called a timeout, and none a victim.
 
     Picture, by :func:`ledgerframes.plot`: An interval of 30 s is too short to be seen in a window of hours, so a circle
     stands for each request. Record time [UTC], one row for each of the 25 participants with the most added time. The area
@@ -183,15 +185,15 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
 def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     """Return the requests that probably waited while another one timed out.
 
-    **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`, which says if the limit of the network is in
-    doubt. Nobody is named then.
+    **This is a heuristic**, the same as in :func:`ledgerframes.verdict.head_of_line`, which says whether the limit of the
+    network is in doubt. If it is, the result is empty.
 
     Parameters
     ----------
     frames : Frames
         All requests of a window, with ``verdicts`` and ``quorums``.
     min_delay : str, optional
-        Least latency above the baseline (default: 1s).
+        Minimum latency above the baseline (default: 1s).
 
     Returns
     -------
@@ -205,7 +207,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
         - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
         - ``latency`` (timedelta64[us], microseconds): Latency of the request.
-        - ``baseline`` (timedelta64[us], microseconds): Median latency of requests of its size.
+        - ``baseline`` (timedelta64[us], microseconds): Median latency of requests of the same size class.
         - ``added`` (timedelta64[us], microseconds): Latency above the baseline, while the other request was open.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
@@ -222,7 +224,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
     -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
-    Picture, by :func:`ledgerframes.plot`: A bar of ``added`` for each row, or a line for each group over time.
+    Picture, by :func:`ledgerframes.plot`: One bar of ``added`` per row, or one line per group over time.
 
     Examples
     --------
@@ -308,7 +310,7 @@ def _culprits(frames: Frames, tables: Tables) -> dict[str, Any]:
 
 
 def _is_inside(frames: Frames, rows: pd.DataFrame) -> Flags:
-    """Return which intervals are in the window, and covered."""
+    """Return which intervals are in the window and covered."""
     opens, closes = (rows[name].to_numpy("int64") for name in ("opens", "closes"))
     since, until = Call(CULPRITS, frames).bounds
     is_inside: Flags = (opens >= since) & (closes <= until)
@@ -318,7 +320,7 @@ def _is_inside(frames: Frames, rows: pd.DataFrame) -> Flags:
 
 
 def _possible_culprits(frames: Frames) -> dict[str, Any]:
-    """Return the columns of the requests of which it is unknown whether they timed out."""
+    """Return the columns of the requests that may have timed out."""
     rows = run(frames, POSSIBLE_CULPRITS)
     unknown = dict.fromkeys(("victims", "expected_victims", "excess", "added", "parties_in_common"), [None] * len(rows))
     return {**rows, "latency": durations(rows["latency"]), **unknown, "reason": DOUBTFUL_LIMIT}

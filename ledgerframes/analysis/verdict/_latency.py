@@ -1,4 +1,4 @@
-"""Latency of accepted and of rejected requests, with timeouts apart."""
+"""Latency of accepted and of rejected requests, with timeouts separate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LATENCY = declare.Figure(
     answer=answers.of_latency,
     main_columns=("p50", "p90", "p95", "p99", "max", "requests", "timeouts", "slow_accepted"),
     distinct=(),
-    rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
+    rows="One row per period and group, including periods without requests; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": grouping.PARTY,
@@ -69,13 +69,13 @@ LATENCY = declare.Figure(
         ),
         declare.integer(
             "timeouts",
-            "Requests rejected from 29.9 s on. Missing for committed updates, and where the limit may be another one.",
+            "Requests rejected after 29.9 s or more. Missing for committed updates, and if the limit may differ.",
             "requests",
             "Timeouts",
             measure=UnlessCommitted(Count(where=IS_TIMEOUT)),
         ),
         declare.share(
-            "Timeouts as a share of accepted or rejected requests with a latency. Missing without any.",
+            "Timeouts as a share of accepted or rejected requests with a latency. Missing if there are none.",
             "timeout_rate",
             "Timeout rate",
         ),
@@ -91,19 +91,23 @@ LATENCY = declare.Figure(
             "Accepted requests with a latency of 5 s or more.",
             measure=Count(where=f"{IS_ACCEPTED_WITH_LATENCY} AND latency >= 5_000_000"),
         ),
-        declare.count("unspecified", "Requests with a verdict that is neither.", measure=Count(where="outcome = 'unspecified'")),
+        declare.count(
+            "unspecified",
+            "Requests whose verdict is neither accepted nor rejected.",
+            measure=Count(where="outcome = 'unspecified'"),
+        ),
         declare.count(
             "impossible",
-            "Requests with a verdict from before their record time, in no percentile.",
+            "Requests whose verdict is earlier than their record time. They are in no percentile.",
             measure=Count(where="outcome = 'impossible: before its record time'"),
         ),
         *_percentile_columns("", "accepted requests", IS_ACCEPTED_WITH_LATENCY),
         *_percentile_columns("rejected_", "requests rejected before the limit", IS_REJECTED_IN_TIME),
         FEW_REQUESTS,
-        declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
+        declare.text("reason", "Why percentiles are missing. Missing if none is."),
     ),
     has_periods=True,
-    condition="with a verdict from after their record time",
+    condition="with a verdict that is not earlier than their record time",
     known="latency >= 0",
     others=LIMIT_EVIDENCE,
 )
@@ -126,34 +130,34 @@ def latency(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template", "source", "era"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
     eras : DataFrame, optional
         From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
     min_requests : int, optional
-        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
-        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median,
+        36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these.
 
     Returns
     -------
     DataFrame
-        One row per period and group, periods without requests included; sorted by time and group, missing last.
+        One row per period and group, including periods without requests; sorted by time and group, missing last.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
-        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time, all 24 of them.
-        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour that final data cover, on all days. Counts
-          compare per hour of it.
-        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time, all days of the window.
+        - ``hour`` (int64, UTC, with by="hour"): Hour of the day of the record time. All 24 hours have a row.
+        - ``covered_hours`` (float64, hours, with by="hour"): Time of this hour, over all days, that final data cover. Divide
+          counts by it before you compare them.
+        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time. All days of the window have a row.
         - ``verdict_result`` (category, with by="result"): Verdict of the mediator. Missing without a verdict.
         - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
         - ``confirmers`` (Int64, parties, with by="confirmers"): Different parties that can confirm. Missing without a quorum.
@@ -167,18 +171,18 @@ def latency(
         - ``requests`` (int64, requests): Confirmation requests.
         - ``accepted`` (int64, requests): Accepted requests with a latency.
         - ``rejected`` (Int64, requests): Requests rejected before the limit of 29.9 s. Missing for committed updates.
-        - ``timeouts`` (Int64, requests): Requests rejected from 29.9 s on. Missing for committed updates, and where the limit
-          may be another one.
+        - ``timeouts`` (Int64, requests): Requests rejected after 29.9 s or more. Missing for committed updates, and if the
+          limit may differ.
         - ``timeout_rate`` (float64, share of 1): Timeouts as a share of accepted or rejected requests with a latency. Missing
-          without any.
+          if there are none.
         - ``timeout_low`` (float64, share of 1): Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a
           rate.
         - ``timeout_high`` (float64, share of 1): Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a
           rate.
         - ``accepted_after_limit`` (int64, requests): Accepted requests with a latency of 29.9 s or more.
         - ``slow_accepted`` (int64, requests): Accepted requests with a latency of 5 s or more.
-        - ``unspecified`` (int64, requests): Requests with a verdict that is neither.
-        - ``impossible`` (int64, requests): Requests with a verdict from before their record time, in no percentile.
+        - ``unspecified`` (int64, requests): Requests whose verdict is neither accepted nor rejected.
+        - ``impossible`` (int64, requests): Requests whose verdict is earlier than their record time. They are in no percentile.
         - ``p50`` (timedelta64[us], microseconds): Latency that 50 % of the accepted requests do not exceed. Missing below 6, or
           below min_requests=.
         - ``p50_low`` (timedelta64[us], microseconds): Lower end of the 95 % interval of `p50`. Missing with too few.
@@ -222,24 +226,24 @@ def latency(
           too few.
         - ``rejected_max`` (timedelta64[us], microseconds): Highest latency of the requests rejected before the limit. Missing
           without any.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
-        - ``reason`` (str): Reasons of missing percentiles. Missing if all are there.
-        - ``coverage`` (float64, share of 1): Share of the requests of this row with a verdict from after their record time.
-          Missing if there are none.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
+        - ``reason`` (str): Why percentiles are missing. Missing if none is.
+        - ``coverage`` (float64, share of 1): Share of the requests of this row with a verdict that is not earlier than their
+          record time. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
 
     Notes
     -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
-    not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
-    the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md). With
-    `min_requests`, it is there without an interval.
+    not a decision after 30 seconds, so it is in no percentile. Percentiles are by nearest rank: for an even number of
+    requests, the median is the lower of the two middle values. A percentile that too few requests support is missing
+    (docs/uncertainty.md). With `min_requests`, it is shown without an interval.
 
     Picture, by :func:`ledgerframes.plot`: Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per
     group, the 25 with the most requests, or a line per percentile over record time [UTC]. Groups over time: a panel with
@@ -276,7 +280,7 @@ def latency(
 
 
 def _timeout_rate(grouped: Grouped) -> dict[str, Any]:
-    """Return the rate of timeouts, missing with their number."""
+    """Return the rate of timeouts, which is missing if their number is."""
     timeouts = named_timeouts(grouped, "timeouts")
     decided = grouped.values["accepted"] + grouped.values["rejected"] + timeouts
     hits, trials = (each.fillna(0).to_numpy("int64") for each in (timeouts, decided))

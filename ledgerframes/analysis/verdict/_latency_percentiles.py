@@ -1,7 +1,7 @@
 """Percentiles of the latency with their intervals, by group.
 
-The percentile and both ends of its interval are values at ranks that depend on the number of values. So the engine counts the
-values of each group first, and then returns those at the ranks that any group needs.
+A percentile and both ends of its interval are values at ranks that depend on the number of values. So the engine first counts
+the values of each group, and then returns the values at the ranks that any group needs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ledgerframes.engine import Query, run
 from ledgerframes.statistics.percentiles import Ranks, supported_ranks
 
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
-NOUNS = {"": "accepted", "rejected_": "rejected"}  # columns with their number, by the prefix of their percentiles
+NOUNS = {"": "accepted", "rejected_": "rejected"}  # columns of counts, by the prefix of their percentiles
 RANKS = {"": "value", "_low": "low", "_high": "high"}  # by the end of a column's name
 
 Values = dict[tuple[str, int, int], int]  # latency by noun, group and rank
@@ -29,7 +29,7 @@ Values = dict[tuple[str, int, int], int]  # latency by noun, group and rank
 def percentile_values(call: Call, grouped: Grouped) -> dict[str, Any]:
     """Return the percentiles of accepted requests and of those rejected before the limit.
 
-    ``few_requests_for`` and ``reasons``, lists of why percentiles are missing, are part of it.
+    The result includes ``few_requests_for`` and ``reasons``, which are lists of why percentiles are missing.
     """
     counts = {noun: grouped.values[noun].fillna(0).to_numpy("int64") for noun in NOUNS.values()}
     ranks = {noun: _ranks_of_groups(each, call.options.min_requests) for noun, each in counts.items()}
@@ -119,6 +119,6 @@ def _too_few(ranks: dict[str, dict[str, list[Ranks]]], group: int) -> Sequence[s
 
 
 def reason(doubt: str, too_few: Sequence[str]) -> str | Any:
-    """Return why figures of a group are missing, and the argument that shows them."""
+    """Return why figures of a group are missing, and which argument shows them."""
     advice = " (min_requests= shows them)" if too_few else ""
     return ", ".join(filter(None, (doubt, *too_few))) + advice or pd.NA

@@ -30,7 +30,7 @@ OUTCOMES = declare.Figure(
     answer=answers.of_outcomes,
     main_columns=("rejection_rate", "low", "high", "requests", "rejected", "timeouts", "difference", "differs"),
     distinct=(),
-    rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
+    rows="One row per period and group, including periods without requests; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": grouping.PARTY,
@@ -47,26 +47,34 @@ OUTCOMES = declare.Figure(
         declare.count("rejected", "Rejected requests.", measure=Count(where=IS_REJECTED)),
         declare.integer(
             "timeouts",
-            "Rejected requests with a latency of 29.9 s or more. Missing where the limit may be another one.",
+            "Rejected requests with a latency of 29.9 s or more. Missing if the limit of the network may differ.",
             "requests",
             "Timeouts",
             measure=Count(where=IS_TIMEOUT),
         ),
-        declare.count("unspecified", "Requests with a verdict that is neither.", measure=Count(where=IS_UNSPECIFIED)),
+        declare.count(
+            "unspecified", "Requests whose verdict is neither accepted nor rejected.", measure=Count(where=IS_UNSPECIFIED)
+        ),
         declare.count("no_verdict", "Requests without a verdict.", measure=Count(where="NOT has_verdict")),
         declare.share(
-            "Rejected requests as a share of accepted and rejected. Missing without any.", "rejection_rate", "Rejection rate"
+            "Rejected requests as a share of accepted and rejected ones. Missing if there are none.",
+            "rejection_rate",
+            "Rejection rate",
         ),
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
         declare.share(
             "Rate minus the rate of all other rows together. Missing by party, for a single row, or without a rate.", "difference"
         ),
-        declare.share("Lower end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_low"),
-        declare.share("Upper end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_high"),
+        declare.share(
+            "Lower end of the Newcombe interval of the difference, 95 %. Missing without a difference.", "difference_low"
+        ),
+        declare.share(
+            "Upper end of the Newcombe interval of the difference, 95 %. Missing without a difference.", "difference_high"
+        ),
         declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing if not judged."),
         declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
-        declare.text("reason", "Reason why a row is not judged. Missing if it is."),
+        declare.text("reason", "Why the row is not judged. Missing if it is judged."),
         declare.rate(
             "dispersion",
             "Factor by which clusters of one participant in one hour widen the variance of the rate. Missing if unknown.",
@@ -110,7 +118,7 @@ def outcomes(
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "hour", "weekday_hour", "day", "views", "size"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
@@ -120,43 +128,45 @@ def outcomes(
     Returns
     -------
     DataFrame
-        One row per period and group, periods without requests included; sorted by time and group, missing last.
+        One row per period and group, including periods without requests; sorted by time and group, missing last.
 
         Columns:
 
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``party`` (str, with by="party"): Submitting party. Missing without a verdict or a party.
-        - ``hour`` (int64, UTC, with by="hour" or by="weekday_hour"): Hour of the day of the record time, all 24 of them.
-        - ``covered_hours`` (float64, hours, with by="hour" or by="weekday_hour"): Time of this hour that final data cover, on
-          all days. Counts compare per hour of it.
+        - ``hour`` (int64, UTC, with by="hour" or by="weekday_hour"): Hour of the day of the record time. All 24 hours have a
+          row.
+        - ``covered_hours`` (float64, hours, with by="hour" or by="weekday_hour"): Time of this hour, over all days, that final
+          data cover. Divide counts by it before you compare them.
         - ``weekday`` (int64, UTC, with by="weekday_hour"): Day of the week, 0 for Monday.
-        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time, all days of the window.
+        - ``day`` (datetime64[us, UTC], with by="day"): Start of the day of the record time. All days of the window have a row.
         - ``view_count`` (Int64, views, with by="views"): Views of the request. Missing without a verdict.
         - ``size`` (category, bytes, with by="size"): Class of the request's cost. Missing if the cost is unknown.
         - ``requests`` (int64, requests): Confirmation requests.
         - ``accepted`` (int64, requests): Accepted requests.
         - ``rejected`` (int64, requests): Rejected requests.
-        - ``timeouts`` (Int64, requests): Rejected requests with a latency of 29.9 s or more. Missing where the limit may be
-          another one.
-        - ``unspecified`` (int64, requests): Requests with a verdict that is neither.
+        - ``timeouts`` (Int64, requests): Rejected requests with a latency of 29.9 s or more. Missing if the limit of the
+          network may differ.
+        - ``unspecified`` (int64, requests): Requests whose verdict is neither accepted nor rejected.
         - ``no_verdict`` (int64, requests): Requests without a verdict.
-        - ``rejection_rate`` (float64, share of 1): Rejected requests as a share of accepted and rejected. Missing without any.
+        - ``rejection_rate`` (float64, share of 1): Rejected requests as a share of accepted and rejected ones. Missing if there
+          are none.
         - ``low`` (float64, share of 1): Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.
         - ``high`` (float64, share of 1): Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.
         - ``difference`` (float64, share of 1): Rate minus the rate of all other rows together. Missing by party, for a single
           row, or without a rate.
         - ``difference_low`` (float64, share of 1): Lower end of the Newcombe interval of the difference, 95 %. Missing without
-          one.
+          a difference.
         - ``difference_high`` (float64, share of 1): Upper end of the Newcombe interval of the difference, 95 %. Missing without
-          one.
+          a difference.
         - ``p_holm`` (float64): P-value of the difference, adjusted for all rows. Missing if not judged.
         - ``differs`` (boolean): Whether more than chance explains the difference. Missing if not judged.
-        - ``reason`` (str): Reason why a row is not judged. Missing if it is.
+        - ``reason`` (str): Why the row is not judged. Missing if it is judged.
         - ``dispersion`` (float64): Factor by which clusters of one participant in one hour widen the variance of the rate.
           Missing if unknown.
         - ``coverage`` (float64, share of 1): Share of the requests of this row with a known verdict. Missing if there are none.
@@ -165,15 +175,16 @@ def outcomes(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames hold committed updates, which have no rejected requests.
 
     Notes
     -----
-    Source: ``verdict_result`` of the verdicts (docs/facts.md#survivorship). Each row is compared with all other rows together,
-    adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
-    request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
+    Source: ``verdict_result`` of the verdicts (docs/facts.md#survivorship). Each row is compared with all other rows
+    together, adjusted for the number of rows (docs/uncertainty.md). Whether two intervals overlap says nothing about that
+    pair of rows. A request of several parties counts for each. There is no grouping by template, because a rejected request
+    never shows its template.
 
     Picture, by :func:`ledgerframes.plot`: Rates [%] over time for hours, days and periods. Otherwise: one row per group,
     the 25 with the most requests. Groups over time: a panel for each of the 12 groups with the most decided requests, all
@@ -204,7 +215,7 @@ def outcomes(
 
 
 def _rates(grouped: Grouped, effect: float | None, *, has_overlap: bool) -> dict[str, Any]:
-    """Return the rate of each group, and the comparison with all others where there is one."""
+    """Return the rate of each group, and the comparison with all others if there is one."""
     hits, accepted = (grouped.values[name].to_numpy("int64") for name in ("rejected", "accepted"))
     values = rate_values(hits, hits + accepted, effect=effect)
     values["dispersion"] = np.nan if effect is None else effect
@@ -222,9 +233,9 @@ def cluster_effect(frames: Frames) -> float | None:
 
 
 def rate_values(hits: Integers, trials: Integers, *, effect: float | None = None) -> dict[str, Any]:
-    """Return the rate of each group, and its difference to all others together.
+    """Return the rate of each group, and its difference from all others together.
 
-    Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
+    Among many groups, intervals that do not overlap are no sign of a difference. Only ``differs`` is.
     """
     scale = effect or 1.0
     low, high = wilson(hits, trials, design_effect=scale)

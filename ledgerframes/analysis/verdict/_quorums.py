@@ -50,7 +50,7 @@ QUORUMS = declare.Figure(
     condition="with a known verdict",
     unit="requests of these frames",
 )
-# The figure as it is measured: the parties name a group, too.
+# The figure as it is measured, where the parties also name a group.
 SETS = replace(
     QUORUMS,
     by={
@@ -72,7 +72,7 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "template"}, optional
-        Groups of the rows, by the columns below (default: None).
+        Grouping of the rows, with its columns below (default: None).
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days,
         Mondays or months (default: None).
@@ -87,7 +87,7 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
         - ``period_start`` (datetime64[us, UTC], with every=): Start of the period.
         - ``period_end`` (datetime64[us, UTC], with every=): End of the period, exclusive. The last period can end after the
           window.
-        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover all of the period.
+        - ``is_partial`` (boolean, with every=): Whether final data of the window do not cover the whole period.
         - ``submitting_participant_uid`` (str, with by="participant"): Participant that submits and pays. Missing without a
           verdict.
         - ``kind`` (category, with by="template"): transaction, reassignment, or not visible (rejected or private).
@@ -108,7 +108,7 @@ def quorums(frames: Frames, *, by: Literal["participant", "template"] | None = N
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
 
     Notes
     -----

@@ -36,7 +36,7 @@ REJECTIONS = declare.Figure(
         declare.duration("latency", "Finalization time minus record time.", "Latency"),
         declare.label(
             "reject_kind_heuristic",
-            "Guess from the latency: timeout from 29.9 s, contention below. Missing without one, or if the limit may be another.",
+            "Guess from latency: timeout from 29.9 s, contention below. Missing without latency, or if the limit may differ.",
         ),
         declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
@@ -91,9 +91,9 @@ REJECTED_REQUESTS = Query(
 def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
     """Return the rejected requests, with a guess at the cause.
 
-    A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
+    A verdict has no reason. The latency identifies requests that reached the mediator's limit of 30 s:
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** If more rejections
-    lie from 20 s to below 29.9 s than from there on, the limit of the network may be another, and no kind is named.
+    lie from 20 s to below 29.9 s than at 29.9 s or more, the limit of the network may differ, and no kind is named.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
         - ``record_time`` (datetime64[us, UTC]): Sequencing time.
         - ``submitting_participant_uid`` (str): Participant that submits and pays. Missing without a verdict.
         - ``latency`` (timedelta64[us], microseconds): Finalization time minus record time.
-        - ``reject_kind_heuristic`` (category): Guess from the latency: timeout from 29.9 s, contention below. Missing without
-          one, or if the limit may be another.
+        - ``reject_kind_heuristic`` (category): Guess from latency: timeout from 29.9 s, contention below. Missing without
+          latency, or if the limit may differ.
         - ``traffic_cost`` (Int64, bytes): Cost of the request. Missing without a traffic summary.
         - ``view_count`` (int64, views): Views of the request.
         - ``coverage`` (float64, share of 1): Share of the rejected requests with a known cost. Missing if there are none.

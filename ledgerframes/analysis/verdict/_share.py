@@ -9,7 +9,7 @@ from ledgerframes.frames import Frames
 
 
 def share_with_verdict(frames: Frames) -> float:
-    """Return the share of all requests that have a verdict, missing without requests."""
+    """Return the share of all requests that have a verdict, which is missing without requests."""
     select = "SELECT count(*) AS requests, count(*) FILTER (WHERE has_verdict) AS verdicts\nFROM requests"
     counts = run(frames, Query(select, (REQUESTS,)))
     return float(ratio(counts["verdicts"], counts["requests"])[0])

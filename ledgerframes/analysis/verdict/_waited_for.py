@@ -37,7 +37,7 @@ def queries(frames: Frames, by: str | None, hosting: pd.DataFrame | None, **othe
 
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
-    caption="Slow requests of those that need a party",
+    caption="Slow requests among those that need a party",
     answer=answers.of_waited_for,
     main_columns=("party", "participant", "slow_rate", "low", "high", "required", "slow", "median_latency", "differs"),
     rows=(
@@ -48,24 +48,26 @@ WAITED_FOR = declare.Figure(
     columns=(
         declare.text("party", "Confirming party. Missing by participant."),
         declare.text("participant", "Participant that hosts confirming parties. Missing by party."),
-        declare.count("named", "Requests that can do without its confirmation."),
+        declare.count("named", "Requests that name it as a confirmer, but do not need its confirmation."),
         declare.count("required", "Requests that need its confirmation."),
         declare.integer(
-            "slow", "Required requests that were slow. Missing where the limit of timeouts may not be 30 s.", "requests", "Slow"
+            "slow", "Required requests that were slow. Missing if the limit of the network may not be 30 s.", "requests", "Slow"
         ),
         declare.share(
-            "Slow requests as a share of the required ones. Missing without any or `slow`.", "slow_rate", "Slow requests"
+            "Slow requests as a share of the required ones. Missing if there are none, or `slow` is missing.",
+            "slow_rate",
+            "Slow requests",
         ),
         declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
-        declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
-        declare.share("Lower end of the 95 % interval of the difference. Missing with it.", "difference_low"),
-        declare.share("Upper end of the 95 % interval of the difference. Missing with it.", "difference_high"),
+        declare.share("Rate minus the rate of requests that do not name it. Missing without either rate.", "difference"),
+        declare.share("Lower end of the 95 % interval of the difference. Missing without a difference.", "difference_low"),
+        declare.share("Upper end of the 95 % interval of the difference. Missing without a difference.", "difference_high"),
         declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing if not judged."),
         declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
         declare.duration("median_latency", f"Median latency of the required requests. {needs(50)}", "Latency"),
         FEW_REQUESTS,
-        declare.text("reason", "Reason why a row is not judged. Missing if it is."),
+        declare.text("reason", "Why the row is not judged. Missing if it is judged."),
     ),
     condition="with a known verdict",
     unit="requests of these frames",
@@ -96,10 +98,10 @@ def waited_for(
 
     **This is association, not cause**: a verdict does not say who responded when.
 
-    A request is slow if its latency is above the 90th percentile of those that did not time out, or if it timed out. It needs a
-    party if a quorum of one of its views cannot reach its threshold without the party. It needs a participant if it needs a
-    party that no other participant hosts at that time. If more rejections lie from 20 s to below 29.9 s than from there on, no
-    request is named a timeout, and none slow.
+    A request is slow if its latency is above the 90th percentile of those that did not time out, or if it timed out. It needs
+    a party if a quorum of one of its views cannot reach its threshold without that party. It needs a participant if it needs
+    a party that no other participant hosts at that time. If more rejections lie from 20 s to below 29.9 s than at 29.9 s or
+    more, no request is called a timeout, and none is called slow.
 
     Parameters
     ----------
@@ -108,13 +110,13 @@ def waited_for(
     by : {None, "party", "participant"}, optional
         Confirming party, or participant that hosts confirming parties (default: party, also for None).
     hosting : DataFrame, optional
-        For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The history
-        does not hold it: it is in ``ledger_topology`` of a participant's ledger.
+        For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The
+        history does not record this, but ``ledger_topology`` of a participant's ledger does.
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
     min_requests : int, optional
-        Least number of requests for a percentile (default: as many as it needs to be firm, 6 for a median, 36 for p90, 72 for
-        p95 and 368 for p99). The column ``few_requests_for`` marks those that rest on fewer than that.
+        Smallest number of requests for which a percentile is shown (default: as many as support it, which are 6 for a median,
+        36 for p90, 72 for p95 and 368 for p99). ``few_requests_for`` names the percentiles that rest on fewer than these.
 
     Returns
     -------
@@ -126,22 +128,26 @@ def waited_for(
 
         - ``party`` (str): Confirming party. Missing by participant.
         - ``participant`` (str): Participant that hosts confirming parties. Missing by party.
-        - ``named`` (int64, requests): Requests that can do without its confirmation.
+        - ``named`` (int64, requests): Requests that name it as a confirmer, but do not need its confirmation.
         - ``required`` (int64, requests): Requests that need its confirmation.
-        - ``slow`` (Int64, requests): Required requests that were slow. Missing where the limit of timeouts may not be 30 s.
-        - ``slow_rate`` (float64, share of 1): Slow requests as a share of the required ones. Missing without any or `slow`.
+        - ``slow`` (Int64, requests): Required requests that were slow. Missing if the limit of the network may not be 30 s.
+        - ``slow_rate`` (float64, share of 1): Slow requests as a share of the required ones. Missing if there are none, or
+          `slow` is missing.
         - ``low`` (float64, share of 1): Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.
         - ``high`` (float64, share of 1): Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.
-        - ``difference`` (float64, share of 1): Rate less the rate of requests that do not name it. Missing without either.
-        - ``difference_low`` (float64, share of 1): Lower end of the 95 % interval of the difference. Missing with it.
-        - ``difference_high`` (float64, share of 1): Upper end of the 95 % interval of the difference. Missing with it.
+        - ``difference`` (float64, share of 1): Rate minus the rate of requests that do not name it. Missing without either
+          rate.
+        - ``difference_low`` (float64, share of 1): Lower end of the 95 % interval of the difference. Missing without a
+          difference.
+        - ``difference_high`` (float64, share of 1): Upper end of the 95 % interval of the difference. Missing without a
+          difference.
         - ``p_holm`` (float64): P-value of the difference, adjusted for all rows. Missing if not judged.
         - ``differs`` (boolean): Whether more than chance explains the difference. Missing if not judged.
         - ``median_latency`` (timedelta64[us], microseconds): Median latency of the required requests. Missing below 6 requests,
           or below min_requests=.
-        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than they need. Missing without any, and without
-          min_requests=.
-        - ``reason`` (str): Reason why a row is not judged. Missing if it is.
+        - ``few_requests_for`` (str): Percentiles that rest on fewer requests than support them. Missing if there are none, or
+          without min_requests=.
+        - ``reason`` (str): Why the row is not judged. Missing if it is judged.
         - ``coverage`` (float64, share of 1): Share of the requests of these frames with a known verdict. Missing if there are
           none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
@@ -149,17 +155,17 @@ def waited_for(
     Raises
     ------
     UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+        If `by` is not a grouping of this figure, `every` is not a period, or periods times groups exceed a million.
     CoverageError
         If the frames hold committed updates, which have no rejected requests.
     UsageError
-        If `hosting` is needed and missing, or has no such column.
+        If `hosting` is needed but missing, or misses a column.
 
     Notes
     -----
     Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
-    that do not name it, adjusted for the number of rows. A row that ``differs`` is slow more, or less, often than chance
-    explains. The interval of the difference is not adjusted, so it decides nothing among many rows.
+    that do not name it, adjusted for the number of rows. A row that ``differs`` is slow more often, or less often, than
+    chance explains. The interval of the difference is not adjusted, so do not judge many rows by it.
 
     Picture, by :func:`ledgerframes.plot`: Share of slow requests [%] with its 95 % interval, one row for each of the 25
     parties or participants that most requests need.
@@ -236,7 +242,7 @@ def _reasons(trials: Integers, rest_trials: Integers, *, is_judged: Flags) -> pd
 
 
 def _hosting(hosting: object) -> pa.Table:
-    """Return which participant hosts each party from when until when."""
+    """Return which participant hosts each party, with start and end."""
     columns = ["party", "participant", "from", "until"]
     rule = f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'"
     hosting = require_columns(hosting, columns, rule)

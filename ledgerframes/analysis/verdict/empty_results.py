@@ -1,4 +1,4 @@
-"""Sentences in place of verdicts that are not there."""
+"""Sentences for results without verdicts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The limit after which the mediator gives up, and whether it is that of this network.
+"""The limit after which the mediator gives up, and whether it applies to this network.
 
-A verdict has no reason. Result and latency together tell a timeout from a decision, if the limit is the usual one of 30 s.
+A verdict has no reason. Result and latency together distinguish a timeout from a decision if the limit is the usual one of 30
+s.
 """
 
 from __future__ import annotations
@@ -30,6 +31,6 @@ def is_limit_doubtful(overall: pd.Series) -> bool:
 
 
 def named_timeouts(grouped: Grouped, name: str) -> pd.Series:
-    """Return a count of timeouts, missing where the limit is doubtful."""
+    """Return a count of timeouts, which is missing if the limit is doubtful."""
     counts = grouped.values[name].astype("Int64")
     return counts.mask(pd.Series(is_limit_doubtful(grouped.overall), counts.index))

@@ -1,4 +1,4 @@
-"""Sentences that a report opens with, on its window and the period before.
+"""Sentences at the top of a report, about its window and the period before.
 
 :func:`summarize` returns the statements of a report. Each module here has those on one subject.
 """

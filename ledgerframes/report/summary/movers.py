@@ -1,4 +1,4 @@
-"""The largest changes of a total by group, up and down, and what the rest adds up to."""
+"""The largest changes of a total by group, up and down, and the sum of the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Movers:
     rest: int
 
     def describe_rest(self, noun: str, to_text: Callable[[int], str] = signed_size) -> str:
-        """Return the sum of the changes that are not named, an empty text without any.
+        """Return the sum of the changes that are not named, or an empty text without any.
 
         >>> Movers((("a", 9),), 3, -2).describe_rest("kind")
         '3 other kinds: −2 bytes together.'

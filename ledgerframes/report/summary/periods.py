@@ -1,4 +1,4 @@
-"""The window of a report and the period before, and whether they compare."""
+"""The window of a report and the period before, and whether they are comparable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import describe_length
 
-MIN_FINAL_SHARE = 0.99  # a part of a period is compared with no whole one
+MIN_FINAL_SHARE = 0.99  # A partial period is never compared with a whole one.
 
 
 class Statement(TypedDict):
@@ -29,7 +29,7 @@ class Statement(TypedDict):
 class Periods:
     """The window of a report, the period before it, and what else its head needs.
 
-    The period before has the same length. Parts that the store does not have, or the report does not need, are None. A
+    The period before has the same length. Parts that the store does not have or the report does not need are None. A
     balance is known only if a parameter of the report gives it.
     """
 
@@ -70,7 +70,7 @@ class Periods:
 
     @property
     def obstacle(self) -> str:
-        """Why the two do not compare, empty if they do."""
+        """Why the two are not comparable. Empty if they are."""
         if self.before is None:
             return f"Not compared, because the store does not have the {self.name}."
         for frames, name in ((self.after, "this window"), (self.before, f"the {self.name}")):

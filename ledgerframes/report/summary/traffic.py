@@ -169,7 +169,7 @@ def _judgments(kinds: pd.DataFrame) -> str:
 
 
 def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
-    """Yield the kinds that changed most, up and down, each with what the figures tell of it."""
+    """Yield the kinds that changed most, up and down, each with a reason from the figures."""
     movers = largest_movers({row.Index: int(row.change) for row in rows_of(kinds)}, MAX_KINDS)
     rows = {row.Index: row for row in rows_of(kinds)}
     for index, change in movers.largest:
@@ -179,7 +179,7 @@ def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
 
 
 def _reason(row: Any) -> str:
-    """Return what the figures tell of the change of a kind."""
+    """Return what the figures tell about the change of a kind."""
     if row.judgment in ("new", "gone"):
         return "a new kind" if row.judgment == "new" else "a kind that no longer occurs"
     known = "" if row.coverage_before == row.coverage_after == 1 else " with a known cost"

@@ -85,7 +85,7 @@ def _which_days(days: pd.DataFrame) -> str:
 
 
 def _against_the_rest(row: Any, rows: pd.DataFrame) -> str:
-    """Return the rate of a row, and that of all others together."""
+    """Return the rate of a row, and the rate of all others together."""
     trials, rejected = row.accepted + row.rejected, int(rows["rejected"].sum()) - row.rejected
     rest = int((rows["accepted"] + rows["rejected"]).sum()) - trials
     others = printing.percent(rejected, rest, printing.rate_decimals(rest))
@@ -96,7 +96,7 @@ def _against_the_rest(row: Any, rows: pd.DataFrame) -> str:
 
 
 def _change(periods: Periods, after: Any, days: pd.DataFrame) -> tuple[str, list[str]]:
-    """Return the change of the rate, also without the days that differ in its direction."""
+    """Return the change of the rate, with and without the days that differ in its direction."""
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
     before = periods.outcomes_before
