@@ -10,7 +10,7 @@ import pytest
 from network_world import FINAL, SV, WINDOW, World, at, usual_world
 
 import ledgerframes as lf
-from ledgerframes.analysis.activity.published_weights import REASONS
+from ledgerframes.analysis.activity.reconciliation import REASONS
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.values.windows import Window
 
@@ -145,7 +145,7 @@ def test_weights_of_the_caller_may_add_up_to_more_than_64_bits() -> None:
 
 
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ledgerframes.analysis.activity import published_weights as module
+    from ledgerframes.analysis.activity import reconciliation as module
 
     relation = module.reconciled(module.OWN)
     incomplete = replace(relation, query=f"SELECT * FROM ({relation.query}) WHERE update_id <> 'u'")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.reconcile._ledger import common_times
+from ledgerframes.analysis.reconcile._paid_traffic import common_times
 from ledgerframes.engine import Query, Relation, run
 from ledgerframes.engine.query import BATCH_ROWS, of_other, other_sources, run_batches
 from ledgerframes.engine.relation import tables_of

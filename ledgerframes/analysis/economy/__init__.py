@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ledgerframes.analysis.economy._balance import balance
+from ledgerframes.analysis.economy._leaderboard import leaderboard
 from ledgerframes.analysis.economy._names import names
 from ledgerframes.analysis.economy._purchases import purchases
-from ledgerframes.analysis.economy._shares import leaderboard
-from ledgerframes.analysis.economy._splits import reward_split
+from ledgerframes.analysis.economy._reward_split import reward_split
 from ledgerframes.analysis.economy._transfers import transfers
 from ledgerframes.analysis.economy.coin_sums import burn_mint, rounds
 

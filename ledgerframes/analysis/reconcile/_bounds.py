@@ -6,7 +6,7 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.reconcile import _answers as answers
-from ledgerframes.analysis.reconcile._ledger import owner_of
+from ledgerframes.analysis.reconcile._paid_traffic import owner_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis.activity.published_weights import weights_without_faults
+from ledgerframes.analysis.activity.reconciliation import weights_without_faults
 from ledgerframes.analysis.arguments import Snapshot
 from ledgerframes.analysis.reconcile._reward_links import DIFFERS, EQUAL, NOT_PUBLIC, PARTIAL, UNKNOWN, Link
 from ledgerframes.analysis.reconcile._reward_rounds import APP, RewardRound

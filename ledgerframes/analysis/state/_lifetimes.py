@@ -118,7 +118,9 @@ def require_rules(contracts: pd.DataFrame) -> None:
 
 
 def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> pd.Timestamp | None:
-    """Return the time from which all contracts are known, or None for the start of the network.
+    """Return the time from which all contracts are known.
+
+    None stands for the start of the network.
 
     Raises
     ------
