@@ -94,7 +94,7 @@ def distinct(numbers: Integers) -> Integers:
     return result
 
 
-def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+def iter_rows(frame: pd.DataFrame) -> Iterator[Any]:
     """Iterate over rows with their columns as attributes, which no type checker knows."""
     yield from frame.itertuples()
 

@@ -15,7 +15,7 @@ from ledgerframes.engine.connection import connected
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
-from ledgerframes.engine.tables import Tables, count_of, rows_of
+from ledgerframes.engine.tables import Tables, count_of, table_rows
 from ledgerframes.engine.waiting import run_with_progress
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
 
         for name in names:
             source, table = query.source(tables, name)
-            connection.register(name, rows_of(source, table))
+            connection.register(name, table_rows(source, table))
         for name, rows in {**shared, **query.parameters}.items():
             connection.register(name, rows)
         try:

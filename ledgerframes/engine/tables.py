@@ -73,7 +73,7 @@ def count_of(tables: Tables, name: str) -> int:
     return counts[name]
 
 
-def rows_of(tables: Tables, name: str) -> ds.Dataset:
+def table_rows(tables: Tables, name: str) -> ds.Dataset:
     """Return the rows of a table for queries.
 
     Columns of a small one live as long as the tables.

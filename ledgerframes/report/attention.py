@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.report.registry import ABOUT, MEASURES
 from ledgerframes.report.summary.texts import listing
 
@@ -65,7 +65,7 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     measures = {**ABOUT_DATA, **headings}
     absent = [what for what in MEASURES if what not in headings]
     is_shown = findings["what"].isin(measures).astype(bool)
-    rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in rows_of(findings[is_shown])]
+    rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in iter_rows(findings[is_shown])]
     needs_elsewhere = bool(absent) and findings.attrs["looked_at"] > 0
     return Attention(
         summary=findings.attrs["sentence"],

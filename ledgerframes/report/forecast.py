@@ -6,7 +6,7 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
@@ -93,7 +93,7 @@ def forecast_runway(
         return None
     start = _start(frames, balance, burned)
     try:
-        (end,) = rows_of(cost.runway_summary(weeks, participant=payer, balance=start))
+        (end,) = iter_rows(cost.runway_summary(weeks, participant=payer, balance=start))
     except CoverageError:
         return None
     days = LONGEST_DAYS if pd.isna(end.runs_dry_last) else min((end.runs_dry_last - start.at).days + 3, MAX_DAYS)

@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.analysis.coverage import period_share
 from ledgerframes.analysis.eras import breaks_between
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
@@ -92,7 +92,7 @@ def _values(frames: Frames) -> _Part:
     values = values[values["rows"] > 0]
     if values.empty:
         return _Part("", [], is_whole=True)
-    return _Part(f"{pluralize(int(values['rows'].sum()), 'value')} not counted", [*map(_of_value, rows_of(values))])
+    return _Part(f"{pluralize(int(values['rows'].sum()), 'value')} not counted", [*map(_of_value, iter_rows(values))])
 
 
 def _of_value(row: Any) -> str:
@@ -104,7 +104,7 @@ def _eras(frames: Frames) -> _Part:
     """Return the eras of the network that begin in the window."""
     if frames.window is None:
         return _Part("", [], is_whole=True)
-    begins = rows_of(breaks_between(pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until), None))
+    begins = iter_rows(breaks_between(pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until), None))
     details = [*map(_of_era, begins)]
     return _Part(pluralize(len(details) + 1, "era") if details else "", details, is_whole=not details)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.activity.empty_results import NO_PROVIDER, NO_RECORD
-from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
@@ -50,7 +50,7 @@ def _share_over_time(known: pd.DataFrame, name: str) -> str:
     largest = known.groupby(name)["weight"].sum().idxmax()
     time = "period_start" if "period_start" in known else "round_number"
     whole = known[known["share"].notna() & ~is_true(known["is_partial"])]
-    rows = list(rows_of(whole[whole[name] == largest].sort_values("share")))
+    rows = list(iter_rows(whole[whole[name] == largest].sort_values("share")))
     if not rows:
         return "The largest app provider has no record in a whole period of this window."
     low, high = (f"{printing.share(row.share)} ({_time_of(row)})" for row in (rows[0], rows[-1]))
@@ -68,7 +68,7 @@ def of_concentration(result: pd.DataFrame) -> str:
     """Return the share of the largest app providers, or nothing for results over time."""
     if len(result) != 1:
         return ""
-    (row,) = rows_of(result)
+    (row,) = iter_rows(result)
     if not row.parties or not hasattr(row, "top_3"):
         return NO_PROVIDER if not row.parties else ""
     if row.parties == 1:
@@ -85,7 +85,7 @@ def of_reconcile_summary(result: pd.DataFrame) -> str:
     if result.empty:
         return NO_RECORD
     is_equal = result["outcome"] == "equal"
-    reasons = ", ".join(f"{row.records:,} {row.reason}" for row in rows_of(result[~is_equal]))
+    reasons = ", ".join(f"{row.records:,} {row.reason}" for row in iter_rows(result[~is_equal]))
     number = int(result.loc[is_equal, "records"].sum())
     verb = "is" if number == 1 else "are"
     return f"{pluralize(number, 'weight')} {verb} equal to the byte. Mismatches: {reasons or 'none'}."

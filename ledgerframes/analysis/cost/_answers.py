@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis.cost.empty_results import NO_COST, ONLY_ZERO
-from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values import decimals
@@ -38,7 +38,7 @@ def of_spend(result: pd.DataFrame) -> str:
 
 
 def _total(result: pd.DataFrame) -> str:
-    (row,) = rows_of(result)
+    (row,) = iter_rows(result)
     if not row.requests_with_cost:
         return NO_COST
     subject, total = f"{pluralize(row.requests, 'confirmation request')} cost", int(row.total_traffic_cost)
@@ -131,7 +131,7 @@ def _above(result: pd.DataFrame) -> str:
         return f"No period has a usual range{f': {reasons}' if reasons else ''}."
     above = [
         f"{row.period_start:%A %Y-%m-%d} ({_share_and_limit(row, tested)})"
-        for row in rows_of(result[is_true(result["is_above"])])
+        for row in iter_rows(result[is_true(result["is_above"])])
     ]
     names = f": {', '.join(above)}" if above else ""
     verb = "are" if len(above) > 1 else "is"
@@ -148,7 +148,7 @@ def of_requests(result: pd.DataFrame) -> str:
     """Return the cost of the most expensive request, and why it is so high."""
     if result.empty:
         return NO_COST
-    (row,) = rows_of(result.iloc[[int(result["total_traffic_cost"].argmax())]])
+    (row,) = iter_rows(result.iloc[[int(result["total_traffic_cost"].argmax())]])
     cost = f"{printing.size(int(row.total_traffic_cost))}, {printing.share(row.share)} of the known cost"
     return f"The most expensive request cost {cost}: {row.why}."
 
@@ -170,7 +170,7 @@ def of_compare(result: pd.DataFrame) -> str:
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
-    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in rows_of(result[result["judgment"] == "dearer"])]
+    texts = [f"{_kind_of(row)} {_rise(row.relative)}" for row in iter_rows(result[result["judgment"] == "dearer"])]
     names = f" ({', '.join(texts)})" if texts else ""
     dearer = f"{counts['dearer']:,} dearer{names}"
     changed = f"{dearer}, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
@@ -193,7 +193,7 @@ def of_budget(result: pd.DataFrame) -> str:
     judged, broken = result.dropna(subset="is_within"), result[is_true(~result["is_within"])]
     if judged.empty:
         return "No kind of request has a limit and enough requests."
-    worst = [f"{_kind_of(row)} ({row.value:,} of {row.budget:,} bytes)" for row in rows_of(broken)]
+    worst = [f"{_kind_of(row)} ({row.value:,} of {row.budget:,} bytes)" for row in iter_rows(broken)]
     names = f": {', '.join(worst)}" if worst else ""
     verb = "exceeds" if len(broken) == 1 else "exceed"
     return f"{len(broken):,} of {pluralize(len(judged), 'kind')} with enough requests {verb} their limit{names}."

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
@@ -38,7 +38,7 @@ def of_outcomes(result: pd.DataFrame) -> str:
 
 
 def _rejected(result: pd.DataFrame) -> str:
-    (row,) = rows_of(result)
+    (row,) = iter_rows(result)
     decided = row.accepted + row.rejected
     digits = printing.rate_decimals(decided)
     text = f"{row.rejected:,} of {decided:,} decided requests {'was' if row.rejected == 1 else 'were'} rejected"
@@ -58,7 +58,7 @@ def _differing(result: pd.DataFrame, key: str | None) -> str:
     different = result[is_true(result["differs"])]
     if not judged or different.empty:
         return f"{subject}{', and none can be told from the others' if judged else ''}."
-    signs = ["higher" if row.difference > 0 else "lower" for row in rows_of(different)]
+    signs = ["higher" if row.difference > 0 else "lower" for row in iter_rows(different)]
     names = [f"{name} ({sign})" for name, sign in zip(_names(different, key), signs, strict=True)]
     verb = "differs" if len(names) == 1 else "differ"
     return f"{subject}, and {len(names):,} of them {verb} from the others: {_first(names, MAX_NAMES)}."
@@ -74,7 +74,7 @@ def _names(rows: pd.DataFrame, key: str | None) -> list[str]:
     if key in ("period_start", "day"):
         return [f"{time:%A %Y-%m-%d}" if time == time.normalize() else f"{time:%Y-%m-%d %H:%M}" for time in rows[key]]
     if key == "weekday":
-        return [f"{WEEKDAYS[row.weekday]} {row.hour:02d}:00" for row in rows_of(rows)]
+        return [f"{WEEKDAYS[row.weekday]} {row.hour:02d}:00" for row in iter_rows(rows)]
     if key == "hour":
         return [f"{hour:02d}:00" for hour in rows[key]]
     return [str(name) for name in rows[key or rows.columns[0]]]
@@ -150,7 +150,7 @@ def of_waited_for(result: pd.DataFrame) -> str:
         nobody = "No party has enough requests to be judged."
         return "No request is called slow, as timeouts are not named." if is_doubtful else nobody
     slower = result[is_true(result["differs"]) & (result["difference"] > 0)]
-    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in rows_of(slower)]
+    names = [f"{row.party} ({row.slow:,} of {row.required:,} requests were slow)" for row in iter_rows(slower)]
     return f"Parties that stand out among {judged:,} with enough requests: {_first(names, SLOWEST) or 'none'}."
 
 

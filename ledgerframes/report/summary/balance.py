@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
@@ -67,7 +67,7 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     >>> describe_runway(lf.cost.runway_summary(frames, participant=payer, balance=balance))
     'A balance of 200 kB ends from 2026-11-09 to 2026-11-10, in 4 of 5 cases. The earliest of these ends is within 7 days.'
     """
-    (row,) = rows_of(forecast)
+    (row,) = iter_rows(forecast)
     amount = f"A balance of {printing.size(row.balance)}"
     first, middle, last = row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last
     if pd.isna(row.factor):

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from ledgerframes.analysis import verdict
 from ledgerframes.analysis.coverage import period_share
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing
@@ -43,24 +43,24 @@ class Periods:
     @cached_property
     def outcomes(self) -> Any:
         """Outcomes of the requests of the window, as one row."""
-        return next(rows_of(verdict.outcomes(self.after)))
+        return next(iter_rows(verdict.outcomes(self.after)))
 
     @cached_property
     def outcomes_before(self) -> Any:
         """Outcomes of the requests of the period before, which is there, as one row."""
         assert self.before is not None
-        return next(rows_of(verdict.outcomes(self.before)))
+        return next(iter_rows(verdict.outcomes(self.before)))
 
     @cached_property
     def latency(self) -> Any:
         """Latency of the accepted requests of the window, as one row."""
-        return next(rows_of(verdict.latency(self.after)))
+        return next(iter_rows(verdict.latency(self.after)))
 
     @cached_property
     def latency_before(self) -> Any:
         """Latency of the accepted requests of the period before, which is there, as one row."""
         assert self.before is not None
-        return next(rows_of(verdict.latency(self.before)))
+        return next(iter_rows(verdict.latency(self.before)))
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ledgerframes.analysis import cost
-from ledgerframes.analysis.groups import rows_of
+from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
@@ -88,7 +88,7 @@ def _total(costs: Costs, prices: Prices) -> str:
 
 def _highest(costs: Costs) -> str:
     """Return the kind and the participant with the highest cost."""
-    (participant,) = rows_of(costs.participants.head(1))
+    (participant,) = iter_rows(costs.participants.head(1))
     payer = participant.submitting_participant_uid
     payer = f"Participant {shorten(payer)}" if isinstance(payer, str) else "An unknown participant"
     return f"{_highest_kind(costs.kinds)} {payer} paid {printing.share(participant.share)} of it."
@@ -96,7 +96,7 @@ def _highest(costs: Costs) -> str:
 
 def _highest_kind(kinds: pd.DataFrame) -> str:
     """Return the kind with the highest cost, and the next one if it is not visible."""
-    first, *others = rows_of(kinds.head(2))
+    first, *others = iter_rows(kinds.head(2))
     text = f"{kind_name(first.kind, first.template_name, first.choice)}: {printing.share(first.share)} of the known cost."
     if first.kind != "not visible" or not others:
         return text
@@ -170,8 +170,8 @@ def _judgments(kinds: pd.DataFrame) -> str:
 
 def _kinds(kinds: pd.DataFrame) -> Iterator[str]:
     """Yield the kinds that changed most, up and down, each with a reason from the figures."""
-    movers = largest_movers({row.Index: int(row.change) for row in rows_of(kinds)}, MAX_KINDS)
-    rows = {row.Index: row for row in rows_of(kinds)}
+    movers = largest_movers({row.Index: int(row.change) for row in iter_rows(kinds)}, MAX_KINDS)
+    rows = {row.Index: row for row in iter_rows(kinds)}
     for index, change in movers.largest:
         row = rows[index]
         yield f"{kind_name(row.kind, row.template_name, row.choice)}: {signed_size(change)}, {_reason(row)}."

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import cost, verdict
-from ledgerframes.analysis.groups import is_true, rows_of
+from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
@@ -70,7 +70,7 @@ def _who_differs(frames: Frames) -> str:
     subject = f"{pluralize(judged, 'participant')} with enough requests"
     if differing.empty:
         return f"Of {subject}, none can be told from the others."
-    first = rows_of(differing.head(MAX_NAMES))
+    first = iter_rows(differing.head(MAX_NAMES))
     names = [f"{shorten(row.submitting_participant_uid)} {_against_the_rest(row, rows)}" for row in first]
     more = [f"{len(differing) - MAX_NAMES:,} more"] if len(differing) > MAX_NAMES else []
     verb = "differs" if len(differing) == 1 else "differ"
@@ -79,7 +79,7 @@ def _who_differs(frames: Frames) -> str:
 
 def _which_days(days: pd.DataFrame) -> str:
     """Return the days whose rate differs from that of the other days of the window."""
-    differing = rows_of(days[is_true(days["differs"])])
+    differing = iter_rows(days[is_true(days["differs"])])
     texts = [f"{row.period_start:{DAY}} differs from the other days: {_against_the_rest(row, days)}." for row in differing]
     return " ".join(texts)
 
@@ -144,14 +144,14 @@ def _slow_parties(frames: Frames) -> list[Statement]:
     texts = [
         f"{printing.rate(int(row.slow), int(row.required))} of the requests that need {shorten(row.party)} to confirm were slow, "
         f"against {printing.share(row.slow_rate - row.difference)} of those that do not name it."
-        for row in rows_of(slower.head(MAX_PARTIES))
+        for row in iter_rows(slower.head(MAX_PARTIES))
     ]
     more = f" {len(slower) - MAX_PARTIES:,} more parties differ." if len(slower) > MAX_PARTIES else ""
     return [{"term": "Slow requests", "text": f"{' '.join(texts)}{more}", "details": []}]
 
 
 def _waste(frames: Frames, prices: Prices) -> str:
-    (total,) = rows_of(cost.wasted(frames, every=None))
+    (total,) = iter_rows(cost.wasted(frames, every=None))
     if pd.isna(total.wasted_traffic_cost):
         return "Unknown."
     number = int(total.wasted_traffic_cost)
