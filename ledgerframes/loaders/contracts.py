@@ -108,8 +108,8 @@ def load_contracts(
     at : str, date or datetime, optional
         The newest snapshot at this time or before it (default: now). Services take one every three hours.
     templates : sequence of str, optional
-        Contracts of these, as ``package-name:Module:Entity``; all contracts if it is empty (default: rules, open rounds and
-        featured rights).
+        Contracts of these, as ``package-name:Module:Entity``, with or without a leading ``#``; all contracts if it is empty
+        (default: rules, open rounds and featured rights).
     parties : sequence of str
         Only contracts with one of these as a signatory or an observer.
     owners : sequence of str
@@ -127,7 +127,7 @@ def load_contracts(
     CoverageError
         If there is no such snapshot, or the network is offline and the store has none.
     UsageError
-        If `owners` is combined with `templates` or `parties`.
+        If `owners` is combined with `templates` or `parties`, or a template has another form.
 
     Notes
     -----
