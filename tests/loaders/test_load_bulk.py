@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import msgspec
 import pandas as pd
 import pytest
 import zstandard
@@ -25,6 +26,7 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
 from ledgerframes.sandbox import Faults, Sandbox
@@ -503,6 +505,27 @@ def test_a_host_without_bulk_storage_leaves_it_to_the_next(answer: httpx.Respons
     without.add("two.invalid")
     with pytest.raises(UsageError, match="lists no bulk objects"):
         lf.load_bulk(net, **WHOLE)
+
+
+@pytest.mark.parametrize("encoding", ["protobuf_json_", ""])
+def test_objects_listed_in_two_encodings_are_read_once(
+    encoding: str, tmp_path: Path, good: lf.Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_both(listing: Any) -> Any:
+        def list_both(*given: Any, **named: Any) -> Any:
+            page = listing(*given, **named)
+            others = [ObjectRef(ref.url.replace("compact_json_", encoding)) for ref in page.object_refs if "compact" in ref.url]
+            return msgspec.structs.replace(page, object_refs=sorted([*page.object_refs, *others], key=lambda ref: ref.url))
+
+        return list_both
+
+    net = connect(tmp_path)
+    for name in ("bulk_updates", "bulk_active_contracts"):
+        monkeypatch.setattr(net.history, name, in_both(getattr(net.history, name)))
+    frames = lf.load_bulk(net, **WHOLE)
+    pd.testing.assert_frame_equal(frames.updates, good.updates)
+    assert frames.bulk_objects["object_key"].tolist() == good.bulk_objects["object_key"].tolist()
+    assert set(lf.load_bulk(net, kind="acs").bulk_objects["encoding"]) == {"compact_json"}
 
 
 def test_a_digest_in_another_form_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
