@@ -60,8 +60,10 @@ def history(handler: Handler, **overrides: object) -> lf.Network:
         (403, PermissionDeniedError),
         (404, NotFoundError),
         (405, BadRequestError),
+        (408, ServiceUnavailableError),
         (409, ConflictError),
         (429, BusyError),
+        (499, ServiceUnavailableError),
         (500, InternalServerError),
         (502, ServiceUnavailableError),
         (503, ServiceUnavailableError),
@@ -115,7 +117,18 @@ def test_errors_that_are_not_json_are_put_into_one_line(body: str, shown: str) -
 
 @pytest.mark.parametrize(
     "failure",
-    [429, 500, 502, 503, 504, httpx.ConnectError("refused"), httpx.ReadTimeout("late"), httpx.RemoteProtocolError("half")],
+    [
+        408,
+        429,
+        499,
+        500,
+        502,
+        503,
+        504,
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("late"),
+        httpx.RemoteProtocolError("half"),
+    ],
 )
 def test_what_may_pass_is_tried_again(failure: int | Exception) -> None:
     answers: list[int | Exception] = [failure, failure, 200]
