@@ -11,6 +11,7 @@ import msgspec
 from ledgerframes.api.operation import Client, Request, members, operation
 from ledgerframes.api.paging import HostChangedError, PageChain, require_same_host
 from ledgerframes.api.transport import Transport, host_of
+from ledgerframes.api.update_format import require_package_name
 from ledgerframes.api.versions import met_version
 from ledgerframes.datasets.bulk.wire import ActiveContract, ContractsPage, HoldingsSummaries
 from ledgerframes.datasets.extras import unknown_members
@@ -89,7 +90,7 @@ class SnapshotClient(Client):
         record_time : datetime
             From :meth:`snapshot_time`.
         templates : sequence of str
-            Only contracts of these, as ``package-name:Module:Entity``.
+            Only contracts of these, as ``package-name:Module:Entity``, with or without a leading ``#``.
         parties : sequence of str
             Only contracts with one of these as a signatory or an observer.
         after : str or int, optional
@@ -101,7 +102,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v2/state/acs``, since 0.8.0.
         """
-        filters = members(templates=_texts(templates, "templates"), party_ids=_texts(parties, "parties"))
+        filters = members(templates=_template_names(templates), party_ids=_texts(parties, "parties"))
         return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
 
     @operation("POST /v1/state/acs", returns=ContractsPage, until="0.9.0", read_only=True, deprecated="contracts_page")
@@ -123,7 +124,7 @@ class SnapshotClient(Client):
         -----
         ``POST /v1/state/acs``, removed in 0.9.0, deprecated.
         """
-        filters = members(templates=_texts(templates, "templates"), party_ids=_texts(parties, "parties"))
+        filters = members(templates=_template_names(templates), party_ids=_texts(parties, "parties"))
         return Request(body=_position(migration_id, record_time) | filters | _page(after, page_size))
 
     def contract_pages(
@@ -315,6 +316,11 @@ def _texts(values: Sequence[str], argument: str) -> list[str] | None:
     if isinstance(values, str) or not all(isinstance(value, str) and value for value in values):
         raise UsageError(f"{argument}= must be a list of texts, got {values!r}.")
     return list(values) or None
+
+
+def _template_names(templates: Sequence[str]) -> list[str] | None:
+    """Return template names as they are sent. For others, the service returns no contract."""
+    return [require_package_name(text, "templates") for text in _texts(templates, "templates") or ()] or None
 
 
 def _whole(value: int, argument: str) -> int:

@@ -81,6 +81,7 @@ BY_STATUS: dict[int, type[LedgerError]] = {
     401: LedgerAuthenticationError,
     403: LedgerPermissionDeniedError,
     404: LedgerNotFoundError,
+    408: LedgerUnavailableError,
     409: AlreadyExistsError,
     413: TooManyElementsError,
     429: OverloadedError,

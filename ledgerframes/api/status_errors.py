@@ -23,6 +23,7 @@ from ledgerframes.errors import (
 
 WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
 UNKNOWN_ROUTE = "The requested resource could not be found"  # as the servers of the APIs say it
+UNIMPLEMENTED = ("UNIMPLEMENTED", "is not configured")  # in a 400 (docs/facts.md#unimplemented-is-400)
 MAX_ADDRESS = 200  # characters of the target of a redirect
 MAX_DIGITS = 10  # of seconds to wait; more are no such number
 
@@ -31,9 +32,11 @@ BY_STATUS: dict[int, type[ServiceError]] = {
     401: AuthenticationError,
     403: PermissionDeniedError,
     404: NotFoundError,
+    408: ServiceUnavailableError,
     409: ConflictError,
     413: BadRequestError,
     429: BusyError,
+    499: ServiceUnavailableError,
     502: ServiceUnavailableError,
     503: ServiceUnavailableError,
     504: ServiceUnavailableError,
@@ -93,6 +96,15 @@ def is_unknown_route(error: ServiceError) -> bool:
     An API says which object it does not know.
     """
     return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
+
+
+def is_absent_operation(error: Exception) -> bool:
+    """Return whether a host does not have the operation, and another one may."""
+    if not isinstance(error, ServiceError):
+        return False
+    if error.status == 400:
+        return any(text in error.detail for text in UNIMPLEMENTED)
+    return error.status == 501 or (error.status == 404 and UNKNOWN_ROUTE in error.detail)
 
 
 def _detail(text: str) -> str:

@@ -18,7 +18,7 @@ from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.deadlines import BoundedBackend, enforce
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, end_of_retries, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import Response
-from ledgerframes.api.status_errors import service_error
+from ledgerframes.api.status_errors import is_absent_operation, service_error
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -173,10 +173,11 @@ class Transport:
                 self._failures.pop(url, None)
                 return result
             except (TransportError, ServiceError, DecodeError) as error:
-                # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
-                if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
+                # Only the host of another operator may permit or have what this one does not (docs/facts.md#authentication).
+                may_be_elsewhere = isinstance(error, PermissionDeniedError) or is_absent_operation(error)
+                if isinstance(error, ServiceError) and not (error.retryable or may_be_elsewhere):
                     raise
-                if not (isinstance(error, PermissionDeniedError) or is_pushback(error)):
+                if not (may_be_elsewhere or is_pushback(error)):
                     self._failures[url] = _Failures.after(self._failures.get(url))
                 next_host = "none" if is_last else host_of(urls[number])
                 facts = (host_of(url), error.endpoint, type(error).__name__, next_host)

@@ -226,20 +226,38 @@ def _as_list(names: Sequence[str], name: str) -> list[str]:
 
 def _type_name(text: str, name: str) -> str:
     """Return a template or interface name as on the wire, with a leading ``#``."""
-    package, _, rest = text.removeprefix("#").partition(":") if isinstance(text, str) else ("", "", "")
-    module, _, entity = rest.partition(":")
-    if not (PACKAGE_NAME.fullmatch(package) and DOTTED_NAME.fullmatch(module) and DOTTED_NAME.fullmatch(entity)):
-        raise UsageError(
-            f"{name}= must be names such as splice-amulet:Splice.Amulet:Amulet (package-name:Module:Entity), got {text!r}."
-        )
-    if PACKAGE_ID.fullmatch(package) and not text.startswith("#"):
+    plain = _plain_name(text, name)
+    if PACKAGE_ID.fullmatch(plain.partition(":")[0]) and not text.startswith("#"):
         warn_caller(
             f"{name}= {text} filters by package id, which is deprecated and misses upgraded contracts. "
             "Use package-name:Module:Entity.",
             DeprecationWarning,
         )
         return text
-    return f"#{package}:{module}:{entity}"
+    return f"#{plain}"
+
+
+def require_package_name(text: str, name: str) -> str:
+    """Return a template name without a leading ``#``, or refuse it, as with a package id."""
+    plain = _plain_name(text, name)
+    if PACKAGE_ID.fullmatch(plain.partition(":")[0]):
+        raise _type_name_error(text, name)
+    return plain
+
+
+def _plain_name(text: str, name: str) -> str:
+    """Return a template or interface name without a leading ``#``, or refuse it."""
+    package, _, rest = text.removeprefix("#").partition(":") if isinstance(text, str) else ("", "", "")
+    module, _, entity = rest.partition(":")
+    if not (PACKAGE_NAME.fullmatch(package) and DOTTED_NAME.fullmatch(module) and DOTTED_NAME.fullmatch(entity)):
+        raise _type_name_error(text, name)
+    return f"{package}:{module}:{entity}"
+
+
+def _type_name_error(text: str, name: str) -> UsageError:
+    return UsageError(
+        f"{name}= must be names such as splice-amulet:Splice.Amulet:Amulet (package-name:Module:Entity), got {text!r}."
+    )
 
 
 def _one_filter(kind: str, content: dict[str, Any]) -> dict[str, Any]:

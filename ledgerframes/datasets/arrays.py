@@ -41,7 +41,7 @@ def parse_timestamps(texts: Texts, member: str) -> Values:
     try:
         return pc.cast(values, TIME)
     except pa.ArrowInvalid as error:
-        raise _value_error(values, TIME, member, "time with a zone, such as 2026-11-01T00:00:00Z") from error
+        raise _value_error(values, TIME, member, "a time with a zone, such as 2026-11-01T00:00:00Z") from error
 
 
 def parse_amounts(texts: Texts, member: str) -> Values:
@@ -58,14 +58,14 @@ def parse_amounts(texts: Texts, member: str) -> Values:
     try:
         return values.cast(AMOUNT)
     except pa.ArrowInvalid as error:
-        raise _value_error(values, AMOUNT, member, "amount of at most ten decimal places") from error
+        raise _value_error(values, AMOUNT, member, "an amount of at most ten decimal places") from error
 
 
 def _value_error(values: Values, kind: pa.DataType, member: str, constraint: str) -> DecodeError:
     """Return the error for the first text that is no value of a type."""
     value = next((text for text in values.unique().to_pylist() if not _is_value(text, kind)), None)
     text = repr(value if value is None else value[:MAX_SHOWN])
-    return DecodeError(f"{member} is not a {constraint}, got {text}.", json_path=f"$..{member}", column=member)
+    return DecodeError(f"{member} is not {constraint}, got {text}.", json_path=f"$..{member}", column=member)
 
 
 def _is_value(text: str | None, kind: pa.DataType) -> bool:

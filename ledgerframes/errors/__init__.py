@@ -10,7 +10,7 @@ LedgerframesError
 │   ├─ ConflictError, NotFoundError  409, 404
 │   │   └─ WrongUrlError             404 for a URL that is not the API's base (UsageError)
 │   ├─ BusyError                     429
-│   ├─ ServiceUnavailableError, InternalServerError  502, 503, 504; any other 5xx
+│   ├─ ServiceUnavailableError, InternalServerError  408, 499, 502 to 504; any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
 │       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
 │       │   ├─ InvalidOffsetError    an offset below the minimum

@@ -101,7 +101,7 @@ class BusyError(ServiceError):
 
 
 class ServiceUnavailableError(ServiceError):
-    """Status 502, 503 or 504, because the service is not available now."""
+    """Status 408, 499, 502, 503 or 504, because the service is not available now."""
 
     retryable = True
 

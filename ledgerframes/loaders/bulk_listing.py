@@ -32,6 +32,7 @@ UPDATES, SNAPSHOTS = "POST /v0/history/bulk/updates", "GET /v0/history/bulk/acs"
 PAGE_SIZE = 1000  # A folder is never split over pages, and a folder that does not fit is an error.
 KEYS_PER_REQUEST = 100
 SUFFIX = ".zstd"
+ENCODINGS = ("compact_json", None, "protobuf_json")  # the preferred first, None for keys of the old form
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def _folders(refs: Iterable[ObjectRef], kind: str) -> list[BulkFolder]:
     folders: dict[str, list[ObjectKey]] = {}
     for key in sorted(digests, key=lambda key: key.sort_key):
         folders.setdefault(key.key.partition("/")[0] + "/", []).append(key)
+    folders = {name: _in_one_encoding(keys) for name, keys in folders.items()}
     for name, keys in folders.items():
         numbers = [key.index for key in keys]
         if numbers != list(range(len(numbers))):
@@ -111,6 +113,12 @@ def _folders(refs: Iterable[ObjectRef], kind: str) -> list[BulkFolder]:
         BulkFolder(name, keys[0].since, keys[0].until, tuple(_task(key, digests[key]) for key in keys))
         for name, keys in folders.items()
     ]
+
+
+def _in_one_encoding(keys: list[ObjectKey]) -> list[ObjectKey]:
+    """Return the keys of the preferred encoding, because another one has the same lines."""
+    first = min((key.encoding for key in keys), key=ENCODINGS.index)
+    return [key for key in keys if key.encoding == first]
 
 
 def _task(key: ObjectKey, digest: str | None) -> BulkTask:

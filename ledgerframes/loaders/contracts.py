@@ -108,8 +108,8 @@ def load_contracts(
     at : str, date or datetime, optional
         Load the newest snapshot at or before this time (default: now). Services take one every three hours.
     templates : sequence of str, optional
-        Only contracts of these templates, such as ``package-name:Module:Entity``, or all contracts if it is empty (default:
-        rules, open rounds and featured rights).
+        Only contracts of these templates, as ``package-name:Module:Entity`` with or without a leading ``#``, or all contracts
+        if it is empty (default: rules, open rounds and featured rights).
     parties : sequence of str
         Only contracts with one of these parties as a signatory or an observer.
     owners : sequence of str
@@ -127,7 +127,7 @@ def load_contracts(
     CoverageError
         If there is no such snapshot, or the network is offline and the store has none.
     UsageError
-        If `owners` is combined with `templates` or `parties`.
+        If `owners` is combined with `templates` or `parties`, or a template has another form.
 
     Notes
     -----

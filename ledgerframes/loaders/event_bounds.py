@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.errors import CoverageError
-from ledgerframes.loaders.event_pages import position_of
+from ledgerframes.loaders.event_pages import first_position
 from ledgerframes.network import Network
 from ledgerframes.values.extents import Migration, from_microseconds, microseconds
 from ledgerframes.values.windows import Window, iso
@@ -64,9 +64,9 @@ def _last_record_time(history: History, migration: Migration, now: int) -> int:
     last, stop = migration.first, max(now, migration.first)
     while stop - last > SECOND:
         middle = (last + stop) // 2
-        later = history.events(Cursor(migration.migration_id, from_microseconds(middle)), page_size=1)
+        later = first_position(history, Cursor(migration.migration_id, from_microseconds(middle)))
         if later:
-            last = position_of(later[0])[1]
+            last = later[1]
             stop = max(stop, last)
         else:
             stop = middle

@@ -83,10 +83,10 @@ def discover_migrations(history: History, known: list[Migration]) -> list[Migrat
     migrations = list(known)
     while True:
         after = Cursor(migrations[-1].migration_id, END_OF_TIME) if migrations else None
-        events = _first_event(history, after)
-        if not events:
+        position = _first_position(history, after)
+        if position is None:
             return migrations
-        migration_id, first = position_of(events[0])
+        migration_id, first = position
         if migrations and migration_id <= migrations[-1].migration_id:
             raise DecodeError(
                 f"The listing returned migration {migration_id} for events after migration {migrations[-1].migration_id}."
@@ -94,9 +94,9 @@ def discover_migrations(history: History, known: list[Migration]) -> list[Migrat
         migrations.append(Migration(migration_id, first))
 
 
-def _first_event(history: History, after: Cursor | None) -> list[Event]:
+def _first_position(history: History, after: Cursor | None) -> Position | None:
     try:
-        return history.events(after, page_size=1)
+        return first_position(history, after)
     except WrongUrlError:
         raise
     except NotFoundError as error:
@@ -106,10 +106,24 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
         ) from error
 
 
+def first_position(history: History, after: Cursor | None) -> Position | None:
+    """Return the position of the first event after a cursor, or None if there is none.
+
+    The event may be one that cannot be decoded, which blocks no load of other windows.
+    """
+    response = history.events_page(after, page_size=1)
+    page = response.decode(_RawPage)
+    history.note_around(response.endpoint, unknown_members(page, but=list))
+    if not page.events:
+        return None
+    content = bytes(page.events[0])
+    return _identity(content)[1] or position_of(decode(content, Event, response.endpoint))
+
+
 def has_ended(history: History, window: MigrationWindow) -> bool:
     """Return whether a migration ended before a window, with one small HTTP request."""
-    events = history.events(_cursor_before(window.migration_id, window.start), page_size=1)
-    return bool(events) and position_of(events[0])[0] > window.migration_id
+    position = first_position(history, _cursor_before(window.migration_id, window.start))
+    return position is not None and position[0] > window.migration_id
 
 
 def pages(history: History, window: MigrationWindow, page_size: int, *, by_item: bool = False) -> Iterator[Page]:
@@ -222,17 +236,21 @@ def _decode_items(response: Response, window: MigrationWindow, earliest: int) ->
 
 
 def _identity(content: bytes) -> tuple[str, Position | None]:
-    """Return the update id and position of an item, if they can be read."""
+    """Return update id and position of an item, as far as update or verdict have them."""
     try:
         item: Any = msgspec.json.decode(content)
-        part = item.get("update") or item.get("verdict")
-        update_id = str(part.get("update_id") or "")
+        parts = [part for part in (item.get("update"), item.get("verdict")) if isinstance(part, dict)]
     except (*DATA_ERRORS, AttributeError):
         return "", None
+    update_ids = (str(part.get("update_id") or "") for part in parts)
+    return next(filter(None, update_ids), ""), next(filter(None, map(_position_in, parts)), None)
+
+
+def _position_in(part: dict[str, Any]) -> Position | None:
     try:
         migration_id = int((part.get("event") or part)["migration_id"])
         position = (migration_id, microseconds(instant(part["record_time"])))
     except (*DATA_ERRORS, AttributeError, UsageError):
-        return update_id, None
-    # An impossible position would end the listing of the window.
-    return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None
+        return None
+    # A position that no event can have would end the listing of the window.
+    return position if 0 <= migration_id < MAX_MIGRATIONS else None

@@ -109,6 +109,8 @@ class OffsetReader:
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
                 context.advance(buffer.add(response, page, tables, bad_items))
+                if lists and not page.next_page_token:
+                    context.advance(buffer.add_rest())
                 if buffer.bytes >= self.net.settings.limits.segment_bytes:
                     yield from buffer.flush()
                 settle(self.net, bad_items, self.on_bad_item, context.report.additions)
@@ -153,6 +155,14 @@ class _UpdateBuffer:
         self._pages.append(tables)
         self.bytes += sum(table.nbytes for table in tables.values())
         return (self.known.stop - self.known.start) - (before.stop - before.start)
+
+    def add_rest(self) -> int:
+        """Add the offsets that no list confirms as provisional ones, and return their number."""
+        start, stop = self.known.stop, self._rest.stop
+        if start < stop:
+            self._uncertain.append(replace(self._rest, start=start))
+            self.known = replace(self.known, stop=stop)
+        return stop - start
 
     def flush(self) -> Iterator[Batch]:
         """Yield what was added since the last flush, as provisional near a bad update."""

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_CHANGES
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import DATASETS
-from ledgerframes.datasets.schema import Table
+from ledgerframes.datasets.schema import Column, Table
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader
 from ledgerframes.loaders.bulk_object import FILE
@@ -34,8 +35,9 @@ __all__ = ["RecheckResult", "recheck"]
 
 HOUR = 3_600_000_000  # microseconds
 OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
-# Columns about the fetch. Objects with the same bytes have the same digest, which is compared.
-OWN_COLUMNS = frozenset({"fetched_at", "id_source", "source", "digest_status"})
+# Columns about the fetch, or of one operator (docs/facts.md#finalization-time-differs). The digest is compared: objects with the
+# same bytes have the same one.
+OWN_COLUMNS = frozenset({"fetched_at", "id_source", "source", "digest_status", "finalization_time"})
 UPSTREAM = "changed upstream"
 
 Change = dict[str, object]  # a row of table upstream_changes
@@ -76,7 +78,7 @@ def recheck(
 
     A release of a service can change rows that were final, for example by removing their activity. The same loaders fetch an
     hour of a window, 1,000 offsets, 20 ids or the objects of each chosen segment into an empty directory. Rows are matched by
-    the key of their table, and all their values are compared.
+    the key of their table, and all their values are compared, except finalization times, which differ between operators.
 
     Parameters
     ----------
@@ -207,10 +209,25 @@ def _table_changes(
         if count:
             yield {"change": change, "rows": count}
     common = old.keys() & new.keys()
-    for column in table.column_names:
-        count = 0 if column in without else sum(old[key][column] != new[key][column] for key in common)
+    for column in table.columns:
+        count = 0 if column.name in without else sum(_differ(column, old[key], new[key]) for key in common)
         if count:
-            yield {"change": CHANGED, "column": column, "rows": count}
+            yield {"change": CHANGED, "column": column.name, "rows": count}
+
+
+def _differ(column: Column, *rows: dict[str, Any]) -> bool:
+    """Return whether two rows have different values.
+
+    JSON may have other spaces and another order of members.
+    """
+    before, now = (row[column.name] for row in rows)
+    if before != now and column.is_json and before and now:
+        return _sorted_json(before) != _sorted_json(now)
+    return bool(before != now)
+
+
+def _sorted_json(text: str) -> bytes:
+    return msgspec.json.encode(msgspec.json.decode(text), order="sorted")
 
 
 def _by_key(table: Table, rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:

@@ -20,7 +20,7 @@ from ledgerframes.loaders.bad_updates import identity_of
 
 LIST = "POST /v2/updates"
 LIST_SIZE = 200  # updates and checkpoints, the list limit unless the operator changed it (docs/facts.md#list-limit)
-IDLE_SECONDS = 20.0  # seconds without an element, after which a list may end; a list with an end offset should not
+IDLE_SECONDS = 20.0  # without an element, after which a list may end
 
 Page = tuple[Sequence[msgspec.Raw], int]  # updates, and the offset up to which they are complete
 
@@ -44,15 +44,22 @@ class UpdateLists:
         self._idle_ms = int(min(IDLE_SECONDS, ledger.transport.limits.timeout / 2) * 1000)
 
     def __call__(self, request: Mapping[str, Any]) -> Response:
-        """Return the page that a request describes, whose token is its last offset."""
+        """Return the page that a request describes, whose token is its last offset.
+
+        A page without a token that does not reach the end of the request has all that lists confirm.
+        """
         after = int(request.get("pageToken") or request["beginOffsetExclusive"])
         through = request.get("endOffsetInclusive")
         if through is None:
-            response = self._ledger.send(self._ledger.operations["ledger_end"], Request())
-            through = max(after, response.decode(LedgerEnd).offset)
+            response, end = self._ledger_end()
+            through = max(after, end)
             if through == after:
                 return _page(response, [], after, after, through)
         return _page(*self._list(request, after, through), after, through)
+
+    def _ledger_end(self) -> tuple[Response, int]:
+        response = self._ledger.send(self._ledger.operations["ledger_end"], Request())
+        return response, response.decode(LedgerEnd).offset
 
     def _list(self, request: Mapping[str, Any], after: int, through: int) -> tuple[Response, Sequence[msgspec.Raw], int]:
         """Return a list, its updates, and the offset that they reach.
@@ -61,23 +68,43 @@ class UpdateLists:
         """
         size = min(self._size, request["maxPageSize"])
         try:
-            response = self._ledger.updates(
-                request["updateFormat"], after=after, through=through, limit=size, idle_ms=self._idle_ms
-            )
+            response, items = self._fetch(request, after, through, size)
         except TooManyElementsError:
             if size == 1:
                 raise
             self._size = size // 2
             return self._list(request, after, through)
-        items = response.decode(list[msgspec.Raw])
+        if not items:
+            is_bounded = request.get("endOffsetInclusive") is not None
+            return self._fetch_next(request, after, through) if is_bounded else (response, items, after)
         updates, reached = _complete_part(items) or (items, through)
         if (updates is items and len(items) >= size) or not after < reached <= through:
-            raise DecodeError(
-                f"{LIST} returned no offset after {after} and through {through} to continue from. Check the service's version.",
-                endpoint=LIST,
-                json_path="$[...].update",
-            )
+            raise _offset_error(after, through)
         return response, updates, reached
+
+    def _fetch_next(self, request: Mapping[str, Any], after: int, through: int) -> tuple[Response, Sequence[msgspec.Raw], int]:
+        """Return the next element after a list without any, which may have ended early.
+
+        An element after the end confirms that there is none before it. Nothing is confirmed if the rest of the ledger has none.
+        """
+        end = max(through, self._ledger_end()[1])
+        response, items = self._fetch(request, after, end, 1)
+        updates, reached = _complete_part(items) or ([], after)
+        if reached < after or (updates and reached == after):
+            raise _offset_error(after, end)
+        return (response, updates, reached) if reached <= through else (response, [], through)
+
+    def _fetch(self, request: Mapping[str, Any], after: int, through: int, size: int) -> tuple[Response, list[msgspec.Raw]]:
+        response = self._ledger.updates(request["updateFormat"], after=after, through=through, limit=size, idle_ms=self._idle_ms)
+        return response, response.decode(list[msgspec.Raw])
+
+
+def _offset_error(after: int, through: int) -> DecodeError:
+    return DecodeError(
+        f"{LIST} returned no offset after {after} and through {through} to continue from. Check the service's version.",
+        endpoint=LIST,
+        json_path="$[...].update",
+    )
 
 
 def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, after: int, through: int) -> Response:
@@ -86,7 +113,7 @@ def _page(response: Response, updates: Sequence[msgspec.Raw], reached: int, afte
         "updates": updates,
         "lowestPageOffsetExclusive": after,
         "highestPageOffsetInclusive": reached,
-        "nextPageToken": str(reached) if reached < through else None,
+        "nextPageToken": str(reached) if after < reached < through else None,
     }
     return replace(response, body=msgspec.json.encode(page))
 

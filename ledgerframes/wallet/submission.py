@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from ledgerframes.api.host_rates import is_retryable, retry
 from ledgerframes.api.status_errors import PERMANENT
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.datasets.offers.wire import OfferStatus
+from ledgerframes.datasets.offers.wire import OfferPayload, OfferStatus
 from ledgerframes.errors import (
     BusyError,
     ConflictError,
@@ -158,25 +158,45 @@ class Submission:
         status = self._wallet.offer_status_once(self._tracking_id)
         own = self._journal.get(self._tracking_id)
         # The open request returned 409, so that another store made an offer with this tracking id, maybe with other terms.
-        if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT and status.status == "created":
+        if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT:
             self._compare_terms(status)
         return self._journal.update_status(self._tracking_id, status, self._clock())
 
     def _compare_terms(self, status: OfferStatus) -> None:
-        """Refuse an offer of the wallet whose terms are others than the journal's."""
+        """Refuse an offer of the wallet whose terms differ, or cannot be compared any more."""
         try:
-            offers = self._wallet.offers()
+            payload = self._payload_of(status)
+            if payload is None and status.status == "created":  # an earlier offer may have moved on
+                status = self._wallet.offer_status_once(self._tracking_id)
+                payload = self._payload_of(status)
         except FAILURES:
             return  # the offer exists, even if its terms cannot be compared
-        for other in (offer.payload for offer in offers if offer.contract_id == status.contract_id):
-            differences = self._terms.differences_from_wallet(other, self._tracking_id)
-            if differences:
-                self._journal.record_refusal(self._tracking_id, CONFLICT, self._clock(), is_final=True)
-                message = (
-                    f"Offer {self._tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
-                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=."
-                )
-                raise self._unresolved(message, "refused", 409)
+        if payload is not None:
+            self._require_terms(payload)
+        # The wallet may not list it yet, and an earlier request of this journal may have made it.
+        elif status.status != "created" and self._journal.get(self._tracking_id).open_attempts == 1:
+            self._journal.record_unknown_outcome(self._tracking_id, CONFLICT, self._clock())
+            message = (
+                f"Offer {self._tracking_id} is {status.status} in the wallet, which may be an offer of another call, because its "
+                "terms cannot be compared any more. Look up its transfer before you use a new tracking_id=."
+            )
+            raise self._unresolved(message, "unknown", 409)
+
+    def _payload_of(self, status: OfferStatus) -> OfferPayload | None:
+        """Return the payload of an offer, or None if the wallet does not list it."""
+        lists = {"created": self._wallet.offers, "accepted": self._wallet.accepted_offers}
+        offers = lists[status.status]() if status.status in lists else []
+        return next((offer.payload for offer in offers if offer.contract_id == status.contract_id), None)
+
+    def _require_terms(self, payload: OfferPayload) -> None:
+        differences = self._terms.differences_from_wallet(payload, self._tracking_id)
+        if differences:
+            self._journal.record_refusal(self._tracking_id, CONFLICT, self._clock(), is_final=True)
+            message = (
+                f"Offer {self._tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
+                f"{payload.amount.amount} to {payload.receiver} with another {', '.join(differences)}. Use a new tracking_id=."
+            )
+            raise self._unresolved(message, "refused", 409)
 
     def _check_expiry(self) -> TransferOffer | None:
         """Return an expired offer that exists, or None if the offer has not expired.

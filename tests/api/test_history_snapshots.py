@@ -111,6 +111,10 @@ def test_queries_as_sent() -> None:
         lambda it: it.contracts_page(4, TIME, page_size=0),
         lambda it: it.contracts_page(4, TIME, page_size=1001),
         lambda it: it.contracts_page(4, TIME, templates="p:M:E"),
+        *(
+            lambda it, name=name: it.contracts_page(4, TIME, templates=[name])
+            for name in ("p:M.E", "M.N:E", f"{'ab' * 32}:M:E", f"#{'ab' * 32}:M:E", "p:M:E:F", "p:M:", 7)
+        ),
         lambda it: it.contracts_page(4, TIME, parties=[""]),
         lambda it: it.contracts_page(-1, TIME),
         lambda it: it.contracts_page(True, TIME),

@@ -154,6 +154,7 @@ def test_a_code_that_nobody_knows_goes_by_its_category(
     ("status", "grpc", "kind", "retryable"),
     [
         (429, 8, errors.OverloadedError, True),
+        (408, 4, errors.LedgerUnavailableError, True),
         (499, 1, errors.LedgerUnavailableError, True),
         (500, 13, errors.LedgerInternalError, True),
         (409, 10, errors.OverloadedError, True),

@@ -60,8 +60,10 @@ def history(handler: Handler, **overrides: object) -> lf.Network:
         (403, PermissionDeniedError),
         (404, NotFoundError),
         (405, BadRequestError),
+        (408, ServiceUnavailableError),
         (409, ConflictError),
         (429, BusyError),
+        (499, ServiceUnavailableError),
         (500, InternalServerError),
         (502, ServiceUnavailableError),
         (503, ServiceUnavailableError),
@@ -115,7 +117,18 @@ def test_errors_that_are_not_json_are_put_into_one_line(body: str, shown: str) -
 
 @pytest.mark.parametrize(
     "failure",
-    [429, 500, 502, 503, 504, httpx.ConnectError("refused"), httpx.ReadTimeout("late"), httpx.RemoteProtocolError("half")],
+    [
+        408,
+        429,
+        499,
+        500,
+        502,
+        503,
+        504,
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("late"),
+        httpx.RemoteProtocolError("half"),
+    ],
 )
 def test_what_may_pass_is_tried_again(failure: int | Exception) -> None:
     answers: list[int | Exception] = [failure, failure, 200]
@@ -216,6 +229,36 @@ def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:
     with pytest.raises(NotFoundError):
         transport(handler, ONE, TWO).request("GET", "/thing")
     assert asked == ["one.invalid"]
+
+
+ABSENT = {
+    "unknown route": httpx.Response(404, text="The requested resource could not be found."),
+    "not implemented": httpx.Response(501, json={"error": "no"}),
+    "unimplemented": httpx.Response(400, json={"error": "UNIMPLEMENTED: no"}),
+    "not configured": httpx.Response(400, json={"error": "Bulk storage is not configured"}),
+}
+
+
+@pytest.mark.parametrize("answer", ABSENT.values(), ids=ABSENT)
+def test_the_next_host_is_asked_for_an_operation_that_the_first_does_not_have(answer: httpx.Response) -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host + request.url.path)
+        return answer if request.url.path == "/api/new" and request.url.host in absent_on else httpx.Response(200, json={})
+
+    absent_on = ["one.invalid"]
+    sender = transport(handler, ONE, TWO)
+    assert sender.request("POST", "/new").host == "two.invalid"
+    assert sender.request("GET", "/old").host == "one.invalid", "it has the other operations"
+    assert asked == ["one.invalid/api/new", "two.invalid/api/new", "one.invalid/api/old"]
+    absent_on += ["two.invalid"]
+    with pytest.raises(ServiceError) as caught:
+        sender.request("POST", "/new")
+    assert (caught.value.host, caught.value.status) == ("two.invalid", answer.status_code)
+    with pytest.raises(ServiceError):
+        sender.request("POST", "/new", retry=False)
+    assert asked[-1] == "one.invalid/api/new", "what may have an effect is sent once"
 
 
 def test_timeout_and_broken_connection_name_host_and_next_step() -> None:

@@ -10,6 +10,7 @@ import pytest
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.wallet import Wallet
+from ledgerframes.datasets.arrays import parse_amounts
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import UpdatesListing
 from ledgerframes.datasets.decode import decode
@@ -77,6 +78,11 @@ def test_values_that_no_column_can_contain(members: dict[str, Any], reason: str)
         event_tables(updates, "listing")
     if "is not a time" in reason:
         assert caught.value.column == reason.split()[0]
+
+
+def test_an_amount_that_is_none_is_named() -> None:
+    with pytest.raises(DecodeError, match=r"^view is not an amount of at most ten decimal places, got 'many'\.$"):
+        parse_amounts(["1.5", "many"], "view")
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80"])

@@ -153,6 +153,20 @@ def test_rejected_request_has_a_verdict_and_nothing_else() -> None:
     assert tables["verdicts"]["id_source"][0] == "listing"
 
 
+def without(name: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != name}
+
+
+def test_null_and_absent_mean_the_same() -> None:
+    item = verdict(mediator_group=None)
+    absent = {"verdict": without("mediator_group", item["verdict"])}
+    null = frames({**item, "app_activity_records": {"round_number": 3, "records": None}})
+    for name, frame in frames({**absent, "app_activity_records": {"round_number": 3}}).items():
+        pd.testing.assert_frame_equal(frame, null[name])
+    assert null["verdicts"]["mediator_group"].tolist() == [0]
+    assert null["activity_records"].empty
+
+
 def test_of_two_verdicts_at_one_record_time_the_first_decided_counts_and_the_other_is_named() -> None:
     early = {"verdict_result": "VERDICT_RESULT_ACCEPTED", "finalization_time": "2026-11-01T00:00:00.7Z"}
     later = {**verdict(), "traffic_summary": {"total_traffic_cost": 9, "envelope_traffic_summaries": [{"traffic_cost": 9}] * 3}}

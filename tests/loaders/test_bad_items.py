@@ -124,6 +124,23 @@ def test_any_item_of_a_page_may_be_the_bad_one(bad: int, tmp_path: Path) -> None
     assert net.store.missing(EVENTS, WINDOW) != []
 
 
+@pytest.mark.parametrize("kind", sorted(KNOWS_TIME))
+def test_a_bad_first_event_of_the_history_blocks_no_load(kind: str, tmp_path: Path) -> None:
+    net = connect(tmp_path / "store", SPOILED[kind], bad=0)
+    later = lf.load_events(net, since="2026-11-02", until="2026-11-03")
+    assert later.verdicts["update_id"].tolist() == ["later"]
+    assert sorted(lf.load_events(net, **HOUR, on_bad_item="quarantine").verdicts["update_id"]) == others(0)
+    with pytest.raises(DecodeError, match="Item 0"):
+        lf.load_events(net, **HOUR)
+
+
+def test_the_verdict_tells_the_position_of_a_bad_update(tmp_path: Path) -> None:
+    net = connect(tmp_path / "store", lambda item: {**item, "update": {"update_id": "id0", "record_time": None}}, bad=0)
+    assert sorted(lf.load_events(net, **HOUR, on_bad_item="quarantine").verdicts["update_id"]) == others(0)
+    [uncertain] = net.store.missing(EVENTS, WINDOW)
+    assert uncertain.stop - uncertain.start == 1
+
+
 def test_pages_of_nothing_but_bad_items_are_an_error(tmp_path: Path) -> None:
     box = connect(tmp_path / "store", None)
     box.store.save_migrations(discover_migrations(box.history, []))

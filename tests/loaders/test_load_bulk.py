@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import msgspec
 import pandas as pd
 import pytest
 import zstandard
@@ -22,8 +23,10 @@ from bulk_files import write_bulk_files
 from equality import assert_equal, with_sorted_payloads
 
 import ledgerframes as lf
+from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
 from ledgerframes.sandbox import Faults, Sandbox
@@ -473,6 +476,56 @@ def test_a_network_without_bulk_storage_says_what_to_do(tmp_path: Path, monkeypa
     monkeypatch.setattr(net.history, "bulk_updates", absent)
     with pytest.raises(UsageError, match="load_events"):
         lf.load_bulk(net, **DAY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(400, json={"error": "UNIMPLEMENTED: Bulk storage is not configured"}),
+        httpx.Response(404, text="The requested resource could not be found."),
+    ],
+    ids=str,
+)
+def test_a_host_without_bulk_storage_leaves_it_to_the_next(answer: httpx.Response, tmp_path: Path) -> None:
+    box = Sandbox(**WORLD)
+    inner, base = in_process(box.app), httpx.URL(box.history_url)
+    without = {"one.invalid"}
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.host in without and "/history/bulk/" in request.url.path:
+            return answer
+        request.url = request.url.copy_with(host=base.host, port=base.port)
+        return inner.handle_request(request)
+
+    urls = [f"http://{name}.invalid{base.path}" for name in ("one", "two")]
+    net = lf.connect("sandbox", store=tmp_path, history_url=urls, transport=httpx.MockTransport(handler), requests_per_second=0)
+    frames = lf.load_bulk(net, **DAY)
+    assert len(frames.updates)
+    assert set(frames.bulk_objects["source"]) == {"two.invalid"}
+    without.add("two.invalid")
+    with pytest.raises(UsageError, match="lists no bulk objects"):
+        lf.load_bulk(net, **WHOLE)
+
+
+@pytest.mark.parametrize("encoding", ["protobuf_json_", ""])
+def test_objects_listed_in_two_encodings_are_read_once(
+    encoding: str, tmp_path: Path, good: lf.Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_both(listing: Any) -> Any:
+        def list_both(*given: Any, **named: Any) -> Any:
+            page = listing(*given, **named)
+            others = [ObjectRef(ref.url.replace("compact_json_", encoding)) for ref in page.object_refs if "compact" in ref.url]
+            return msgspec.structs.replace(page, object_refs=sorted([*page.object_refs, *others], key=lambda ref: ref.url))
+
+        return list_both
+
+    net = connect(tmp_path)
+    for name in ("bulk_updates", "bulk_active_contracts"):
+        monkeypatch.setattr(net.history, name, in_both(getattr(net.history, name)))
+    frames = lf.load_bulk(net, **WHOLE)
+    pd.testing.assert_frame_equal(frames.updates, good.updates)
+    assert frames.bulk_objects["object_key"].tolist() == good.bulk_objects["object_key"].tolist()
+    assert set(lf.load_bulk(net, kind="acs").bulk_objects["encoding"]) == {"compact_json"}
 
 
 def test_a_digest_in_another_form_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

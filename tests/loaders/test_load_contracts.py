@@ -118,6 +118,15 @@ def test_chosen_contracts_are_not_stored(tmp_path: Path) -> None:
     assert net.store.segments(CONTRACTS) == []
 
 
+def test_templates_have_the_name_of_their_package(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    coins = lf.load_contracts(net, templates=["splice-coin:Splice.Coin:Coin"])
+    pd.testing.assert_frame_equal(lf.load_contracts(net, templates=["#splice-coin:Splice.Coin:Coin"]), coins)
+    for name in ("splice-coin:Splice.Coin.Coin", "Splice.Coin:Coin", f"{'ab' * 32}:Splice.Coin:Coin"):
+        with pytest.raises(UsageError, match=rf"templates= must be names such as .*package-name:Module:Entity.*{name}"):
+            lf.load_contracts(net, templates=[name])
+
+
 def test_the_networks_words_are_in_the_templates(tmp_path: Path) -> None:
     contracts = lf.load_contracts(connect(tmp_path, vocabulary="canton"))
     assert {"Splice.AmuletRules:AmuletRules", "Splice.Amulet:FeaturedAppRight"} < set(contracts["template_name"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,25 @@ def without_activity(event: Event) -> bytes:
 
 def with_other_costs(event: Event) -> bytes:
     return re.sub(rb'("total_traffic_cost":)(\d)', rb"\g<1>1\2", ITEM(event))  # one of the planted costs is negative
+
+
+def with_another_finalization_time(event: Event) -> bytes:
+    return re.sub(rb'("finalization_time":"[^"]*)\d(Z")', rb"\g<1>7\2", ITEM(event))
+
+
+def written_otherwise(event: Event) -> bytes:
+    """The same members in another order, and with spaces."""
+    return json.dumps(backwards(json.loads(ITEM(event))), indent=1).encode()
+
+
+def backwards(value: Any) -> Any:
+    if isinstance(value, list):
+        return [backwards(each) for each in value]
+    return {name: backwards(value[name]) for name in reversed(value)} if isinstance(value, dict) else value
+
+
+def with_another_payload(event: Event) -> bytes:
+    return re.sub(rb'("create_arguments":\{)"', rb'\1"other":1,"', ITEM(event))
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch, item: Any) -> None:
@@ -84,6 +104,18 @@ def test_values_that_differ_are_counted_by_column(net: lf.Network, monkeypatch: 
         ("traffic", "values changed", "total_traffic_cost")
     }
     assert (changes["rows"] > 0).all()
+
+
+@pytest.mark.parametrize("item", [with_another_finalization_time, written_otherwise])
+def test_what_each_operator_has_of_its_own_is_no_change(item: Any, net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade(monkeypatch, item)
+    assert recheck(net, sample=1000, seed=1).changes.empty
+
+
+def test_another_payload_is_a_change(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade(monkeypatch, with_another_payload)
+    changes = recheck(net, sample=1000, seed=1).changes
+    assert set(zip(changes["table"], changes["column"], strict=True)) == {("tree_events", "create_arguments")}
 
 
 def test_segments_that_differ_are_replaced_on_demand(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable
@@ -119,6 +120,38 @@ def test_effects_that_were_not_requested_are_refused(tmp_path: Path) -> None:
     assert lf.load_updates(net, shape="ledger_effects").ledger_events["event_type"].tolist() == ["exercised_event"]
 
 
+def silent_from(store: Path, calls: range, **overrides: Any) -> lf.Network:
+    """A participant of which some of the lists end without an element, as after an idle time."""
+    box = Sandbox(ledger_version="3.4.11", **WORLD)
+    inner = in_process(box.app)
+    count = itertools.count(1)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/v2/updates") and next(count) in calls:
+            return httpx.Response(200, json=[])
+        return inner.handle_request(request)
+
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url}
+    return lf.connect("sandbox", transport=httpx.MockTransport(handler), requests_per_second=0, store=store, **urls, **overrides)
+
+
+def test_a_list_that_ended_early_loses_no_update(tmp_path: Path, pages: dict[str, dict[str, pd.DataFrame]]) -> None:
+    frames = lf.load_updates(silent_from(tmp_path, range(2, 3), max_concurrency=1, page_size=20))
+    assert_equal(known_in_all(frames), pages["acs_delta"])
+    assert frames.coverage["status"].eq("final").all()
+
+
+def test_what_no_list_confirms_is_loaded_again(tmp_path: Path, pages: dict[str, dict[str, pd.DataFrame]]) -> None:
+    net = silent_from(tmp_path, range(2, 4), max_concurrency=1, page_size=20)
+    part = lf.load_updates(net)
+    assert part.coverage["status"].tolist() == ["final", "provisional"]
+    assert len(part.ledger_updates) < len(pages["acs_delta"]["ledger_updates"])
+    assert part.coverage["through"].max() == net.ledger.ledger_end()
+    frames = lf.load_updates(net)
+    assert_equal(known_in_all(frames), pages["acs_delta"])
+    assert frames.coverage["status"].eq("final").all()
+
+
 # -- one list ---------------------------------------------------------------------------------------------------------
 
 
@@ -155,7 +188,7 @@ def page_of(lists: UpdateLists, asked: dict[str, Any]) -> tuple[list[int], int, 
 @pytest.mark.parametrize(
     ("items", "page"),
     [
-        ([], ([], 0, 9, None)),
+        ([], ([], 0, 0, None)),  # which confirms nothing
         ([update(3), update(9)], ([3, 9], 0, 9, None)),
         ([update(3), CHECKPOINT], ([3], 0, 7, "7")),
         ([CHECKPOINT], ([], 0, 7, "7")),
@@ -190,6 +223,29 @@ def test_an_open_end_is_that_of_the_ledger(tmp_path: Path) -> None:
     assert page_of(lists, request(2, None)) == ([9], 2, 9, None)
     assert page_of(lists, request(9, None)) == ([], 9, 9, None), "nothing new, and nothing to ask"
     assert page_of(lists, request(12, None)) == ([], 12, 12, None)
+    silent = UpdateLists(ledger(tmp_path, lambda body, query: []))
+    assert page_of(silent, request(2, None)) == ([], 2, 2, None), "asked again later"
+
+
+@pytest.mark.parametrize(
+    ("following", "page"),
+    [
+        ([update(3)], ([3], 0, 3, "3")),  # the list had ended early
+        ([CHECKPOINT], ([], 0, 5, None)),  # at 7, so that there is nothing through 5
+        ([update(9)], ([], 0, 5, None)),
+        ([BAD], ([], 0, 0, None)),  # anywhere
+        ([], ([], 0, 0, None)),
+    ],
+    ids=str,
+)
+def test_a_later_element_completes_an_empty_list(following: list[Any], page: tuple[Any, ...], tmp_path: Path) -> None:
+    def answer(body: dict[str, Any], query: httpx.QueryParams) -> list[Any]:
+        bounds.append((body["beginExclusive"], body["endInclusive"], int(query["limit"])))
+        return following if len(bounds) > 1 else []
+
+    bounds: list[tuple[int, int, int]] = []
+    assert page_of(UpdateLists(ledger(tmp_path, answer)), request(through=5)) == page
+    assert bounds == [(0, 5, 100), (0, 9, 1)]
 
 
 def test_a_smaller_list_limit_is_found(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wallet_service import EXPIRY, NOW, OFFER, POST_FAULTS, Connect, WalletService, jwt, offers_wallet
+from wallet_service import EXPIRY, NOW, OFFER, OFFERS, POST_FAULTS, Connect, WalletService, jwt, offers_wallet
 
 import ledgerframes as lf
 from ledgerframes.errors import (
@@ -304,6 +304,64 @@ def test_a_relative_expiry_is_not_compared(net: lf.Network, service: WalletServi
     list_offer(service, monkeypatch, {"expiresAt": "2100-01-01T12:00:00Z"})
     terms = {name: value for name, value in OFFER.items() if name != "expires_at"}
     assert net.wallet.offer_transfer(**terms, expires_in=timedelta(days=1), tracking_id="t-1").status == "created"
+
+
+def let_move_on(service: WalletService, monkeypatch: pytest.MonkeyPatch, status: str, payload: dict[str, Any] | None) -> None:
+    """Let each offer have a later status as soon as it is made, and let the wallet list it as accepted with some members."""
+    rest = service._rest
+
+    def listed(method: str, path: str) -> tuple[int, Any]:
+        if path == OFFERS:
+            return 200, {"offers": []}
+        if path.endswith("/accepted-transfer-offers"):
+            offers = [{**service.contract(offer), "contract_id": "00accepted"} for offer in service.made]
+            accepted = [{**each, "payload": {**each["payload"], **payload}} for each in offers] if payload is not None else []
+            return 200, {"accepted_offers": accepted}
+        return rest(method, path)
+
+    later = {"status": status, "transaction_id": "1220bb", "contract_id": "00accepted"}
+    service.hook = lambda when, tracking_id: service.statuses.update({tracking_id: later} if when == "after" else {})
+    monkeypatch.setattr(service, "_rest", listed)
+
+
+def test_an_earlier_offer_that_was_accepted_is_compared(
+    net: lf.Network, service: WalletService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_move_on(service, monkeypatch, "accepted", {"amount": {"amount": "99.0", "unit": "AmuletUnit"}, "description": None})
+    with pytest.raises(OfferUnresolvedError, match=r"used elsewhere, for an offer of 99\.0 to bob::1220bb with another amount"):
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert net.wallet.journal.get("t-1").status == "refused"
+
+
+def test_an_own_offer_that_was_accepted_at_once_is_ones_own(
+    net: lf.Network, service: WalletService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_move_on(service, monkeypatch, "accepted", {"description": None})
+    assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").contract_id == "000001"
+
+
+@pytest.mark.parametrize("status", ["accepted", "completed", "failed"])
+@pytest.mark.parametrize("first", ["ok", "409"])
+def test_terms_that_cannot_be_compared_are_not_taken_for_ones_own(
+    net: lf.Network, service: WalletService, connect: Connect, first: str, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if first == "409":
+        connect(network="elsewhere").wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    let_move_on(service, monkeypatch, status, None)
+    for call in (lambda: net.wallet.offer_transfer(**OFFER, tracking_id="t-1"), lambda: net.wallet.resume("t-1")):
+        with pytest.raises(OfferUnresolvedError, match=rf"Offer t-1 is {status} in the wallet, .* cannot be compared") as caught:
+            call()
+        assert (caught.value.outcome, net.wallet.journal.get("t-1").status) == ("unknown", "pending")
+    assert len(service.posts) == (1 if first == "ok" else 2), "it is not sent again"
+
+
+def test_an_offer_of_an_earlier_request_is_ones_own(
+    net: lf.Network, service: WalletService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_move_on(service, monkeypatch, "completed", None)
+    service.post_plan, service.status_plan = ["drop after"], ["404"] * 4
+    assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").status == "completed"
+    assert service.count("t-1") == 1
 
 
 def list_offer(service: WalletService, monkeypatch: pytest.MonkeyPatch, payload: dict[str, Any]) -> None:

@@ -60,7 +60,7 @@ class VerdictTableBuilder:
         self._envelopes.add(*flatten(lists, summary_rows))
         records, item_rows = drop_absent([item.app_activity_records for item in items], rows)
         list_rows = self._record_lists.add(records, item_rows)
-        self._records.add(*flatten([_sorted(each.records, PARTY) for each in records], list_rows))
+        self._records.add(*flatten([_sorted(each.records or [], PARTY) for each in records], list_rows))
 
     def parts(self) -> dict[str, Part]:
         """Return the rows of each table, and the function that computes columns."""
@@ -87,6 +87,7 @@ class VerdictTableBuilder:
         item_rows, list_rows = self._verdicts.item_rows, self._view_lists.child_rows
         has_update = headers.has_update(item_rows)
         return {
+            "mediator_group": pc.fill_null(self._verdicts["mediator_group"], 0),
             "view_count": pc.fill_null(pa.array(self._views.child_counts).take(list_rows), 0),
             "root_views": fill_lists(self._view_lists.to_array("root_views").take(list_rows)),
             "update_visible": has_update,

@@ -107,7 +107,7 @@ class Verdict(Wire):
     verdict_result: str
     submitting_participant_uid: str
     submitting_parties: list[str] | None = None
-    mediator_group: int = 0
+    mediator_group: int | None = None
     transaction_views: TransactionViews | None = None
 
 
@@ -140,7 +140,7 @@ class ActivityRecords(Wire):
     """Activity weights that a request earned."""
 
     round_number: int
-    records: list[ActivityRecord]
+    records: list[ActivityRecord] | None = None
 
 
 class Event(Wire):
