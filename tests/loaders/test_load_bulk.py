@@ -246,9 +246,15 @@ def test_the_snapshot_of_a_midnight_is_listed_once(tmp_path: Path) -> None:
 def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Path) -> None:
     net = connect(tmp_path)
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
+    migrations = frames.updates.set_index("update_id")["migration_id"]
     for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
         snapshot = with_sorted_payloads(lf.load_bulk(net, kind="acs", at=day).active_contracts)
-        pd.testing.assert_frame_equal(with_sorted_payloads(lf.contracts.active_at(frames, day)), snapshot)
+        replayed = with_sorted_payloads(lf.contracts.active_at(frames, day))
+        created_in = replayed["created_in_update_id"].map(migrations)
+        is_imported = created_in < created_in.max()  # a snapshot does not name updates of earlier migrations
+        expected = replayed.assign(created_in_update_id=replayed["created_in_update_id"].mask(is_imported))
+        pd.testing.assert_frame_equal(expected, snapshot)
+    assert is_imported.any()
 
 
 # -- who does the work ----------------------------------------------------------------------------------------------
