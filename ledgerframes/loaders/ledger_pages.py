@@ -75,8 +75,8 @@ class OffsetReader:
                     raise
             except InvalidRequestError as error:
                 page_size = self.reduce_page_size(page_size, error)
-            except PrunedOffsetError:
-                pruned = self.pruned_start(rest[0])
+            except PrunedOffsetError as error:
+                pruned = self.pruned_start(rest[0], error)
                 rest = rest[0].difference([pruned])
                 yield gap(self.net, pruned)
 
@@ -94,9 +94,9 @@ class OffsetReader:
         logger.warning("page_size_reduced network=%s page_size=%d error=%s", self.net.name, page_size, error.detail)
         return page_size
 
-    def pruned_start(self, rest: OffsetRange) -> OffsetRange:
+    def pruned_start(self, rest: OffsetRange, error: PrunedOffsetError) -> OffsetRange:
         """Return the pruned start of a range. Its end may not be in the error."""
-        pruned = pruned_through(self.net)
+        pruned = max(error.earliest_offset, pruned_through(self.net))
         if pruned <= rest.start:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
         return replace(rest, stop=min(rest.stop, pruned))
@@ -108,12 +108,16 @@ class OffsetReader:
             for response, page, tables, bad_items in self.iter_pages(rest, page_size, lists):
                 if response.host != buffer.source:  # a segment has the rows of one host
                     yield from buffer.flush()
+                if not descending and buffer.known == replace(rest, stop=rest.start):
+                    _require_start(page, rest)
                 context.advance(buffer.add(response, page, tables, bad_items))
                 if lists and not page.next_page_token:
                     context.advance(buffer.add_rest())
                 if buffer.bytes >= self.net.settings.limits.segment_bytes:
                     yield from buffer.flush()
                 settle(self.net, bad_items, self.on_bad_item, context.report.additions)
+                if descending and not page.next_page_token:
+                    _require_start(page, rest)
                 if context.is_stopped:
                     break
         except Exception:
@@ -193,6 +197,16 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
     return replace(known, start=start) if descending else replace(known, stop=stop)
 
 
+def _require_start(page: UpdatesPage, rest: OffsetRange) -> None:
+    """Raise PrunedOffsetError if the first page of a ledger begins where it was pruned.
+
+    A participant does not refuse such a request as it refuses other pruned offsets (docs/facts.md#update-page-response).
+    """
+    lowest = page.lowest_page_offset_exclusive
+    if rest.start == 0 < lowest:
+        raise PrunedOffsetError(f"The ledger is pruned through offset {lowest}.", earliest_offset=lowest)
+
+
 def _page_bounds(page: UpdatesPage) -> bytes:
     """Return the offsets of a page, which identify it, or nothing if it has none."""
     start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
@@ -226,8 +240,8 @@ def follow(reader: OffsetReader, after: int, poll_seconds: float, stop: threadin
         except InvalidRequestError as error:
             page_size, token = reader.reduce_page_size(page_size, error), None
             continue
-        except PrunedOffsetError:
-            pruned = reader.pruned_start(ledger_filter.offset_range(buffer.known.stop, MAX_OFFSET))
+        except PrunedOffsetError as error:
+            pruned = reader.pruned_start(ledger_filter.offset_range(buffer.known.stop, MAX_OFFSET), error)
             _commit(net, [*buffer.flush(), gap(net, pruned)])
             buffer, token = _UpdateBuffer(replace(pruned, start=pruned.stop, stop=MAX_OFFSET)), None
             continue

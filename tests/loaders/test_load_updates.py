@@ -231,6 +231,36 @@ def test_pruning_that_overtakes_a_pager_leaves_a_gap(tmp_path: Path) -> None:
     assert coverage["through"].max() == net.ledger.ledger_end()
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("call", [1, 3])
+def test_pruning_before_the_first_page_leaves_a_gap(
+    call: int, descending: bool, tmp_path: Path, whole: dict[str, pd.DataFrame]
+) -> None:
+    """A page from the start of the ledger is not refused as pruned, but begins later."""
+    box = Sandbox(**WORLD)
+    net = connect(tmp_path, box, page_size=50, max_concurrency=1)
+    page, calls = net.ledger.get_updates_page, 0
+
+    def overtaken(request: dict[str, Any]) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            box.prune(0.7)
+        return page(request)
+
+    net.ledger.get_updates_page = overtaken  # type: ignore[method-assign]
+    frames = lf.load_updates(net, shape="ledger_effects", descending=descending)
+    pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    coverage = frames.coverage.sort_values("after")
+    assert coverage["after"].tolist()[1:] == coverage["through"].tolist()[:-1], "the parts do not tile"
+    assert (coverage["after"].min(), coverage["through"].max()) == (0, net.ledger.ledger_end())
+    [gap_end] = coverage.loc[coverage["status"] == "gap", "through"]
+    assert gap_end == pruned if call == 1 else gap_end <= pruned, "what was read before the pruning is kept"
+    expected = whole["ledger_updates"][lambda updates: updates["offset"] > gap_end].reset_index(drop=True)
+    later = frames.ledger_updates[frames.ledger_updates["offset"] > gap_end].reset_index(drop=True)
+    pd.testing.assert_frame_equal(later, expected)
+
+
 def test_a_page_that_cannot_be_decoded_is_not_taken_for_known(tmp_path: Path) -> None:
     net = connect(tmp_path, page_size=50, max_concurrency=1)
     page, calls = net.ledger.get_updates_page, 0
