@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis.findings._looks import UNITS
+from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
 from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
@@ -77,7 +77,7 @@ def test_nothing_is_called_usual_that_was_not_compared() -> None:
 
 
 def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
-    assert {*MEASURES} == {*UNITS, ONE_COST}
+    assert {*MEASURES} == {*NAMES, ONE_COST}
     assert {*REPORTS["weekly"].headings} == {*MEASURES}
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
-from ledgerframes.analysis.findings._looks import UNITS, compare
+from ledgerframes.analysis.findings._looks import compare
+from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
@@ -53,7 +54,7 @@ FINDINGS = declare.Figure(
     columns=(
         declare.choice("subject", SUBJECTS, "What the finding is about."),
         declare.text("name", "Name of the subject, such as a party. Empty for a day, an hour, or the data as a whole."),
-        declare.choice("what", (*UNITS, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
+        declare.choice("what", (*NAMES, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
         declare.text("unit", "Unit of the value and of its usual range."),
         declare.rate("value", "Value in the window: a count, a sum, a share, or a median."),
         declare.rate("before", "Mean, share or median in the weeks before. Missing for a fact."),

@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis.findings._looks import (
+from ledgerframes.analysis.findings._measures import (
     COST,
     EARLY,
     LATENCY,
+    MEASURES,
     NEGATIVE,
     RECORDS,
     REJECTIONS,
     REQUESTS,
-    UNKNOWN,
     WASTE,
     WEIGHT,
 )
@@ -27,20 +27,8 @@ from ledgerframes.statistics.usual_ranges import MIN_WEEKS
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.values.windows import iso
 
-CALLS = {
-    REQUESTS: "lf.cost.spend({frames}{by})",
-    COST: "lf.cost.spend({frames}{by})",
-    WASTE: "lf.cost.wasted({frames}{by})",
-    REJECTIONS: "lf.verdict.outcomes({frames}{by})",
-    LATENCY: "lf.verdict.latency({frames}{by})",
-    RECORDS: 'lf.activity.weights({frames}, every="1d")',
-    WEIGHT: 'lf.activity.weights({frames}, every="1d")',
-    NEGATIVE: "lf.cost.problems({frames})",
-    EARLY: "lf.cost.problems({frames})",
-    UNKNOWN: 'lf.cost.spend({frames}, every="1d")',
-    NOT_IN_STORE: "lf.reconcile.coverage({frames})",
-    NOT_FINAL: "lf.reconcile.coverage({frames})",
-}
+MISSING_TIME = "lf.reconcile.coverage({frames})"
+CALLS = {**{measure.name: measure.call for measure in MEASURES}, NOT_IN_STORE: MISSING_TIME, NOT_FINAL: MISSING_TIME}
 ARGUMENTS = {
     "day": ', every="1d"',
     "hour": ', every="1h"',
