@@ -118,12 +118,12 @@ def require_rules(contracts: pd.DataFrame) -> None:
 
 
 def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: datetime | None) -> pd.Timestamp | None:
-    """Return the time from which all contracts are known, or None for the start of the network.
+    """Return the time from which all contracts are known, None from the network's start on.
 
     Raises
     ------
     CoverageError
-        Unless a full state is known, and every later change.
+        If a full state or a later change is not known.
     """
     has_snapshot = snapshot_time is not None and (created["source"] == "snapshot").any()
     starts = _starts_of_network(created)
