@@ -163,7 +163,7 @@ class Submission:
         return self._journal.update_status(self._tracking_id, status, self._clock())
 
     def _compare_terms(self, status: OfferStatus) -> None:
-        """Refuse an offer of the wallet whose terms are others than the journal's."""
+        """Refuse an offer of the wallet whose terms differ from the journal's."""
         try:
             offers = self._wallet.offers()
         except FAILURES:
