@@ -181,7 +181,7 @@ def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templa
 
     `templates` selects exercises on contracts of these templates, all of which `contracts` must have.
     """
-    rows = "One row per exercise on the network's packages, before the condition."
+    rows = "One row per exercise of the network's packages."
     nodes = nodes_of(f"nodes_of_{name}", rows, is_create=False, templates=templates)
     query = f"""
     SELECT chosen.* REPLACE (contracts.create_arguments AS create_arguments)
@@ -190,7 +190,7 @@ def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templa
     RIGHT JOIN (FROM {nodes.name} WHERE {condition}) AS chosen ON chosen.contract_id = contracts.contract_id
     WHERE coalesce(contracts.is_signed, true)
     """
-    rows = "One row per exercise that meets the condition, on a contract of the network or an unknown one, with its payload."
+    rows = f"One row per exercise with {condition} on a contract of the network or an unknown one, with the contract's payload."
     return Relation(name, rows, query, relations=(nodes, contracts), is_materialized=False)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import DECISIONS, ROOT_NODES
 
-HOSTING = Parameter("hosting", "One row per party and participant that hosts it, with the start and end of that.")
+HOSTING = Parameter("hosting", "One row per party and participant that hosts it, with the start and end of the hosting.")
 PARTY_SETS = Relation(
     "party_sets",
-    "One row per request, set of parties and threshold, with the number of quorums that have both, and of the views of those.",
+    "One row per request, set of parties and threshold, with the numbers of quorums and views that have this set and threshold.",
     """
     SELECT
         update_id,
