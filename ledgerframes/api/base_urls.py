@@ -1,4 +1,4 @@
-"""Whether a URL is the base of an API, for routes that were not found."""
+"""Checks whether a URL is the base of an API, for routes that were not found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WALLET_PATH = "/v0/wallet/balance"
 def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundError) -> WrongUrlError | None:
     """Return the error for a wrong base URL, or None if only the route is missing.
 
-    `path` is one that every version of the API has. Without it, nothing can be said.
+    `path` is one that every version of the API has. Without it, the result is None.
     """
     if not path:
         return None
@@ -40,7 +40,7 @@ def wrong_url_error(transport: Transport, api: Api, path: str, error: NotFoundEr
 
 
 def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
-    """Return whether a URL is a base, which is remembered."""
+    """Return whether a URL is a base, and remember the result."""
     if url in transport.base_urls:
         return True
     try:
@@ -58,6 +58,6 @@ def _is_base(transport: Transport, url: str, api: Api, path: str) -> bool:
 def _is_other_api(transport: Transport, url: str, api: Api, response: Response) -> bool:
     """Return whether a host with a version serves the other of the two APIs that have one.
 
-    `response` is its 404 for the path of this API. That of a wallet can also mean that the user has none.
+    `response` is its 404 for the path of this API. From a wallet, a 404 can also mean that the user has no wallet.
     """
     return is_unknown_route(service_error(response)) if api == "wallet" else transport.status(url, WALLET_PATH).status != 404

@@ -21,7 +21,7 @@ GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
 
 
 class BodyLimits:
-    """Limits of one response or download, of its bytes, their expansion, and its time.
+    """Limits on the bytes, the expansion and the time of one response or download.
 
     The errors have the endpoint and the host, and the kind chooses the settings, such as ``max_download_bytes``.
     """
@@ -34,9 +34,9 @@ class BodyLimits:
         self._deadline = time.monotonic() + getattr(limits, self._minutes_setting) * 60
 
     def check(self, sent: int, expanded: int = 0) -> None:
-        """Refuse what is too large, expands too much, or takes too long.
+        """Raise an error for a body that is too large, expands too much, or takes too long.
 
-        Each byte of a response can arrive in time, and the response take too long.
+        Even if each byte of a response arrives in time, the response can take too long.
         """
         self.seconds_left()
         if max(sent, expanded) > getattr(self._limits, self._bytes_setting):
@@ -72,7 +72,7 @@ class BodyLimits:
 
 
 def read_body(response: httpx.Response, limits: BodyLimits) -> bytes:
-    """Return the complete body, whose length not every transport checks."""
+    """Return the complete body, and check its length, because some transports do not."""
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if response.is_stream_consumed:  # by a transport of tests, which has expanded it
         body = response.content
@@ -98,7 +98,7 @@ def _iter_identity(response: httpx.Response, limits: BodyLimits) -> Iterator[byt
 
 
 def _iter_gzip(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
-    """Yield the expanded body, of which no piece is larger than `PIECE_BYTES`."""
+    """Yield the expanded body in pieces of at most `PIECE_BYTES`."""
     expander, sent, expanded = Expander(), 0, 0
     for chunk in response.iter_raw():
         sent += len(chunk)

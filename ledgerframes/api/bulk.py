@@ -36,7 +36,7 @@ class Download:
 
 
 class BulkClient(Client):
-    """Operations on bulk objects, which not every network has (docs/facts.md#bulk-storage)."""
+    """Operations on bulk objects. Not every network has them (docs/facts.md#bulk-storage)."""
 
     api = "history"
 
@@ -51,7 +51,7 @@ class BulkClient(Client):
         since, until : datetime
             Half-open window of record times.
         page_size : int
-            1 to 1000 objects; fewer than one folder has is an error.
+            1 to 1000 objects; a page that is too small for one folder is an error.
         page_token : str, optional
             From the page before. The last page has one, too, if the window ends in the future.
 
@@ -106,7 +106,7 @@ class BulkClient(Client):
     def bulk_object(self, object_key: str) -> Any:
         """Download a bulk object into memory, as zstd bytes.
 
-        Objects often have more than 128 MiB; :meth:`bulk_download` writes them to a file.
+        Objects are often larger than 128 MiB; :meth:`bulk_download` writes them to a file.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class _ObjectDownload:
 
 
 def _has_other_object(error: Exception) -> bool:
-    """Return whether the object changed, so that its rest does not exist."""
+    """Return whether the object changed, so that the rest of it does not exist."""
     return isinstance(error, ServiceError) and error.status == RANGE_NOT_SATISFIABLE
 
 

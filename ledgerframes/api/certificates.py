@@ -22,7 +22,7 @@ ENVIRONMENT = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 class CertificateFiles(NamedTuple):
     """The files of a profile, in PEM."""
 
-    ca_file: str | None = None  # authorities to trust, instead of those of the environment or the public ones
+    ca_file: str | None = None  # authorities to trust instead of those of the environment, or the public ones
     client_cert_file: str | None = None
     client_key_file: str | None = None  # if the key is not in the file of the certificate
 

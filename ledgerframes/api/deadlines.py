@@ -1,6 +1,6 @@
-"""Deadlines of responses, which hold from the look-up of the host's name to the last byte.
+"""Deadlines of responses, from the look-up of the host's name to the last byte.
 
-The HTTP library has timeouts for each read only, so that a host that sends a byte from time to time would never end, and none for
+The HTTP library has a timeout only for each read, so a host that sends a byte from time to time would never end, and none for
 the look-up of a name. The backend and the streams of this module wait no longer than the current response may still take.
 """
 
@@ -24,7 +24,7 @@ _current = threading.local()  # a response is read by the thread that sent its r
 
 @contextmanager
 def enforce(limits: BodyLimits) -> Iterator[None]:
-    """Let the connections of this thread wait no longer than these limits allow."""
+    """Make the connections of this thread wait no longer than these limits allow."""
     before = getattr(_current, "limits", None)
     _current.limits = limits
     try:
@@ -42,15 +42,15 @@ def _call(call: Callable[[float | None], T], timeout: float | None) -> T:
     try:
         return call(left if timeout is None else min(timeout, left))
     except Exception:
-        limits.seconds_left()  # an error that comes from the end of the time is told as that
+        limits.seconds_left()  # an error that the end of the time causes is reported as such
         raise
 
 
 def _in_time(connect: Callable[[], Any], seconds: float | None) -> Any:
     """Return the connection that a function opens within some seconds, or raise TimeoutError.
 
-    The operating system looks up a name without a timeout, and tries each of its addresses with the whole time. So another thread
-    does it, whose connection is closed if it comes too late.
+    The operating system looks up a name without a timeout, and tries each address for the full time. So another thread opens the
+    connection, and a connection that comes too late is closed.
     """
     connection: Future[Any] = Future()
 
@@ -98,7 +98,7 @@ class BoundedStream:
         return _call(lambda left: bytes(self._stream.read(max_bytes, left)), timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send bytes in pieces, because a time is for each part that the host accepts at once."""
+        """Send bytes in pieces, because a timeout holds for what the host accepts at once."""
         for start in range(0, len(buffer), WRITE_BYTES):
             piece = buffer[start : start + WRITE_BYTES]
             _call(lambda left, piece=piece: self._stream.write(piece, left), timeout)  # type: ignore[misc]

@@ -46,9 +46,9 @@ class Cursor:
 
 
 class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
-    """Client of the history API, which sends a request at every call and caches nothing.
+    """Client of the history API. Every call sends a request, and nothing is cached.
 
-    Its paths and members have the words of the network's vocabulary (docs/facts.md#network-words).
+    Its paths and members contain the words of the network's vocabulary (docs/facts.md#network-words).
 
     Notes
     -----
@@ -64,7 +64,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         self.common_path = self.operations["price_votes"].fill_path({"coin": self.coin})
 
     def send(self, operation: Operation, request: Request) -> Response:
-        """Send a request of an operation, which this service's version may not have."""
+        """Send the request of an operation that this service's version may not have."""
         try:
             return super().send(operation, request)
         except WrongUrlError:
@@ -88,7 +88,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
         Returns
         -------
         Event
-            With update, verdict, traffic summary and activity records, each None if the service has none.
+            Update, verdict, traffic summary and activity records, each None if the service has none.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class History(HealthClient, BulkClient, SnapshotClient, ReferenceClient):
 
     @operation("GET /v0/updates/{update_id}", returns=Update, changed="0.5.17, 0.6.0", deprecated="update")
     def update_v1(self, update_id: str, *, lossless: bool = False) -> Request:
-        """Look up one update in the deprecated form, which has an offset.
+        """Look up one update in the deprecated form with an offset.
 
         Parameters
         ----------

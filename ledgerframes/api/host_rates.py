@@ -23,19 +23,19 @@ FIRST_DELAY = 0.4  # seconds; doubles at each attempt, as in the clients of the 
 MAX_DELAY = 30.0  # where the service does not say how long to wait
 MIN_INTERVAL, MAX_INTERVAL = 0.05, 10.0  # seconds between requests after a refusal
 RECOVERY = 0.98  # of the interval after each success, so that a rate doubles within 35 requests
-SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
-FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
-MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word in a progress bar
-SILENCE = 60.0  # seconds after a wait that was told, in which another one is not worth a line
+SLICE = 0.5  # seconds after which a wait checks for Ctrl-C and shows what it waits for
+FORGET_AFTER = 600.0  # seconds without a request, after which earlier refusals no longer say anything about a host
+MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth showing in a progress bar
+SILENCE = 60.0  # seconds after a wait was shown, in which another one is not worth a line
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
 MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
-MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that a state that is cleared keeps them
+MEAN = ("interval_count", "mean_interval")  # these are not times of a clock, so a cleared state keeps them
 
 
 class Clock:
-    """The time, and waiting for it. Tests replace `clock` by one that skips waits.
+    """The time, and waits. Tests replace `clock` by one that skips waits.
 
-    The time is that of the machine, so that its processes can share it.
+    The time is that of the machine, so that all its processes share it.
     """
 
     def now(self) -> float:
@@ -43,7 +43,7 @@ class Clock:
         return time.monotonic()
 
     def sleep_until(self, until: float) -> None:
-        """Return at a time of this clock."""
+        """Wait until a time of this clock."""
         time.sleep(max(0.0, until - self.now()))
 
 
@@ -56,7 +56,7 @@ class Wait:
 
     until: float
     reason: str
-    subject: str = ""  # of which the user is told once
+    subject: str = ""  # which the user is told once
     since: float = math.inf  # the start of the first of the waits that this one continues
     last_until: float = 0.0  # the end of the last of the waits that may follow
 
@@ -67,7 +67,7 @@ class Wait:
 
 
 class Waits:
-    """The waits of the requests of one network, which progress bars show and Ctrl-C ends."""
+    """The waits of one network's requests. Progress bars show them, and Ctrl-C ends them."""
 
     def __init__(self) -> None:
         self._sessions: dict[threading.Event, Callable[[str], bool]] = {}
@@ -99,7 +99,7 @@ class Waits:
         self.show(None)
 
     def show(self, wait: Wait | None) -> None:
-        """Show a wait or none in the progress bars, and tell of a long one."""
+        """Show a wait, or none, in the progress bars, and report a long one."""
         if wait is None:
             self._show("")
             return
@@ -110,7 +110,7 @@ class Waits:
             long_waits.tell(wait.until - now, f"{wait.reason}{more}", is_shown=is_shown)
 
     def _is_news(self, wait: Wait) -> bool:
-        """Return whether a wait is news to the user, to whom it is none from now on."""
+        """Return whether a wait is news to the user, and remember that the user knows it."""
         with self._lock:
             if wait.until <= self._told_until.get(wait.subject, -math.inf):
                 return False
@@ -128,7 +128,7 @@ def _span(seconds: float) -> str:
 
 @dataclass
 class RateState:
-    """The refusals and the next turn at a host, for everybody who sends it requests."""
+    """The refusals of a host and the time of its next request, shared by all senders."""
 
     interval: float = 0.0  # seconds between requests after refusals
     next_at: float = 0.0  # time of the next request by the rate
@@ -144,7 +144,7 @@ class RateState:
 
 
 class MemoryRecord:
-    """The state of a host in this process, which one thread changes at a time."""
+    """The state of a host in this process. One thread at a time changes it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -157,10 +157,10 @@ class MemoryRecord:
 
 
 class HostRate:
-    """The request rate of one host, at most `per_second`, or without a limit if that is 0.
+    """The request rate of one host, at most `per_second`, or unlimited if that is 0.
 
-    All threads and APIs share its record, which processes may share, too. A request comes an interval after the last one of
-    anybody. Senders with other rates have other intervals, of which the shorter counts, so that a slow sender delays nobody.
+    All threads and APIs share its record, and processes may share it, too. A request follows the last one of any sender after an
+    interval. If senders have different rates, the shorter interval counts, so that a slow sender delays nobody.
     """
 
     def __init__(self, per_second: float, record: MemoryRecord | None = None, host: str = "the host") -> None:
@@ -220,7 +220,7 @@ class HostRate:
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
         """Slow down after a refusal, by the seconds that the host says, or more with each refusal.
 
-        Requests that were under way at the refusal before are not a new one.
+        Refusals of requests that were under way at the previous refusal do not count.
         """
 
         def slow_down(state: RateState) -> None:
@@ -255,7 +255,7 @@ class HostRate:
 def _current(state: RateState) -> RateState:
     """Return the state, cleared if it is old.
 
-    Nobody has used it for long, or it is of the time before this machine was started.
+    A state is old if nobody has used it for long, or if it is from before the machine was started.
     """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
@@ -266,7 +266,7 @@ def _current(state: RateState) -> RateState:
 
 
 def _add_interval(state: RateState, now: float) -> None:
-    """Add the time since the last request to the mean, unless nobody wanted to send one."""
+    """Add the time since the last request to the mean, unless the host was idle."""
     if state.sent_at and now - max(state.sent_at, state.next_at, state.open_at) <= MAX_IDLE:
         state.interval_count += 1
         state.mean_interval += (now - state.sent_at - state.mean_interval) / min(state.interval_count, MAX_INTERVALS)
@@ -274,7 +274,7 @@ def _add_interval(state: RateState, now: float) -> None:
 
 
 class HostRates:
-    """The request rates of all hosts, each kept in what `record` returns for its name."""
+    """The request rates of all hosts. `record` returns where that of a host is kept."""
 
     def __init__(self, record: Callable[[str], MemoryRecord] | None = None) -> None:
         self._record = record or (lambda host: MemoryRecord())
@@ -308,7 +308,7 @@ def is_retryable(error: Exception) -> bool:
 
 
 def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
-    """Return what a function returns, and retry it after errors of which `on` is true."""
+    """Call a function, and retry it after errors for which `on` is true."""
     failed_since = math.inf
     for failures in range(1, attempts):
         try:
@@ -322,7 +322,7 @@ def retry(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool],
 
 
 def retry_delay(error: Exception, failures: int) -> float:
-    """Return the seconds to wait after a failure, which the service sets, or which grow."""
+    """Return the seconds to wait after a failure, set by the service or growing."""
     delay = error.retry_after if isinstance(error, ServiceError) and error.retryable else None
     return backoff(failures) if delay is None else delay
 
@@ -337,6 +337,6 @@ def end_of_retries(count: int) -> float:
 
 def pause(seconds: float, error: Exception, waits: Waits, since: float = math.inf, last_until: float = 0.0) -> None:
     """Wait before another attempt, and log why. The times are those of a :class:`Wait`."""
-    cause = str(error).partition(". ")[0]  # without the advice that follows, which counts if all attempts fail
+    cause = str(error).partition(". ")[0]  # without the advice after it, which matters only if all attempts fail
     logger.info("request_retried wait_seconds=%s cause=%s", round(seconds, 1), cause)
     waits.sleep(Wait(clock.now() + seconds, cause, getattr(error, "host", ""), since, last_until))

@@ -42,7 +42,7 @@ class LedgerClient(HealthClient):
         """
 
     def send(self, operation: Operation, request: Request) -> Response:
-        """Send a request of an operation, which this participant's version may not have."""
+        """Send the request of an operation that this participant's version may not have."""
         try:
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:
@@ -56,7 +56,7 @@ class LedgerClient(HealthClient):
             raise self._unsupported(operation, error) from error
 
     def _iter_items(self, operation: str, field: str, **arguments: Any) -> Iterator[Any]:
-        """Iterate over a field's items of all pages of an operation, which must make progress."""
+        """Iterate over the items in a field of an operation's pages, which must make progress."""
         chain, token = PageChain(self.operations[operation].route), None
         while True:
             page = getattr(self, operation)(page_token=token, **arguments)
@@ -78,7 +78,7 @@ class LedgerClient(HealthClient):
         return not is_removed and not self.is_before(operation.since)
 
     def is_before(self, version: str) -> bool:
-        """Return whether this participant's version is known, and before another such as 3.7."""
+        """Return whether this participant's version is known and earlier than one such as 3.7."""
         return (0, 0) < self._release() < release_of(version)
 
     def newer_version(self) -> str:

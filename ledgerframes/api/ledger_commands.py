@@ -31,7 +31,7 @@ class LedgerCommands(LedgerClient):
         Parameters
         ----------
         commands : mapping
-            JsCommands. The result has ``updateId`` and ``completionOffset``.
+            ``JsCommands``. The result has ``updateId`` and ``completionOffset``.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/packages", deprecated="upload_dar")
     def upload_package(self, dar: bytes, *, vet_all_packages: bool | None = None, synchronizer_id: str | None = None) -> Request:
-        """Upload a DAR to its old path.
+        """Upload a DAR through the old path.
 
         Notes
         -----
@@ -276,7 +276,7 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/package-vetting", until="3.6", deprecated="update_vetting")
     def post_package_vetting(self, request: Json) -> Any:
-        """Send a request to an operation that the API lists without a description.
+        """Call an operation that the API lists without a description.
 
         Notes
         -----

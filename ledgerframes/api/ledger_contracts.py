@@ -70,7 +70,7 @@ class LedgerContracts(LedgerClient):
 
     @staticmethod
     def decode_active_contracts(response: Response) -> ActiveContractsPage:
-        """Return the offset, the next token and the contracts of a page, the latter as JSON."""
+        """Return the offset, the next token and the contracts (as JSON) of a page."""
         return response.decode(ActiveContractsPage)
 
     @operation("GET /v2/state/active-contracts-page", since="3.5", deprecated="active_contracts_page")

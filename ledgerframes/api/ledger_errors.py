@@ -91,7 +91,7 @@ BY_STATUS: dict[int, type[LedgerError]] = {
     504: LedgerUnavailableError,
 }
 
-# Deadline exceeded (3) leaves the outcome open; only operations that read are retried, and for them that does not matter.
+# Deadline exceeded (3) leaves the outcome open. Only operations that read are retried, for which that does not matter.
 RETRYABLE = {1, 2, 3, 12}
 NEVER_RETRYABLE = (TooManyElementsError, LedgerAuthenticationError)
 ABORTED = 10
@@ -215,7 +215,7 @@ def _text_error(response: Response) -> InvalidRequestError:
 
 
 def _token_problem(token: TokenSource) -> str:
-    """Return what is wrong with the token, as far as this side can see."""
+    """Return what is wrong with the token, as far as this client can tell."""
     try:
         value = token()
     except UsageError:

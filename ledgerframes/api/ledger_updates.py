@@ -51,7 +51,7 @@ class LedgerUpdates(LedgerClient):
         Parameters
         ----------
         request : mapping
-            updateFormat (an UpdateFormat, or its JSON), beginOffsetExclusive, endOffsetInclusive, maxPageSize,
+            ``updateFormat`` (an UpdateFormat or its JSON), beginOffsetExclusive, endOffsetInclusive, maxPageSize,
             descendingOrder, pageToken.
 
         Raises

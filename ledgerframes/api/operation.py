@@ -72,7 +72,7 @@ class Operation:
 
     name: str
     method: str
-    path: str  # below the base URL, with parameters in braces
+    path: str  # relative to the base URL, with parameters in braces
     purpose: str  # first line of the method's docstring
     api: Api = "ledger"
     since: str = ""  # first version of the API with the operation
@@ -80,8 +80,8 @@ class Operation:
     changed: str = ""  # versions that changed it
     deprecated: str = ""  # successor of a deprecated or removed operation
     read_only: bool = False  # without an effect, so that it may be sent again
-    internal: bool = False  # meant for the network's own nodes, so that it may change or go
-    returns: Any = JSON  # what the body is decoded into: a struct, Response, bytes, None for an empty body, or any JSON
+    internal: bool = False  # meant for the network's own nodes, so it may change or disappear
+    returns: Any = JSON  # what the body becomes: a struct, Response, bytes, None for an empty body, or any JSON
 
     @property
     def route(self) -> str:
@@ -187,10 +187,10 @@ def operation(
     A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
     any other is the body.
 
-    The body of the response is decoded into what `returns` says, by default JSON of any shape, and `unwrap` converts that into
-    the method's result. With `member`, the result is the only member of the body. The client keeps the unknown members of what
-    `around` returns of the body, by default of all that is not the result. By default, the name of the operation is the method's,
-    and GET operations only read.
+    `returns` is the type of the decoded response body (default: JSON of any shape), and `unwrap` converts it into the method's
+    result. With `member`, the result is the only member of the body. The client keeps the unknown members of what `around`
+    returns for the body (default: of everything except the result). By default, the operation has the method's name, and GET
+    operations only read.
     """
     body = msgspec.defstruct("Body", [(member, returns)], bases=(Wire,)) if member else returns
     convert = attrgetter(member) if member else unwrap
@@ -237,7 +237,7 @@ class Client:
 
     api: ClassVar[Api]
     operations: ClassVar[dict[str, Operation]] = {}  # by name
-    common_path = ""  # of an operation that every version has, by which a base URL is known
+    common_path = ""  # of an operation that every version has, which identifies a base URL
 
     def __init_subclass__(cls) -> None:
         """Collect the operations that the class and its bases declare."""
@@ -246,7 +246,7 @@ class Client:
             for member in vars(base).values():
                 declared = getattr(member, "operation", None)
                 if isinstance(declared, Operation):
-                    # The public method of that name has the better description of what the operation does.
+                    # The public method of that name describes better what the operation does.
                     purpose = _first_line(getattr(cls, declared.name, member)) or declared.purpose
                     api = getattr(cls, "api", declared.api)
                     cls.operations.setdefault(declared.name, replace(declared, api=api, purpose=purpose))
@@ -272,14 +272,14 @@ class Client:
                 is_json=operation.returns is not bytes,
             )
         except NotFoundError as error:
-            # Operations with an effect send nothing but their request, and an unknown id is no wrong URL.
+            # Operations with an effect send only their request, and an unknown id does not mean a wrong URL.
             may_be_wrong = operation.read_only and (not operation.path_names or is_unknown_route(error))
             if may_be_wrong and (wrong := wrong_url_error(self.transport, self.api, self.common_path, error)):
                 raise wrong from error
             raise
 
     def note_around(self, endpoint: str, members: Mapping[str, str]) -> None:
-        """Keep the first value of each unknown member that no result has, and log its name."""
+        """Keep the first value of each unknown member outside of results, and log its name."""
         texts = {hide_tokens(f"{endpoint}.{member}"): hide_tokens(text) for member, text in members.items()}
         add_extra_members(self.extra_members, texts)
 

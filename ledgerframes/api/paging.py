@@ -1,4 +1,4 @@
-"""Chains of pages, which make progress or raise an error."""
+"""Chains of pages that make progress or raise an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 
 from ledgerframes.errors import DecodeError, TransportError
 
-MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut return some
+MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after cutting it return some
 
 
 class HostChangedError(TransportError):
@@ -26,8 +26,8 @@ def require_same_host(first: str, host: str, endpoint: str) -> None:
 class PageChain:
     """The tokens and contents of the pages of one listing.
 
-    A token that returns, a page that returns, and more than `MAX_EMPTY_PAGES` empty pages in a row are errors: such a chain
-    never ends, or has rows twice (docs/facts.md#pages-without-progress).
+    A token or page that occurs again, and more than `MAX_EMPTY_PAGES` empty pages in a row, are errors: such a chain never ends,
+    or has rows twice (docs/facts.md#pages-without-progress).
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -39,8 +39,8 @@ class PageChain:
     def next_token(self, token: str | None, content: bytes) -> str | None:
         """Return the token of the next page, or None after the last page.
 
-        A token that is empty or None is the last (docs/facts.md#page-token-end). The content tells the page from all others,
-        such as the JSON of its items, and is empty if it has none. A page without progress raises DecodeError.
+        An empty token or None ends the listing (docs/facts.md#page-token-end). `content` identifies the page, for example by the
+        JSON of its items, and is empty if the page has none. A page without progress raises DecodeError.
         """
         if not content or content == b"[]":
             self._empty_pages += 1

@@ -18,7 +18,7 @@ __all__ = ["Response"]
 T = TypeVar("T")
 
 JSON_STARTS = b'{["-0123456789tfn'
-MAX_ERROR_BYTES = 10_000  # of a body that is nothing but an error
+MAX_ERROR_BYTES = 10_000  # of a body that is only an error
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Response:
             ) from error
 
     def require_api(self) -> None:
-        """Raise DecodeError for a web page and a body that is nothing but an error.
+        """Raise DecodeError for a web page, or for a body that is only an error.
 
         See docs/facts.md#errors-with-status-200.
         """

@@ -25,7 +25,7 @@ WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
 UNKNOWN_ROUTE = "The requested resource could not be found"  # as the servers of the APIs say it
 UNIMPLEMENTED = ("UNIMPLEMENTED", "is not configured")  # in a 400 (docs/facts.md#unimplemented-is-400)
 MAX_ADDRESS = 200  # characters of the target of a redirect
-MAX_DIGITS = 10  # of seconds to wait; more are no such number
+MAX_DIGITS = 10  # of seconds to wait; a larger number is not plausible
 
 BY_STATUS: dict[int, type[ServiceError]] = {
     400: BadRequestError,
@@ -42,7 +42,7 @@ BY_STATUS: dict[int, type[ServiceError]] = {
     504: ServiceUnavailableError,
 }
 
-# Not implemented, not this version of HTTP, and a log-in page of the local network: the next attempt would fail as well.
+# Not implemented, not this version of HTTP, or a login page of the local network: the next attempt would fail, too.
 PERMANENT = frozenset({501, 505, 511})
 
 NOT_IMPLEMENTED = "This host does not have the operation: try another host, or ask the operator."
@@ -76,7 +76,7 @@ def service_error(response: Response) -> ServiceError:
 def _redirect_error(response: Response) -> ServiceError:
     """Return the error for a redirect.
 
-    It is not followed, because the token is for the host of the profile alone.
+    It is not followed, because the token is only for the host of the profile.
     """
     host, status, endpoint = response.host, response.status, response.endpoint
     target = urlsplit(response.headers.get("Location", ""))
@@ -93,7 +93,7 @@ def _redirect_error(response: Response) -> ServiceError:
 def is_unknown_route(error: ServiceError) -> bool:
     """Return whether a 404 comes from a server without the route.
 
-    An API says which object it does not know.
+    An API that has the route says which object it does not know.
     """
     return UNKNOWN_ROUTE in error.detail or error.detail in ("", WEB_PAGE)
 
@@ -121,7 +121,7 @@ def _detail(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of the Retry-After header, which has seconds or a date, or None."""
+    """Return the seconds in a Retry-After header (seconds or a date), or None without one."""
     text = headers.get("Retry-After", "").strip()
     if text.isdecimal() and len(text) < MAX_DIGITS:
         return float(text)

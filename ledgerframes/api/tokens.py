@@ -1,4 +1,4 @@
-"""Bearer tokens, read before each request and never shown, logged or part of an error.
+"""Bearer tokens, read before each request and never shown, logged or put into errors.
 
 The ledger API has another scheme, ``apiKeyAuth``, with the same JWT in the header
 ``Sec-WebSocket-Protocol``, for the WebSockets of browsers (docs/facts.md#authentication). Plain HTTP operations do not
@@ -56,7 +56,7 @@ def token_source(settings: Settings) -> TokenSource:
 
 
 def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
-    """Warn of a token or a key that others can read, on the way to the URLs or here."""
+    """Warn of a token or a key that others can read, on the way to the URLs or on disk."""
     for url in urls if settings.token or settings.token_file or settings.token_env else ():
         if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
             text = f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL."

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
-# Of these, also those of the HTTP library write what a service sent.
+# Among these, the loggers of the HTTP library also write what a service sent.
 LOGGERS = ("ledgerframes", "ledgerframes.retries", "httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 HEALTH_CHECKS = ("/readyz", "/livez")
@@ -53,7 +53,7 @@ ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad s
 
 def in_process(app: Any) -> BaseTransport:
     """Return a transport that calls a WSGI app instead of the network."""
-    import httpx  # here and below only when needed, because the import is half as slow as that of pandas
+    import httpx  # here and below only when needed, because this import takes half as long as that of pandas
 
     def call(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         # WSGI wants the bytes of the path as Latin-1, but httpx passes its characters.
@@ -91,7 +91,7 @@ class Transport:
         self._client = _client(limits, transport, certificates or CertificateFiles())
         for name in LOGGERS:
             logging.getLogger(name).addFilter(hide_in_record)
-        self._failures: dict[str, _Failures] = {}  # of hosts that did not respond since
+        self._failures: dict[str, _Failures] = {}  # of hosts that have not responded since
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()  # that sent a response
@@ -161,9 +161,9 @@ class Transport:
         return self._send_once(url, "GET", path, {})
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
-        """Call a function with each URL in turn, and whether it is the last, until one returns.
+        """Call a function with each URL, and whether it is the last, until a call returns.
 
-        Hosts that are waited for longer come last, as do those that failed a moment ago.
+        Hosts with a longer wait come last, as do those that failed a moment ago.
         """
         urls = sorted(self.urls, key=self._is_avoided)
         for number, url in enumerate(urls, start=1):
@@ -173,7 +173,7 @@ class Transport:
                 self._failures.pop(url, None)
                 return result
             except (TransportError, ServiceError, DecodeError) as error:
-                # Only the host of another operator may permit or have what this one does not (docs/facts.md#authentication).
+                # The host of another operator may permit, or have, what this one does not (docs/facts.md#authentication).
                 may_be_elsewhere = isinstance(error, PermissionDeniedError) or is_absent_operation(error)
                 if isinstance(error, ServiceError) and not (error.retryable or may_be_elsewhere):
                     raise
@@ -195,7 +195,7 @@ class Transport:
     ) -> T:
         """Call a function that sends requests to one host, until it returns.
 
-        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures, and errors of
+        The call waits for a host that pushes back, as long as it says and within max_wait_minutes. Other failures, and errors for
         which `also` is true, are retried a number of times, unless the host failed before and another one is left. If none is
         left, the call waits longer.
         """
@@ -225,7 +225,7 @@ class Transport:
             return False
         if not is_last:
             return refusals < self.limits.retries and rate.open_at - now <= MAX_DETOUR
-        # What the host refused before, to other calls or processes, does not shorten the time that the user sets.
+        # Earlier refusals, of other calls or processes, do not shorten the time that the user sets.
         return rate.open_at - max(refused_since, rate.refused_since) <= self._max_wait
 
     @property
@@ -234,7 +234,7 @@ class Transport:
         return self.limits.max_wait_minutes * 60 if self.limits.retries else 0.0
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
-        """Call a function that sends a request, and tell its outcome to the pace of the host."""
+        """Call a function that sends a request, and tell the outcome to the host's rate."""
         rate, sent_at = self._rate(url), host_rates.clock.now()
         try:
             result = call()
@@ -273,7 +273,7 @@ class Transport:
     def _authorize(self, request: httpx.Request) -> None:
         """Add the token to a request.
 
-        No frame that a traceback of the response has keeps it in a variable.
+        No stack frame in a traceback of the response keeps it in a variable.
         """
         if self._token and (token := self._token()):
             remember_token(token)
@@ -283,7 +283,7 @@ class Transport:
         """Return a request, or refuse arguments that it cannot contain."""
         try:
             return self._client.build_request(method, url + path, **content)
-        except (TypeError, ValueError) as error:  # JSON has no Decimal and no time, and UTF-8 no half surrogate pair
+        except (TypeError, ValueError) as error:  # JSON has no Decimal and no time, and UTF-8 no half of a surrogate pair
             raise UsageError(
                 f"Cannot send {method} {path[:80]} to {host_of(url)}: {_one_line(error)}. "
                 "Pass JSON values, with amounts and times as text."
@@ -315,7 +315,7 @@ class Transport:
             ) from error
 
     def _proxy_of(self, url: str) -> str:
-        """Return the proxy on the way to a URL as a part of a message, without its password."""
+        """Return the proxy for a URL as a part of a message, without its password."""
         import httpx
 
         pool = getattr(self._client._transport_for_url(httpx.URL(url)), "_pool", None)
@@ -381,6 +381,6 @@ def _one_line(error: Exception) -> str:
 
 def _step_after_timeout(endpoint: str) -> str:
     """Return what to change after a timeout."""
-    if endpoint.endswith(HEALTH_CHECKS):  # so small that neither time nor size is the problem
+    if endpoint.endswith(HEALTH_CHECKS):  # a body so small that neither time nor size is the problem
         return "Check the scheme and the port of the URL, or try again later."
     return "Raise timeout= or lower page_size=."

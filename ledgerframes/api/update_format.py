@@ -25,7 +25,7 @@ PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id
 
 
 def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFormat) -> Iterator[str]:
-    """Yield the fields that differ from those of another filter, as they are passed."""
+    """Yield the fields that differ from another filter's, as arguments."""
     for field in fields(filter_):
         value = getattr(filter_, field.name)
         if value != getattr(other, field.name):
@@ -37,7 +37,8 @@ def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFor
 class EventFormat:
     """A filter of contracts and their events, returned by :func:`event_format`.
 
-    Without parties it is for every party on the participant, and without names for all templates. Names are as on the wire.
+    Without parties, it selects those of every party on the participant, and without names, all templates. Names are as on the
+    wire.
     """
 
     parties: tuple[str, ...] | None = None

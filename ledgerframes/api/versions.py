@@ -1,4 +1,4 @@
-"""Versions of the APIs that this release was tried with, and of services."""
+"""Versions of the APIs that this release was tested with, and of services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 
-# Versions by API in ascending order, whose shapes and rules the tests know (docs/facts.md#versions).
+# Versions by API, in ascending order. The tests know their shapes and rules (docs/facts.md#versions).
 TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
     {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14", "3.6", "3.7"), "wallet": ("0.6.10", "0.7.4")}
 )
@@ -25,12 +25,12 @@ PATHS: Mapping[Api, str] = MappingProxyType({"history": "/version", "ledger": "/
 
 
 def is_newer(api: Api, version: str) -> bool:
-    """Return whether a version, such as 3.7.0, is of a later release than those tried."""
+    """Return whether a version, such as 3.7.0, is later than those tested."""
     return release_of(version) > release_of(TRIED[api][-1])
 
 
 def service_info(transport: Transport, url: str, api: Api) -> dict[str, Any]:
-    """Return what a host that responds says about its version, with ``version``, or nothing."""
+    """Return what a responding host says about its version, or nothing."""
     response = transport.status(url, PATHS[api])
     try:
         content = json.loads(response.body) if response.status == 200 else {}

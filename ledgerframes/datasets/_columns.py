@@ -39,7 +39,7 @@ NO_ROWS: Indices = np.empty(0, dtype=np.int64)
 class ArrayConverter:
     """Values of many columns, converted together by type.
 
-    A call of Arrow's costs as much as many values.
+    One call of Arrow takes as long as converting many values.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ import msgspec
 
 from ledgerframes.datasets.structs import ABSENT, Wire
 
-MAX_NAMES = 32  # each name costs time at every object; more than these are no longer new members, but data
+MAX_NAMES = 32  # each name takes time for every object; more than these are data rather than new members
 REST = f"$extra-{secrets.token_hex(8)}"
 FIELD_NAME = re.compile(r'[^"\\\x00-\x1f]{1,200}')  # other names msgspec refuses
 
@@ -34,7 +34,7 @@ _lock = threading.Lock()
 class Extensions:
     """The members learned so far, with the struct types and decoders for them.
 
-    An object of this class never changes but for its caches.
+    An object of this class never changes except for its caches.
     """
 
     def __init__(self, names: Mapping[type[Wire], tuple[str, ...]] = MappingProxyType({})) -> None:

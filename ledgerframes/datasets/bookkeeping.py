@@ -33,7 +33,7 @@ COVERAGE = Table(
             "final: cannot change. provisional: may change and is fetched again. gap: pruned before it was fetched.",
             values=("final", "provisional", "gap"),
         ),
-        Column("rows", INTEGER, "Rows of all tables of the segment together, also outside of the window.", unit="rows"),
+        Column("rows", INTEGER, "Rows of all tables of the segment together, including those outside the window.", unit="rows"),
         Column("source", TEXT, "Host that returned the rows, or file."),
         Column("fetched_at", TIME, "Time when the segment was written."),
     ),

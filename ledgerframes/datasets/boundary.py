@@ -1,4 +1,4 @@
-"""The boundary of decoding, behind which every body is rows or a `DecodeError`."""
+"""The boundary of decoding, where every body becomes rows or a `DecodeError`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK_VERSION = "Run `ledgerframes doctor` to check the service's version."
 
 @contextmanager
 def decode_boundary(endpoint: str = "", *, update_id: str = "") -> Iterator[None]:
-    """Raise every error of a body as a `DecodeError`, with all facts that are known."""
+    """Raise every error in a body as a `DecodeError`, with all known facts."""
     try:
         yield
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Bytes to structs, with the members that this version does not know."""
+"""Decoding of bytes to structs, including members that this version does not know."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def without_none(kind: Any) -> Any:
 def move_extras(body: bytes | msgspec.Raw, kind: Any, known: Extensions, unknown: UnknownNames) -> bytes | msgspec.Raw:
     """Return the same JSON with the unknown members of each object in one member, `REST`.
 
-    Payloads stay the bytes they are. A value of another shape is not changed: the decoder describes it better. `unknown` gets
+    Payloads stay as they are. A value of another shape is not changed, because the decoder describes it better. `unknown` gets
     the names of the unknown members of each struct.
     """
     kind = without_none(kind)

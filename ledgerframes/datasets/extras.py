@@ -64,7 +64,7 @@ def _structs(objects: Iterable[Around]) -> Iterator[Wire]:
 
 
 def _collect(struct: Around, row: Wire) -> dict[str, Any]:
-    """Return the unknown members of an object and of its parts, but for the row among them."""
+    """Return the unknown members of an object and its parts, except those of its row."""
     if struct is None:
         return {}
     if isinstance(struct, Mapping):

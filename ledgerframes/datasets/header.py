@@ -9,7 +9,7 @@ UPDATE_ITEM = "docs/facts.md#update-items"
 MIGRATION_ID = Column(
     "migration_id",
     INTEGER,
-    "Migration of the synchronizer, which rows are sorted by first: record times of two migrations overlap.",
+    "Migration of the synchronizer. Rows are sorted by it first, because record times of migrations overlap.",
     "docs/facts.md#record-times-per-migration",
 )
 RECORD_TIME = Column("record_time", TIME, "Time at which the synchronizer sequenced the request.", UPDATE_ITEM)

@@ -1,4 +1,4 @@
-"""Rows that another version has written, as rows of a table of this one."""
+"""Rows that another version wrote, as rows of a table of this version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 
 class UnmappableError(Exception):
-    """Rows of another schema that are no rows of the table, for the reason in the text."""
+    """Rows of another schema that cannot become rows of the table, for the reason in the text."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class SchemaMapping:
 
     @property
     def absent_columns(self) -> frozenset[str]:
-        """The columns of the table of which the file says nothing."""
+        """The columns of the table that the file says nothing about."""
         names = {column.name for column in self.table.columns if not self._is_derived(column)}
         return frozenset(names - self.sources.keys())
 
@@ -116,7 +116,7 @@ def _source(column: Column, schema: pa.Schema) -> str | None:
 
 
 def _is_exact(old: pa.DataType, new: pa.DataType) -> bool:
-    """Return whether every value of a type is one of another type."""
+    """Return whether every value of a type is also a value of another type."""
     if old == new or (_is_text(old) and _is_text(new)):
         return True
     if pa.types.is_signed_integer(old) and pa.types.is_signed_integer(new):

@@ -1,4 +1,4 @@
-"""The requests that frames hold, all of a window, committed updates, or chosen ones.
+"""Populations of the requests in frames, such as all of a window or committed updates.
 
 Rejected requests leave no update (docs/facts.md#survivorship). A rejection rate is therefore right for all requests of a window,
 meaningless for committed updates, and for chosen requests a statement about these requests only.
@@ -44,7 +44,7 @@ NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
 }
 
 
-# Of these tables, a request without a traffic summary has no row.
+# A request without a traffic summary has no row in these tables.
 COST_TABLES = frozenset({"traffic", "envelopes"})
 
 
@@ -59,7 +59,7 @@ def narrow_population(population: Population, table: str, columns: Collection[st
 def keeps_all_requests(table: str, ids_of: Callable[[str], pa.ChunkedArray]) -> bool:
     """Return whether each request has a row in a table.
 
-    A filter on cost drops the requests whose cost is unknown, which can be above and below any limit.
+    A filter on cost drops the requests whose cost is unknown, although it may be above or below any limit.
     """
     if table not in COST_TABLES:
         return True

@@ -1,4 +1,4 @@
-"""Declarations of tables and columns, and everything that is derived from them."""
+"""Declarations of tables and columns, and everything that follows from them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Column:
         Names of the column in earlier versions, by which their rows are read. Scans filter files before they rename columns, so
         a column by which the store filters rows cannot have any.
     derivation : Derivation, optional
-        How rows of a version without the column are given its values (default: they are missing).
+        How rows of a version without the column get its values (default: they are missing).
     """
 
     name: str

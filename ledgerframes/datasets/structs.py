@@ -1,7 +1,7 @@
 """The bases of the structs of the wire.
 
-A struct declares the members that this version knows and refuses others. That costs
-nothing, and `decode` notices a new member as soon as a service sends one. It then extends
+A struct declares the members that this version knows, and refuses others. That takes no
+time, and `decode` notices a new member as soon as a service sends one. It then extends
 the struct by that member, so nothing fails and nothing is lost.
 """
 
@@ -50,7 +50,7 @@ def _to_text(value: object) -> str:
 
 
 class OneOf(Wire):
-    """An object whose fields are the kinds that this version knows, of which one is present.
+    """An object whose fields are the known kinds, one of which is present.
 
     See docs/facts.md#unknown-kinds.
     """
@@ -93,7 +93,7 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
 
 
 def join_members(wrapper: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a content and its wrapper, those of the same name under two."""
+    """Return the members of a content and its wrapper, both of those with the same name."""
     return {**{f"wrapper.{name}" if name in content else name: value for name, value in wrapper.items()}, **content}
 
 

@@ -1,4 +1,4 @@
-"""Exact amounts of texts and products, in SQL. An amount is a ``DECIMAL(38, 10)``."""
+"""SQL for exact amounts from texts and products. An amount is a ``DECIMAL(38, 10)``."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from ledgerframes.engine.literals import array_of
 
 # The engine would read decimals as floats. As texts, they keep all digits.
 DECIMALS = r"""'([^\\]":\s*)(-?[0-9]+[.eE][-+.0-9eE]*)'"""
-# All of these have it. It begins with plain characters, so that the engine finds it several times as fast.
+# Every match of DECIMALS contains this. It starts with plain characters, so the engine finds it several times as fast.
 PART_OF_DECIMALS = r"""'":\s*-?[0-9]+[.eE]'"""
 
 
 def exact(payload: str) -> str:
-    """Return a payload whose members with decimals are texts."""
+    """Return a payload in which numbers with decimals are texts."""
     texts = rf"""regexp_replace({payload}, {DECIMALS}, '\1"\2"', 'g')"""
     return f"CASE WHEN regexp_matches({payload}, {PART_OF_DECIMALS}) THEN {texts} ELSE {payload} END"
 
 
 def member(payload: str, path: str) -> str:
-    """Return a member of a payload as text. It is missing from a payload that cannot be read."""
+    """Return a member of a payload as text, missing if the payload cannot be read."""
     return f"TRY(json_extract_string({payload}, {path}))"
 
 
 def members(payload: str, paths: Mapping[str, str], *, as_json: bool = False) -> str:
-    """Return the list of some members of a payload as texts, for which it is read once.
+    """Return members of a payload as a list of texts, so that it is read only once.
 
-    `paths` has the path of each by the name of its column. With `as_json`, texts keep their quotes.
+    `paths` maps the name of each column to its path. With `as_json`, texts keep their quotes.
     """
     function = "json_extract" if as_json else "json_extract_string"
     return f"TRY({function}({payload}, {array_of(paths.values())}))"
 
 
 def columns_of(texts: str, paths: Mapping[str, str]) -> str:
-    """Return the columns of a list that :func:`members` made."""
+    """Return the items of a list from :func:`members` as columns."""
     return ", ".join(f"{texts}[{position}] AS {name}" for position, name in enumerate(paths, start=1))
 
 
 def whole(text: str) -> str:
-    """Return the whole number of at most 18 digits that a text is."""
+    """Return a text as an integer of at most 18 digits, missing if it is anything else."""
     return f"CASE WHEN regexp_full_match({text}, '-?[0-9]{{1,18}}') THEN {text}::BIGINT END"
 
 
 def amount_of(text: str) -> str:
-    """Return the amount that a text is.
+    """Return a text as an amount.
 
-    It is missing for one with more than ten decimals, which the engine would round in silence.
+    It is missing if the text has more than ten decimals, because the engine would round it silently.
     """
     mantissa, exponent = (f"split_part(lower({text}), 'e', {part})" for part in (1, 2))
     digits, decimals = f"translate({mantissa}, '+-.', '')", f"length(split_part({mantissa}, '.', 2))"
     last_digit = f"{decimals} - (length({digits}) - length(rtrim({digits}, '0'))) - TRY_CAST({exponent} AS INTEGER)"
-    # Almost all are 0E-10 or plain, and those are fast.
+    # Almost all texts are 0E-10 or plain numbers, for which the first condition is fast.
     return f"""CASE
         WHEN starts_with({text}, '0E')
             OR instr({text}, '.') >= length({text}) - 10 AND NOT contains({text}, 'e') AND NOT contains({text}, 'E')
@@ -63,11 +63,11 @@ def amount_of(text: str) -> str:
 
 
 def product_of(left: str, right: str) -> str:
-    """Return the product of two amounts, half-even with ten decimals.
+    """Return the product of two amounts, rounded half-even to ten decimals.
 
     It is missing if it is too large.
     """
-    # Whole parts and fractions are multiplied each, because the product of two decimals would lose digits.
+    # Whole parts and fractions are multiplied separately, because the product of two decimals would lose digits.
     (whole_left, rest_left), (whole_right, rest_right) = (
         (f"trunc(abs({each}))::HUGEINT", f"((abs({each}) - trunc(abs({each}))) * 10_000_000_000)::HUGEINT")
         for each in (left, right)

@@ -9,12 +9,12 @@ from ledgerframes.engine.weights import JUDGED, UNKNOWN, Candidates, Weights
 APP_PACKAGES = Parameter("app_packages", "One row per package of the app.")
 APP_TEMPLATES = Parameter("app_templates", "One row per template of the app.")
 APP_PARTIES = Parameter("app_parties", "One row per party of the app.")
-EXCLUDED = Parameter("excluded", "One row per party that is not an outside one.")
+EXCLUDED = Parameter("excluded", "One row per party that does not count as an outside party.")
 SPAN = Parameter("span", "One row: start and end of the window, in microseconds since 1970.")
-NO_UPDATES = Relation("app_updates", "No row, because nothing shows the app.", "SELECT '' AS update_id WHERE false")
+NO_UPDATES = Relation("app_updates", "No rows, because nothing identifies the app.", "SELECT '' AS update_id WHERE false")
 UPDATES_OF_APP = Relation(
     "updates_of_app",
-    "One row per update with a node of the app's packages and templates, all where the app names none.",
+    "One row per update with a node of the app's packages and templates. An empty list of either matches all.",
     """
     SELECT DISTINCT update_id
     FROM tree_events
@@ -38,7 +38,7 @@ CONFIRMED_BY_APP = Relation(
 
 
 def app_updates(*sources: Relation) -> Relation:
-    """Return the updates that one of several relations has."""
+    """Return the updates that at least one of several relations has."""
     if not sources:
         return NO_UPDATES
     query = "\nUNION\n".join(f"FROM {each.name}" for each in sources)
@@ -48,7 +48,7 @@ def app_updates(*sources: Relation) -> Relation:
 def app_requests(updates: Relation, *, has_state: bool) -> Relation:
     """Return the requests of an app.
 
-    The bytes that its parties burn need the state of the network.
+    The bytes that requests burn for its parties need the state of the network.
     """
     burned = burned_for_app(updates) if has_state else NOTHING_BURNED
     query = """
@@ -72,7 +72,7 @@ def app_requests(updates: Relation, *, has_state: bool) -> Relation:
     LEFT JOIN burned_for_app USING (update_id)
     WHERE epoch_us(requests.record_time) >= since AND epoch_us(requests.record_time) < until
     """
-    rows = "One row per request of the app, with the parties that submit it and are not excluded."
+    rows = "One row per request of the app in the window, with the outside parties that submit it."
     return Relation(
         "app_requests", rows, query, relations=(REQUESTS, updates, burned), parameters=(EXCLUDED, SPAN), is_materialized=True
     )
@@ -80,7 +80,7 @@ def app_requests(updates: Relation, *, has_state: bool) -> Relation:
 
 NOTHING_BURNED = Relation(
     "burned_for_app",
-    "No row, because the app has no party or the state of the network is unknown.",
+    "No rows, because the app has no party or the state of the network is unknown.",
     "SELECT '' AS update_id, NULL::BIGINT AS app_bytes WHERE false",
 )
 
@@ -116,5 +116,5 @@ def outside_parties(requests: Relation) -> Relation:
     SELECT record_time, party, regexp_replace(party, '(?s)^.*::', '') AS namespace
     FROM (SELECT record_time, unnest(outside_parties) AS party FROM {requests.name} WHERE is_accepted)
     """
-    rows = "One row per accepted request and outside party, with its key."
+    rows = "One row per accepted request and outside party, with the namespace of the party."
     return Relation("outside_parties", rows, query, relations=(requests,))

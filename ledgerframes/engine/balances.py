@@ -1,4 +1,4 @@
-"""Relations of the coin that parties own, from the creates and archives of coins."""
+"""Relations of the coin that parties own, from the creates and archivals of coins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ledgerframes.engine.relation import Parameter, Relation
 
 KNOWN = Parameter("known", "One row: the time from which the coins are known, in microseconds since 1970.")
 CHOSEN = Parameter("chosen", "One row per party to count. Without rows, all parties count.")
-SUMS = Parameter("sums", "One row per sum of the network: its party and its time.")
+SUMS = Parameter("sums", "One row per sum that the network publishes, with its party and time.")
 OF_COINS = {"owner": "$.owner", "initial_amount": "$.amount.initialAmount", "rate_per_round": "$.amount.ratePerRound.rate"}
 OWNED_COINS = Relation(
     "owned_coins",
-    "One row per coin of the network, with its owner. One of the snapshot has no time.",
+    "One row per coin of the network, with its owner. Coins of the snapshot have no time.",
     f"""
     SELECT
         record_time,
@@ -46,7 +46,7 @@ OWNED_COINS = Relation(
 )
 CHANGES = Relation(
     "changes",
-    "One row per coin that a party gets or has no more. Without a time, it is there when the coins are first known.",
+    "One row per coin that a party gains or loses. The time is missing up to the time from which coins are known.",
     f"""
     SELECT
         CASE WHEN record_time > since THEN record_time END AS record_time,
@@ -78,7 +78,7 @@ OWNERS = Relation(
 )
 COIN_AT_SUMS = Relation(
     "coin_at_sums",
-    "One row per sum of the network: the coin that the history leads to at its time.",
+    "One row per sum that the network publishes, with the coin at its time as it follows from the history.",
     """
     SELECT
         sums.party,

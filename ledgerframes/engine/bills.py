@@ -1,15 +1,15 @@
-"""Relations of requests with their parts in the lines of a bill."""
+"""Relations of requests and the lines of a bill to which their costs belong."""
 
 from __future__ import annotations
 
 from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import PARTY_LABELS, REQUESTS, with_parties
 
-PRICE_STARTS = Parameter("price_starts", "One row: the times from which the second and later prices count.")
-PAID_UPDATES = Parameter("paid_updates", "One row per update of an own participant, with the cost that it paid.")
+PRICE_STARTS = Parameter("price_starts", "One row: the times from which the second and later prices apply.")
+PAID_UPDATES = Parameter("paid_updates", "One row per update of one of your participants, with the cost that it paid.")
 BILLED_REQUESTS = Relation(
     "billed_requests",
-    "One row per request, with the cost that an own participant paid and the number of the price, from 0.",
+    "One row per request, with the cost that one of your participants paid and the number of its price, counted from 0.",
     """
     SELECT
         requests.*,
@@ -42,7 +42,7 @@ BILLED_BY_PARTY = Relation(
 )
 BILLED_BY_LABEL = Relation(
     "billed_by_label",
-    "One row per request and label of its parties, numbered by name from 1. All parties without a label are the last.",
+    "One row per request and label of its parties, numbered by name from 1. Parties without a label come last, as one.",
     """
     SELECT
         billed_requests.*,
@@ -63,15 +63,15 @@ BILLED_BY_LABEL = Relation(
 
 
 def first_parts(parts: Relation) -> Relation:
-    """Return the parts of bills where all of a request is for the first by name."""
+    """Return the parts of bills that assign each request to its first party or label."""
     query = f"SELECT * FROM {parts.name} WHERE part_number = 1"
-    return Relation(f"first_of_{parts.name}", "One row per request, for the first party or label.", query, relations=(parts,))
+    return Relation(f"first_of_{parts.name}", "One row per request, for its first party or label.", query, relations=(parts,))
 
 
 def equal_parts(parts: Relation) -> Relation:
-    """Return the parts of bills with equal parts of each request.
+    """Return the parts of bills that divide each request equally.
 
-    The bytes that are left over go to the first by name.
+    The bytes that are left over go to the first parties or labels by name.
     """
     query = f"""
     SELECT * REPLACE (
@@ -80,4 +80,4 @@ def equal_parts(parts: Relation) -> Relation:
     )
     FROM {parts.name}
     """
-    return Relation(f"equal_{parts.name}", "One row per request and party or label, with its part.", query, relations=(parts,))
+    return Relation(f"equal_{parts.name}", "One row per request and party or label: an equal part.", query, relations=(parts,))

@@ -1,6 +1,6 @@
-"""Relations of the contracts that coin moves with.
+"""Relations of the contracts that take part in moves of coin.
 
-Payloads are most of the bytes, so one relation reads those of contracts, once, and keeps the few members that others need.
+Payloads make up most of the bytes, so one relation reads those of contracts once and keeps the few members that others need.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KIND = "\n".join(
         "        END",
     ]
 )
-# The network's word for the coin is the name of the coin in a locked one.
+# A locked coin contains its coin in a member that is named after the network's word for the coin.
 COIN = f"""CASE
             WHEN kind = 'locked coin' THEN {member("payload", "'$.' || coin")}
             ELSE payload
@@ -56,7 +56,7 @@ OF_CONTRACTS = {
 }
 COIN_CONTRACTS = Relation(
     "coin_contracts",
-    "One row per contract that coin moves with, and per contract that the network's party does not sign.",
+    "One row per contract that takes part in moves of coin, and per contract that the network's party does not sign.",
     f"""
     SELECT
         record_time,

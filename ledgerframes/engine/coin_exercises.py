@@ -1,6 +1,6 @@
-"""Relations of the exercises that move coin, or end contracts that coin moves with.
+"""Relations of the exercises that move coin, or end contracts that take part in moves.
 
-Payloads are most of the bytes, so one relation reads those of exercises, once, and keeps the few members that others need.
+Payloads make up most of the bytes, so one relation reads those of exercises once and keeps the few members that others need.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OF_RESULTS = {
     "round_of_transfer": "$.round.number",
 }
 OF_ARGUMENTS = {"sender_of_transfer": "$.transfer.sender", "provider": "$.provider"}
-# The kind of coin that each member of a summary moves. The amount for validators contains that of the faucet.
+# What each member of a summary mints or burns. The amount for validators includes that of the faucet.
 AMOUNTS_OF_SUMMARIES = {
     "$.inputAppRewardAmount": "minted_app",
     "$.inputValidatorRewardAmount": "minted_validator",
@@ -38,7 +38,7 @@ AMOUNTS_OF_SUMMARIES = {
 
 NAMES_OF_EXERCISES = Relation(
     "names_of_exercises",
-    "One row per name of an exercise that can matter to coin.",
+    "One row per package, template and choice whose exercises can matter to coin.",
     f"""
     FROM (
         SELECT
@@ -67,13 +67,13 @@ NAMES_OF_EXERCISES = Relation(
 )
 EXERCISED = nodes_of(
     "exercised",
-    "One row per exercise with such a name.",
+    "One row per exercise that can matter to coin, with its payloads.",
     condition="(matters OR matters_if_consuming AND consuming)",
     names=NAMES_OF_EXERCISES,
 )
 COIN_EXERCISES = Relation(
     "coin_exercises",
-    "One row per exercise of the rules, one that mints, burns or ends, or one that changes the meaning of nodes below.",
+    "One row per exercise that can move coin, end a contract of it, or change what the nodes below it mean.",
     f"""
     SELECT
         record_time,
@@ -139,7 +139,7 @@ ENDS = Relation(
 )
 PAYMENTS = Relation(
     "payments",
-    "One row per exercise with the summary of a transfer, or of a choice that mints coin for tests or burns it.",
+    "One row per exercise that has the summary of a transfer, mints coin for tests, or burns coin for a preapproval.",
     """
     FROM coin_exercises
     ANTI JOIN (SELECT contract_key FROM coin_contracts WHERE NOT is_signed) USING (contract_key)
@@ -155,7 +155,7 @@ SUMMARIES = Relation(
 )
 LOWER_SUMMARIES = Relation(
     "lower_summaries",
-    "One row per summary in an update with an earlier one that can be above it.",
+    "One row per summary of a transfer, if an earlier one in the same update can be above it.",
     """
     SELECT update_key, node_index, depth
     FROM transfer_summaries AS summaries

@@ -1,6 +1,6 @@
-"""Relations of two histories of one network, those of two nodes.
+"""Relations that compare two histories of one network, such as those of two nodes.
 
-The tables of the second one have names that start with ``other_``.
+The names of the second history's tables start with ``other_``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ACTIVITY = Relation(
 )
 FACTS = Relation(
     "facts",
-    "One row per request, with all facts that a node tells about it. Lists are in order.",
+    "One row per request, with all facts that a node has about it. Lists are sorted.",
     """
     SELECT
         update_id,
@@ -31,7 +31,7 @@ FACTS = Relation(
         list_sort(submitting_parties) AS parties,
         total_traffic_cost,
         weights,
-        -- Of accepted requests only, because the clock of the mediator decides when others end.
+        -- Only for accepted requests, because the mediator's clock decides when others end.
         CASE WHEN verdict_result = 'VERDICT_RESULT_ACCEPTED' AND latency >= 0 THEN latency END AS latency
     FROM requests
     LEFT JOIN activity_by_request USING (update_id)
@@ -66,9 +66,9 @@ ASPECTS = {
 
 
 def _compared(aspect: str, column: str) -> str:
-    """Return which nodes have a fact, and whether it is equal, in SQL.
+    """Return SQL for which nodes have a fact, and whether it is equal.
 
-    Only requests of both nodes have more facts than their presence.
+    Facts other than presence are compared only for requests that both nodes have.
     """
     if not column:
         return f"{{'aspect': '{aspect}', 'has_a': in_a, 'has_b': in_b, 'is_equal': in_both}}"
@@ -80,7 +80,7 @@ def _compared(aspect: str, column: str) -> str:
 ALL_COMPARED = ",\n        ".join(_compared(*each) for each in ASPECTS.items())
 COMPARED_FACTS = Relation(
     "compared_facts",
-    "One row per request of either node, and aspect of it.",
+    "One row per request of either node and aspect of the request: which nodes have it, and whether it is equal.",
     f"""
     SELECT record_time, unnest([
         {ALL_COMPARED}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Option = str | bool | int | float | list[str]  # as DuckDB takes them
-# A query can read what is registered only: no file, no network, no variable of the caller.
+# A query can read only what is registered: no file, no network, no variable of the caller.
 LOCKED_DOWN_OPTIONS: dict[str, Option] = {
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
@@ -25,18 +25,18 @@ LOCKED_DOWN_OPTIONS: dict[str, Option] = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,
 }
-# For all queries. Set once, because statements for each query would take as long as planning a small one.
+# For all queries. They are set once, because setting them for each query would take as long as planning a small one.
 OF_DATABASE = (
     "TimeZone = 'UTC'",
     "preserve_insertion_order = false",  # no relation has an order
-    # A join keeps the rows of its right side in memory, as written. DuckDB would choose by the number of rows, which it does not
-    # know of a stored table.
+    # A join keeps the rows of its right side in memory, as written. DuckDB would choose a side by the number of rows, which it
+    # does not know for stored tables.
     "disabled_optimizers = 'build_side_probe_side'",
-    "asof_loop_join_threshold = 0",  # for the same reason, it would compare all pairs of rows
-    "arrow_large_buffer_size = true",  # as pandas has texts, so that they need no copy
-    "allocator_background_threads = true",  # gives memory back while a result is read, on Linux
+    "asof_loop_join_threshold = 0",  # otherwise it would compare all pairs of rows, for the same reason
+    "arrow_large_buffer_size = true",  # pandas stores texts like this, so they need no copy
+    "allocator_background_threads = true",  # returns memory while a result is read, on Linux
 )
-OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false")  # for `waiting.py`, which shows it
+OF_CURSOR = ("enable_progress_bar = true", "enable_progress_bar_print = false")  # `waiting.py` shows the progress
 DEFAULT_SETTINGS = EngineSettings()
 
 
@@ -50,14 +50,12 @@ def open_database(settings: EngineSettings, folder: str) -> DuckDBPyConnection:
 
 
 def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
-    """Return a new folder for what exceeds the memory.
-
-    It is removed at its end.
+    """Return a new temporary folder for data that exceed the memory.
 
     Raises
     ------
     UsageError
-        If it cannot be made.
+        If it cannot be created.
     """
     try:
         if settings.spill_folder:
@@ -70,7 +68,7 @@ def temporary_folder(settings: EngineSettings) -> TemporaryDirectory[str]:
 
 @contextmanager
 def connected(settings: EngineSettings) -> Iterator[DuckDBPyConnection]:
-    """Open a connection in UTC that can read what is registered with it only."""
+    """Open a connection in UTC that can read only what is registered with it."""
     with closing(_database(settings).connection.cursor()) as connection:
         for setting in OF_CURSOR:
             connection.execute(f"SET {setting}")
@@ -85,7 +83,7 @@ class _Database:
     folder: TemporaryDirectory[str]
 
     def close(self) -> None:
-        """End the database before Python ends, which would complain, and remove the folder."""
+        """Close the database before Python exits and complains, and remove the folder."""
         self.connection.close()
         self.folder.cleanup()
         _database.cache_clear()
@@ -93,7 +91,7 @@ class _Database:
 
 @cache
 def _database(settings: EngineSettings) -> _Database:
-    """Open a database once in a process, because that takes longer than a small query."""
+    """Open a database once per process, because opening takes longer than a small query."""
     with ExitStack() as opened:  # Ctrl-C leaves nothing open
         folder = temporary_folder(settings)
         opened.callback(folder.cleanup)

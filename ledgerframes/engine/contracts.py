@@ -1,6 +1,6 @@
 """Relations of contracts that are active at a time.
 
-The caller passes ``base_contracts``, the contracts of an earlier snapshot, or none.
+The caller passes ``base_contracts``, the contracts of an earlier snapshot, or an empty table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ARCHIVALS = Relation(
 )
 REPLAYED_CONTRACTS = Relation(
     "replayed_contracts",
-    "One row per contract of the earlier snapshot, or that the frames create, and that they do not archive.",
+    "One row per contract that is in the earlier snapshot or created in the frames, and that the frames do not archive.",
     """
     FROM base_contracts
     ANTI JOIN archivals USING (contract_id)

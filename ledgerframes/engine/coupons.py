@@ -1,4 +1,4 @@
-"""Relations of the coupons that rounds issue and that expire."""
+"""Relations of the coupons that rounds issue, and of those that expire."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ledgerframes.engine.relation import Parameter, Relation
 ISSUANCES = Parameter("issuances", "One row per round and kind of coupon: the amount that is issued for a weight of 1.")
 DEPENDENT = Relation(
     "dependent",
-    "One row per node that means something else below some choices, in the updates with such a choice.",
+    "One row per node whose meaning can depend on an exercise above it.",
     f"""
     SELECT update_key, node_index, depth
     FROM (
@@ -33,7 +33,7 @@ DEPENDENT = Relation(
 )
 BRANCHES = Relation(
     "branches",
-    "One row per exercise in an update in which it matters what is above a node.",
+    "One row per exercise in an update with nodes whose meaning depends on what is above them.",
     f"""
     SELECT
         update_id,
@@ -62,12 +62,12 @@ BRANCHES = Relation(
 
 
 def branches_above(below: Relation) -> Relation:
-    """Return the relation of the exercises above nodes, from the kept ones."""
+    """Return the relation of the exercises above nodes, from those of ``branches``."""
     return Relation(
         f"branches_above_{below.name}",
-        f"One row per row of {below.name} and exercise above it.",
+        f"One row per node of {below.name} and exercise above it.",
         f"""
-        -- In pre-order, the node above at a depth is the last one of this depth before.
+        -- In pre-order, the node above at some depth is the last earlier one of that depth.
         SELECT below.update_key, below.node_index, max(above.node_index) AS above_index
         FROM {below.name} AS below
         JOIN branches AS above
@@ -81,7 +81,7 @@ def branches_above(below: Relation) -> Relation:
 ABOVE_DEPENDENT = branches_above(DEPENDENT)
 PARENTS = Relation(
     "parents",
-    "One row per such node: the choice right above it, and whether a claim of expired rewards is above.",
+    "One row per node whose meaning depends on one above it: the choice right above, and whether a claim of rewards is above.",
     f"""
     SELECT
         any_value(update_id) AS update_id,
@@ -101,7 +101,7 @@ PARENTS = Relation(
             coalesce(owners.is_dry_run, false) AS is_dry_run
         FROM {ABOVE_DEPENDENT.name} AS below
         JOIN branches ON branches.update_key = below.update_key AND branches.node_index = above_index
-        -- The owner matters of choices that change the meaning of nodes below only.
+        -- Who signed the contract matters only for choices that change what the nodes below mean.
         LEFT JOIN (
             SELECT coin_exercises.update_key, coin_exercises.node_index AS above_index, is_signed, is_dry_run
             FROM coin_contracts
@@ -121,11 +121,11 @@ COUPONS_MOVED = Relation(
     SELECT coin_contracts.*, false AS is_expired
     FROM coin_contracts
     LEFT JOIN parents USING (update_key, node_index)
-    -- Neither a part of an earlier coupon nor a dry run is an issue.
+    -- A part of an earlier coupon is not issued again, and a dry run issues nothing.
     WHERE update_key IS NOT NULL AND is_signed AND kind IN {COUPONS}
         AND (kind <> 'reward' OR parent_choice = 'ProcessRewardsV2_ProcessBatch' AND NOT parents.is_dry_run)
     UNION ALL
-    -- A coupon from before the frames has no known amount, and who signed it is not known either.
+    -- The amount and the signatories of a coupon from before the frames are unknown.
     SELECT
         coin_contracts.* REPLACE (ends.record_time AS record_time, ends.update_key AS update_key, ends.kind AS kind),
         true AS is_expired
@@ -139,7 +139,7 @@ COUPONS_MOVED = Relation(
 )
 COUPON_FLOWS = Relation(
     "coupon_flows",
-    "One row per such coupon, with the round that it is of, and the amount that it is worth.",
+    "One row per coupon that a round issues or that expires, with its round and the amount that it is worth.",
     f"""
     SELECT
         CASE
@@ -152,7 +152,7 @@ COUPON_FLOWS = Relation(
         update_key,
         party,
         round_number,
-        -- The weight of a traffic-based reward is its amount.
+        -- A traffic-based reward states its amount. Other coupons state a weight.
         CASE WHEN kind = 'reward' THEN amount ELSE {product_of("amount", "issuance")} END AS amount
     FROM (
         SELECT
@@ -198,7 +198,7 @@ SETTLEMENTS = Relation(
 )
 UNSETTLED_ROUNDS = Relation(
     "unsettled_rounds",
-    "One row per round whose coupons are not final: whether more can be issued, otherwise more can expire.",
+    "One row per round whose coupons are not final: whether more can be issued. If not, some can still expire.",
     f"""
     SELECT round_number, bool_or(can_issue) AS can_issue
     FROM (

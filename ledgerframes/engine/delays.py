@@ -9,7 +9,7 @@ SHIFTS = Parameter("shifts", "One row per shift by which the intervals of timeou
 DELAYS = Parameter("delays", "One row: the shortest delay that counts, in microseconds.")
 OPEN_REQUESTS = Relation(
     "open_requests",
-    "One row per request with a possible latency, and when it was open in microseconds since 1970.",
+    "One row per request whose latency is not negative, with its start and end in microseconds since 1970.",
     """
     SELECT
         update_id,
@@ -29,7 +29,7 @@ OPEN_REQUESTS = Relation(
 )
 TIMEOUTS = Relation(
     "timeouts",
-    "One row per request that timed out and shift, with the interval moved by it.",
+    "One row per shift and request that timed out, with the interval of the request moved by the shift.",
     """
     SELECT
         update_id,
@@ -50,7 +50,7 @@ TIMEOUTS = Relation(
 )
 ENDS_OF_TIMEOUTS = Relation(
     "ends_of_timeouts",
-    "One row per time at which a request that timed out was sequenced: the last end of those sequenced until then.",
+    "One row per sequencing time of a timed-out request: the latest end among those sequenced so far.",
     """
     SELECT opens, max(max(closes)) OVER (ORDER BY opens) AS timeouts_close
     FROM open_requests
@@ -61,11 +61,11 @@ ENDS_OF_TIMEOUTS = Relation(
 )
 BASELINES = Relation(
     "baselines",
-    "One row per size, and one of all sizes: the median latency of accepted requests outside of the intervals of timeouts.",
+    "One row per size, and one for all sizes: the median latency of accepted requests outside the intervals of timeouts.",
     """
     SELECT size, grouping(size) = 1 AS is_of_all, count(*) AS requests, quantile_disc(latency, 0.50) AS baseline
     FROM (SELECT size, latency, opens FROM open_requests WHERE verdict_result = 'VERDICT_RESULT_ACCEPTED') AS accepted
-    -- The last timeout that was sequenced before it.
+    -- The last timeout that was sequenced before the request.
     ASOF LEFT JOIN ends_of_timeouts ON accepted.opens > ends_of_timeouts.opens
     WHERE coalesce(timeouts_close <= accepted.opens, true)
     GROUP BY GROUPING SETS ((size), ())
@@ -75,7 +75,7 @@ BASELINES = Relation(
 )
 LATE_REQUESTS = Relation(
     "late_requests",
-    "One row per request that took longer than its baseline by the least delay.",
+    "One row per request that took longer than its baseline by at least the shortest delay that counts.",
     """
     SELECT
         open_requests.*,
@@ -93,7 +93,7 @@ LATE_REQUESTS = Relation(
 )
 CONFIRMING_PARTIES = Relation(
     "confirming_parties",
-    "One row per late request, or that timed out, with quorums: their parties.",
+    "One row per late or timed-out request with quorums: the parties in its quorums.",
     """
     SELECT update_id, list_sort(list_distinct(flatten(list(parties)))) AS parties
     FROM quorums
@@ -106,7 +106,7 @@ CONFIRMING_PARTIES = Relation(
 )
 SETS_OF_PARTIES = Relation(
     "sets_of_parties",
-    "One row per different set of confirming parties, with a number.",
+    "One row per distinct set of confirming parties, with a number.",
     """
     SELECT parties, row_number() OVER () AS set_number
     FROM (SELECT DISTINCT parties FROM confirming_parties)
@@ -116,14 +116,14 @@ SETS_OF_PARTIES = Relation(
 )
 SETS_OF_REQUESTS = Relation(
     "sets_of_requests",
-    "One row per request with confirming parties: the number of their set.",
+    "One row per late or timed-out request with confirming parties: the number of their set.",
     "SELECT update_id, set_number FROM confirming_parties JOIN sets_of_parties USING (parties)",
     relations=(CONFIRMING_PARTIES, SETS_OF_PARTIES),
     is_materialized=True,
 )
 WAITS = Relation(
     "waits",
-    "One row per moved interval of a timeout and late request that was sequenced in it.",
+    "One row per moved interval of a timeout and late request that was sequenced within it.",
     """
     SELECT
         shift,
@@ -135,7 +135,7 @@ WAITS = Relation(
         least(late.latency - baseline, culprits.closes - late.opens) AS added,
         least(late.latency, culprits.closes - late.opens) AS overlap
     FROM (
-        -- Both meet in a slot of ten seconds, because a join by times alone compares too many. None is later than a late request.
+        -- Both meet in a slot of ten seconds, because a join by times alone compares too many. Later slots have no late request.
         SELECT *, unnest(generate_series(opens // 10_000_000, least(closes, last) // 10_000_000)) AS slot
         FROM timeouts
         LEFT JOIN sets_of_requests USING (update_id)
@@ -158,7 +158,7 @@ WAITS = Relation(
 )
 LINKED_SETS = Relation(
     "linked_sets",
-    "One row per two sets with parties in common, of a request that waited and of one that timed out.",
+    "One row per set of a request that waited and set of a timeout, if they have parties in common.",
     """
     SELECT victim_set, culprit_set, list_intersect(of_victim.parties, of_culprit.parties) AS parties_in_common
     FROM (SELECT DISTINCT victim_set, culprit_set FROM waits)
@@ -171,7 +171,7 @@ LINKED_SETS = Relation(
 )
 VICTIMS = Relation(
     "victims",
-    "One row per shift and request that probably waited, for the timeout whose interval it overlaps longest.",
+    "One row per shift and request that probably waited, with the timeout whose interval it overlaps longest.",
     """
     SELECT shift, number, late_number, added, coalesce(parties_in_common, []) AS parties_in_common
     FROM (

@@ -1,4 +1,4 @@
-"""Relations of rows that two sources have, or one of them."""
+"""Relations that compare the rows of two sources."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class ComparedColumn:
     Attributes
     ----------
     is_payload : bool
-        Whether only its members tell whether two values are the same.
+        Whether two values are compared member by member, because their texts can differ.
     can_be_absent : bool
-        Whether a missing value in the second source is no difference.
+        Whether a missing value in the second source does not count as a difference.
     """
 
     name: str
@@ -69,7 +69,7 @@ def differences(
 ) -> Relation:
     """Return the relation of the rows of two others, with the columns that differ.
 
-    Payloads that differ are in the rows.
+    A row contains both payloads if they differ.
     """
     names = [f"CASE WHEN {each.differs} THEN '{each.name}' END" for each in columns]
     values = [

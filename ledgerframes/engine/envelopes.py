@@ -8,7 +8,7 @@ from ledgerframes.engine.requests import REQUESTS_BY_TEMPLATE
 
 ENVELOPES_OF_KINDS = Relation(
     "envelopes_of_kinds",
-    "One row per request with envelopes: those with views and those without.",
+    "One row per request with envelopes: number and cost of those with views, and of those without.",
     """
     SELECT
         update_id,
@@ -22,10 +22,10 @@ ENVELOPES_OF_KINDS = Relation(
     """,
     tables=("envelopes",),
 )
-# A set of parties is its size and the sum of a number of each party, because texts of all sets do not fit into memory.
+# A set of parties is stored as its size and the sum of one number per party, because texts of all sets do not fit into memory.
 SETS_OF_VIEWS = Relation(
     "sets_of_views",
-    "One row per view that somebody can confirm: the set of the parties.",
+    "One row per view that somebody can confirm: the set of parties that can.",
     f"""
     SELECT update_key, view_id, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
@@ -39,7 +39,7 @@ SETS_OF_VIEWS = Relation(
 )
 ENVELOPES_OF_ONE_VIEW = Relation(
     "envelopes_of_one_view",
-    "One row per envelope of one view alone.",
+    "One row per envelope with exactly one view.",
     f"""
     SELECT {key_of("update_id")} AS update_key, view_ids[1] AS view_id, traffic_cost
     FROM envelopes
@@ -49,7 +49,7 @@ ENVELOPES_OF_ONE_VIEW = Relation(
 )
 ENVELOPES_OF_SEVERAL_VIEWS = Relation(
     "envelopes_of_several_views",
-    "One row per envelope of several views that somebody can confirm: the set of the parties.",
+    "One row per envelope with several views, if somebody can confirm one of the views: the set of parties that can.",
     f"""
     SELECT update_key, traffic_cost, count(*) AS confirmers, sum(party_number) AS set_number
     FROM (
@@ -61,7 +61,7 @@ ENVELOPES_OF_SEVERAL_VIEWS = Relation(
         FROM (
             SELECT update_id, envelope_index, traffic_cost, unnest(parties) AS party
             FROM quorums
-            -- The engine keeps the right side of a join, which has few rows.
+            -- The engine keeps the right side of a join in memory. Here, it has few rows.
             JOIN (
                 SELECT update_id, envelope_index, traffic_cost, unnest(view_ids) AS view_id
                 FROM envelopes
@@ -76,7 +76,7 @@ ENVELOPES_OF_SEVERAL_VIEWS = Relation(
 )
 SAME_CONFIRMERS = Relation(
     "same_confirmers",
-    "One row per request with confirmers: the most of one envelope, and the envelopes that are not the largest with theirs.",
+    "One row per request with confirmers: the most for one envelope, and all envelopes but the largest per set of confirmers.",
     f"""
     SELECT traffic.update_id, confirmers, same_confirmers_envelopes, same_confirmers_cost
     FROM traffic
@@ -111,7 +111,7 @@ SAME_CONFIRMERS = Relation(
 )
 REQUESTS_BY_REQUEST_KIND = Relation(
     "requests_by_request_kind",
-    "One row per request, as by template. The kind of its envelopes is another column.",
+    "One row per request, with package, template and choice of its first root node, and its kind as request_kind.",
     """
     SELECT *, kind AS request_kind FROM requests_by_template
     """,

@@ -1,4 +1,4 @@
-"""Relations of actual costs next to estimates."""
+"""Relations that put actual costs next to estimates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ledgerframes.engine.requests import REQUESTS, ROOT_NODES
 ESTIMATES = Parameter("estimates", "One row per estimate, with the key of the request or command.")
 REQUEST_COSTS = Relation(
     "request_costs",
-    "One row per confirmation request.",
+    "One row per confirmation request, with its cost and whether it was rejected.",
     """
     SELECT
         update_id,
@@ -21,7 +21,7 @@ REQUEST_COSTS = Relation(
 )
 LEDGER_COSTS = Relation(
     "ledger_costs",
-    "One row per update of an own participant, with the cost that it paid.",
+    "One row per update of one of your participants, with the cost that it paid.",
     """
     SELECT
         participant_id,
@@ -37,7 +37,7 @@ LEDGER_COSTS = Relation(
 )
 KINDS = Relation(
     "kinds",
-    "One row per visible update.",
+    "One row per visible update, with its kind.",
     """
     SELECT update_id, kind FROM updates
     """,
@@ -53,7 +53,7 @@ def outcomes(costs: Relation, key: str, *, has_kinds: bool) -> Relation:
         record_time,
         cost,
         request_bytes,
-        -- Matched, rejected, no actual, or no estimate.
+        -- 0 is matched, 1 rejected, 2 no actual cost, 3 no estimate.
         CASE WHEN request_bytes IS NULL THEN 3 WHEN is_rejected THEN 1 WHEN cost IS NOT NULL THEN 0 ELSE 2 END AS outcome_number
     FROM {costs.name}
     FULL JOIN estimates ON estimates.id = {costs.name}.{key}

@@ -1,4 +1,4 @@
-"""Failures of DuckDB that are no fault of a query."""
+"""Failures of DuckDB that are not the fault of a query."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SOURCE_FAILURE = re.compile(
     r" failed: (.*)",
     re.DOTALL,
 )
-DETAIL = " Detail: Python exception:"  # and a traceback
+DETAIL = " Detail: Python exception:"  # a traceback follows
 
 
 def failure_of(error: Exception, tables: Iterable[str], settings: EngineSettings) -> StoreError | UsageError | None:
-    """Return a damaged file or too little memory as an error of this library, None for others."""
+    """Return our error for a damaged file or too little memory, or None for other failures."""
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -1,6 +1,6 @@
 """Relations of the coin that is minted and burned, from the few choices that move it.
 
-A choice that wraps a transfer repeats its summary, so a summary counts at the deepest node of its branch only.
+A choice that wraps a transfer repeats its summary, so a summary counts only at the deepest node of its branch.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ledgerframes.engine.coupons import COUPON_FLOWS, PARENTS, UNSETTLED_ROUNDS,
 from ledgerframes.engine.literals import array_of, one_of
 from ledgerframes.engine.relation import Parameter, Relation
 
-LOWEST_ROUNDS = Parameter("lowest_rounds", "One row per lowest open round, with the time from which it is that.")
+LOWEST_ROUNDS = Parameter("lowest_rounds", "One row per lowest open round, with the time from which it is the lowest.")
 
 # -- transfers ----------------------------------------------------------------------------------------------------------------
 
 ABOVE_SUMMARIES = branches_above(LOWER_SUMMARIES)
 COUNTED_SUMMARIES = Relation(
     "counted_summaries",
-    "One row per summary that no node below repeats.",
+    "One row per summary of a transfer that no node below repeats.",
     """
     FROM transfer_summaries
     ANTI JOIN (SELECT update_key, above_index AS node_index FROM branches_above_lower_summaries) USING (update_key, node_index)
@@ -28,7 +28,7 @@ COUNTED_SUMMARIES = Relation(
 )
 SUMMARY_FLOWS = Relation(
     "summary_flows",
-    "One row per amount of a summary that counts, by the round of the transfer.",
+    "One row per amount in the summary of a transfer, with the round of the transfer.",
     f"""
     SELECT kind, record_time, party, round_number, {amount_of("text")} AS amount
     FROM (
@@ -45,7 +45,7 @@ SUMMARY_FLOWS = Relation(
             sender AS party,
             round_number,
             'fees' AS kind,
-            -- A number that is no text can have lost digits, so that it is unknown.
+            -- A number that was not sent as text can have lost digits, so it is unknown.
             CASE WHEN fee NOT LIKE '"%' AND regexp_matches(fee, '[.eE]') THEN '' ELSE json_extract_string(fee, '$') END AS text
         FROM (SELECT *, unnest(output_fees) AS fee FROM counted_summaries)
         WHERE fee <> 'null'
@@ -60,7 +60,7 @@ SUMMARY_FLOWS = Relation(
 
 NAME_FEES = Relation(
     "name_fees",
-    "One row per coin of the network's own party that a payment for a name archives.",
+    "One row per coin of the network's party that a payment for a name archives.",
     f"""
     SELECT ends.record_time, update_key, has_own_parent, amount
     FROM ends
@@ -73,7 +73,7 @@ NAME_FEES = Relation(
 )
 ARCHIVED_COINS = Relation(
     "archived_coins",
-    "One row per coin that is archived, and per coin that expires, without an amount if its contract is not known.",
+    "One row per coin that is archived, and per coin that expires. The amount is missing if the contract is unknown.",
     f"""
     SELECT unnest(kinds) AS kind, record_time, update_key, amount
     FROM (
@@ -93,7 +93,7 @@ ARCHIVED_COINS = Relation(
 )
 OTHER_FLOWS = Relation(
     "other_flows",
-    "One row per amount that another choice moves, or that a coin adds to the supply or takes from it.",
+    "One row per amount that a choice other than a transfer moves, or that a coin adds to the supply or takes from it.",
     f"""
     SELECT 'net' AS kind, record_time, update_key, NULL AS party, amount
     FROM coin_contracts
@@ -145,7 +145,7 @@ FLOWS = Relation(
 )
 FLOWS_AND_COUPONS = Relation(
     "flows_and_coupons",
-    "One row per such amount, and per coupon that is issued or expires.",
+    "One row per amount of coin or bought traffic, and per coupon that is issued or expires.",
     """
     FROM flows
     UNION ALL BY NAME
@@ -156,7 +156,7 @@ FLOWS_AND_COUPONS = Relation(
 )
 ROUNDS_OF_UPDATES = Relation(
     "rounds_of_updates",
-    "One row per update with a transfer, and the round of its first transfer.",
+    "One row per update with a transfer, with the round of its first transfer.",
     """
     SELECT update_key, arg_min_null(round_number, node_index) AS transfer_round
     FROM counted_summaries
@@ -166,7 +166,7 @@ ROUNDS_OF_UPDATES = Relation(
 )
 SUMS_BY_TRANSFER = Relation(
     "sums_by_transfer",
-    "One row per kind of amount, and round of the transfer in the update, or without one the time.",
+    "One row per kind of amount and round of the transfer in its update, or time if that round is unknown.",
     """
     SELECT
         kind,
@@ -189,8 +189,8 @@ SUMS_BY_TRANSFER = Relation(
 )
 SUMS_BY_ROUND = Relation(
     "sums_by_round",
-    "One row per kind of amount and round: that of the coupon or the transfer, or else the lowest open one at the time. "
-    "One more per round whose coupons are not final, with what they can do as its kind.",
+    "One row per kind of amount and round: that of the coupon or transfer, or else the lowest open round at the time. "
+    "A round whose coupons are not final has one more row, whose kind says what can still happen.",
     """
     SELECT
         kind,

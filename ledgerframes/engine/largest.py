@@ -10,7 +10,7 @@ IS_LARGEST = "update_id IN (SELECT update_id FROM largest_requests)"
 KIND = "kind, package_name, template_name, choice"
 COSTS_OF_KINDS = Relation(
     "costs_of_kinds",
-    "One row per kind of request: all of them, those with a known cost, the sum and the median of that.",
+    "One row per kind of request: how many there are, how many have a known cost, and the sum and median of known costs.",
     f"""
     SELECT
         {KIND},
@@ -30,7 +30,7 @@ def largest_requests(count: int) -> Query:
     """Return the query of the requests with the highest known cost, sorted by id among equals."""
     largest = Relation(
         "largest_requests",
-        "One row per request of those with the highest known cost.",
+        "One row per request with one of the highest known costs.",
         f"""
         SELECT update_id, record_time, submitting_participant_uid, verdict_result, view_count, total_traffic_cost, {KIND}
         FROM requests_by_template
@@ -43,14 +43,14 @@ def largest_requests(count: int) -> Query:
     )
     confirmers = Relation(
         "their_confirmers",
-        "One row per such request with a quorum: the different parties that can confirm.",
+        "One row per request with one of the highest costs and a quorum: how many different parties can confirm it.",
         count_confirmers(IS_LARGEST),
         tables=("quorums",),
         relations=(largest,),
     )
     envelopes = Relation(
         "their_envelopes",
-        "One row per such request with envelopes: how many, and the one with the highest cost.",
+        "One row per request with one of the highest costs and envelopes: how many there are, and the highest cost of one.",
         f"""
         SELECT update_id, count(*) AS envelopes, max(traffic_cost) AS largest_envelope
         FROM envelopes

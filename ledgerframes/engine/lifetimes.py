@@ -1,6 +1,6 @@
 """Relations of the lifetimes of contracts that hold the state of the network.
 
-The caller passes ``base_contracts``, the contracts of an earlier snapshot, or none.
+The caller passes ``base_contracts``, the contracts of an earlier snapshot, or an empty table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ledgerframes.engine.relation import Relation
 IS_STATE = f"regexp_full_match(template_name, {quoted(OF_STATE)})"
 CREATED = Relation(
     "state_creates",
-    "One row per contract with state that the frames create, or that the snapshot before them has.",
+    "One row per contract with state that is created in the frames or is in the snapshot before them.",
     f"""
     SELECT DISTINCT ON (contract_id) *
     FROM (
@@ -50,7 +50,7 @@ CREATED = Relation(
 )
 ENDS = Relation(
     "state_ends",
-    "One row per archived contract with state, and per contract with rules: its first consuming exercise.",
+    "One row per archived contract with state or rules: its first consuming exercise.",
     f"""
     SELECT DISTINCT ON (contract_id) contract_id, template_name, record_time AS until, update_id
     FROM tree_events
@@ -69,7 +69,7 @@ LIFETIMES = Relation(
         state_creates.*,
         state_ends.until,
         updates.effective_at AS effective_until,
-        -- Rules that replace others are no start of the network.
+        -- Rules that replace others do not start the network.
         state_creates.update_id IN (SELECT update_id FROM state_ends WHERE template_name = {quoted(DSO_RULES)}) AS replaces_rules
     FROM state_creates
     LEFT JOIN state_ends USING (contract_id)
@@ -80,7 +80,7 @@ LIFETIMES = Relation(
 )
 ROUNDS_CREATED = Relation(
     "rounds_created",
-    "One row per contract whose template has the name of mining rounds, of any package.",
+    "One row per contract of any package whose template has the name of that for open mining rounds.",
     f"""
     SELECT template_name, package_name, create_arguments, signatories
     FROM tree_events

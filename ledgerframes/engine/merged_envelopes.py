@@ -1,4 +1,4 @@
-"""Relations of envelopes after some of them become one."""
+"""Relations of envelopes after a merge of some of them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from ledgerframes.engine.requests import ROOT_NODES
 
 
 def merged_confirmers(confirmers: Relation) -> Relation:
-    """Return the envelopes that have the same confirmers as others."""
+    """Return a merge key per envelope, equal for envelopes with the same confirmers."""
     query = f"""
     SELECT update_id, envelope_index, list_sort(list(DISTINCT party)) AS merge_key
     FROM (SELECT update_id, envelope_index, unnest(view_ids) AS view_id FROM envelopes)
     JOIN {confirmers.name} USING (update_id, view_id)
     GROUP BY ALL
     """
-    rows = "One row per envelope with confirmers, which are what envelopes that become one have in common."
+    rows = "One row per envelope with confirmers. Envelopes of a request with the same confirmers become one."
     return Relation("merge_keys", rows, query, tables=("envelopes",), relations=(confirmers,))
 
 
 MERGED_CHOICE_NAMES = Parameter("merged_choices", "One row per template and choice whose envelopes become one.")
 MERGED_CHOICES = Relation(
     "merge_keys",
-    "One row per envelope with views of a request with one of some choices as its root.",
+    "One row per envelope with views whose request has one of the merged choices as its root.",
     """
     SELECT update_id, envelope_index, true AS merge_key
     FROM envelopes
@@ -35,7 +35,7 @@ MERGED_CHOICES = Relation(
 
 
 def merged_envelopes(merge_keys: Relation) -> Relation:
-    """Return envelopes of which those of a request that have something in common are one."""
+    """Return envelopes after a merge of those with the same key in each request."""
     query = f"""
     SELECT
         update_id,

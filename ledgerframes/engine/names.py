@@ -1,6 +1,6 @@
-"""Relations of what creates and ends names, and of what is paid for them.
+"""Relations of the nodes that create and end names, and of what is paid for names.
 
-These nodes are few among all. Their templates do not have the network's word for its coin, so that files are read by them.
+These nodes are few. The names of their templates do not contain the network's word for its coin, so files are filtered by them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENTRIES = nodes_of(
 )
 NAMES_CREATED = Relation(
     "names",
-    "One row per contract of a name.",
+    "One row per contract of a name that the frames create.",
     """
     SELECT migration_id, record_time, update_id, node_index, depth, create_arguments
     FROM entries
@@ -28,7 +28,10 @@ NAMES_CREATED = Relation(
     relations=(ENTRIES,),
 )
 CONTRACTS_OF_NAMES = contracts_from(
-    ENTRIES, "contracts_of_names", "One row per contract of a name that the frames create, or the snapshot has.", (NAME_ENTRY,)
+    ENTRIES,
+    "contracts_of_names",
+    "One row per contract of a name that is created in the frames or in the snapshot.",
+    (NAME_ENTRY,),
 )
 NAMES_EXPIRED = exercises("expiries_of_names", "choice = 'AnsEntry_Expire'", CONTRACTS_OF_NAMES, (NAME_ENTRY,))
 NODES_OF_RULES = nodes_of(
@@ -36,7 +39,7 @@ NODES_OF_RULES = nodes_of(
 )
 RULES_CREATED = Relation(
     "rules",
-    "One row per contract of the network's rules.",
+    "One row per contract of the network's rules that the frames create.",
     "SELECT update_id, node_index, depth FROM nodes_of_rules WHERE is_signed",
     relations=(NODES_OF_RULES,),
     is_materialized=True,
@@ -49,7 +52,7 @@ RULES_OF_NAMES = nodes_of(
 )
 UPDATES_OF_NAMES = Relation(
     "updates_of_names",
-    "One row per update that creates the contract of a name, or has a payment for one.",
+    "One row per update that creates the contract of a name, or contains a payment for a name.",
     f"""
     SELECT update_id FROM names
     UNION
@@ -61,7 +64,7 @@ UPDATES_OF_NAMES = Relation(
 EXERCISES = exercises_in(UPDATES_OF_NAMES)
 CONTRACTS_EXERCISED = Relation(
     "contracts_exercised",
-    "One row per contract of the network with such an exercise.",
+    "One row per contract of the network with an exercise in an update that creates a name or contains a payment for one.",
     f"""
     FROM contracts
     SEMI JOIN {EXERCISES.name} USING (contract_id)
@@ -72,7 +75,7 @@ CONTRACTS_EXERCISED = Relation(
 ABOVE_NAMES = payloads_above(NAMES_CREATED, EXERCISES)
 CHOICES_ABOVE_NAMES = Relation(
     "choices_above_names",
-    "One row per contract of a name with an exercise above it: the choices of the network, and the payment among them.",
+    "One row per contract of a name with an exercise above it: the choices of the network above, and the index of the payment.",
     f"""
     SELECT
         above.update_id,
@@ -90,7 +93,7 @@ CHOICES_ABOVE_NAMES = Relation(
 
 COINS_ENDED = Relation(
     "coins_ended",
-    "One row per coin that is archived in such an update.",
+    "One row per coin that is archived in an update that creates a name or contains a payment for one.",
     f"""
     SELECT update_id, node_index, depth, contract_id
     FROM {EXERCISES.name}
@@ -101,7 +104,7 @@ COINS_ENDED = Relation(
 ABOVE_COINS = payloads_above(COINS_ENDED, EXERCISES)
 FEES = Relation(
     "fees_of_names",
-    "One row per payment for a name: the coins of the network's own party that are archived right below it.",
+    "One row per payment for a name: the amounts of the coins of the network's party that are archived right below it.",
     f"""
     SELECT update_id, payment_index, list({amount_of("text")}) AS fees
     FROM (

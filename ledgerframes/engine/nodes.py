@@ -14,7 +14,7 @@ NETWORK = Parameter(
 )
 NODE_NAMES = Parameter(
     "node_names",
-    "One row per package of the network, template and choice of nodes, with names without the network's word for its coin.",
+    "One row per package of the network, template and choice of nodes, with names in which Coin stands for the network's word.",
 )
 OLDER = Parameter("older", "One row per contract of a snapshot before the frames.")
 # Only these packages have templates of the network. The word for the coin differs from network to network.
@@ -37,12 +37,13 @@ def nodes_of(
 ) -> Relation:
     """Return the nodes of the network's packages.
 
-    With `is_create`, those that create a contract, or the others. With `templates`, those of these templates, whose names must
-    not have the network's word for its coin, so that files are read by them. With `condition`, those that meet it. With `names`,
-    a relation of some rows of ``node_names`` with more columns, the nodes with one of these names, and its columns.
+    `is_create` selects the nodes that create a contract, or the others. `templates` selects nodes of these templates, whose
+    names must not contain the network's word for its coin, because files are filtered by them. `condition` selects nodes that
+    meet it. `names`, a relation of some rows of ``node_names`` with more columns, selects nodes with these names and adds the
+    columns.
 
-    The engine keeps them if they `are_few`. Otherwise each relation needs its own, because the engine would keep what several
-    share, payloads included.
+    The engine keeps the nodes if they `are_few`. Otherwise each reader needs its own relation, because the engine would keep
+    rows that several readers share, payloads included.
     """
     conditions = [] if is_create is None else [f"node_names.choice {'=' if is_create else '<>'} ''"]
     conditions += [f"{name} IN {one_of(templates)}" for name in ("tree_events.template_name", "template") if templates]
@@ -81,7 +82,7 @@ def nodes_of(
 NODES = nodes_of("nodes", "One row per node of the network's packages, with the neutral word for the coin.")
 TRAFFIC_CREATED = nodes_of(
     "traffic_created",
-    "One row per node that creates a contract of traffic.",
+    "One row per node that creates a contract of bought traffic.",
     is_create=True,
     templates=(MEMBER_TRAFFIC,),
 )
@@ -111,7 +112,7 @@ OLDER_CONTRACTS = Relation(
 )
 CREATED_AND_OLDER = Relation(
     "created_and_older",
-    "One row per contract of the snapshot that the frames create, too.",
+    "One row per contract of the snapshot that is also created in the frames.",
     """
     SELECT contract_id
     FROM tree_events
@@ -124,9 +125,9 @@ CREATED_AND_OLDER = Relation(
 
 
 def contracts_from(created: Relation, name: str, rows: str, templates: Sequence[str] = ()) -> Relation:
-    """Return the contracts that the frames create, or the snapshot before them has.
+    """Return the contracts that are created in the frames or are in the snapshot before.
 
-    With `templates`, those of these templates.
+    `templates` are those of the contracts in `created`, and select those of the snapshot.
     """
     query = f"""
     SELECT
@@ -152,7 +153,7 @@ def contracts_from(created: Relation, name: str, rows: str, templates: Sequence[
 CONTRACTS = contracts_from(
     CREATES,
     "contracts",
-    "One row per contract of the network's packages that the frames create, or the snapshot before them has.",
+    "One row per contract of the network's packages that is created in the frames or is in the snapshot before them.",
 )
 
 OF_RULES_AND_ROUNDS = (DSO_RULES, OPEN_ROUND, ISSUING_ROUND)
@@ -161,7 +162,7 @@ NODES_OF_ROUNDS = nodes_of(
 )
 RULES_AND_ROUNDS = Relation(
     "rules_and_rounds",
-    "One row per contract of the network's rules and rounds, and per archival.",
+    "One row per contract of the network's rules and rounds, and per archival of one.",
     f"""
     FROM nodes_of_rounds
     WHERE choice = '' OR is_consuming
@@ -178,22 +179,23 @@ RULES_AND_ROUNDS = Relation(
 def exercises(name: str, condition: str, contracts: Relation = CONTRACTS, templates: Sequence[str] = ()) -> Relation:
     """Return the exercises that meet a condition on their nodes.
 
-    With `templates`, those on contracts of these templates, of which `contracts` are all.
+    `templates` selects exercises on contracts of these templates, all of which `contracts` must have.
     """
-    nodes = nodes_of(f"nodes_of_{name}", "One row per exercise, again.", is_create=False, templates=templates)
+    rows = "One row per exercise of the network's packages."
+    nodes = nodes_of(f"nodes_of_{name}", rows, is_create=False, templates=templates)
     query = f"""
     SELECT chosen.* REPLACE (contracts.create_arguments AS create_arguments)
     FROM {contracts.name} AS contracts
-    -- The engine keeps the right side of a join, which has few rows.
+    -- The engine keeps the right side of a join in memory. Here, it has few rows.
     RIGHT JOIN (FROM {nodes.name} WHERE {condition}) AS chosen ON chosen.contract_id = contracts.contract_id
     WHERE coalesce(contracts.is_signed, true)
     """
-    rows = "One row per such exercise on a contract of the network or one that is not known, with the payload of the contract."
+    rows = f"One row per exercise with {condition} on a contract of the network or an unknown one, with the contract's payload."
     return Relation(name, rows, query, relations=(nodes, contracts), is_materialized=False)
 
 
 def exercises_in(updates: Relation) -> Relation:
-    """Return the relation of the exercises in the updates of another. They are few."""
+    """Return the relation of the exercises in the updates of another, which are few."""
     return Relation(
         f"exercises_in_{updates.name}",
         f"One row per exercise in the updates of {updates.name}.",
@@ -227,17 +229,17 @@ def exercises_in(updates: Relation) -> Relation:
 def payloads_above(below: Relation, in_updates: Relation | None = None) -> Relation:
     """Return the relation of the exercises of the network above the nodes of another.
 
-    The nodes are few. `in_updates` has the exercises in their updates and others (default: from the stored table).
+    The nodes must be few. `in_updates` has at least the exercises in their updates (default: read from the stored table).
     """
     all_exercises = in_updates or exercises_in(below)
     return Relation(
         f"payloads_above_{below.name}",
-        f"One row per row of {below.name} and exercise of the network above it.",
+        f"One row per node of {below.name} and exercise of the network above it.",
         f"""
         SELECT above.*, contract_id, template, choice, choice_argument, exercise_result
         FROM {all_exercises.name} AS exercised
         JOIN (
-            -- In pre-order, the node above at a depth is the last one of this depth before.
+            -- In pre-order, the node above at some depth is the last earlier one of that depth.
             SELECT below.update_id, below.node_index, max(above.node_index) AS above_index
             FROM {all_exercises.name} AS above
             JOIN {below.name} AS below

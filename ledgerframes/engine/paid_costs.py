@@ -7,7 +7,7 @@ from ledgerframes.engine.requests import REQUESTS
 
 
 def logical_id(synchronizer: str) -> str:
-    """Return the id of a synchronizer without the suffix of its physical one."""
+    """Return the id of a synchronizer without the suffix that physical ids have."""
     return f"regexp_replace({synchronizer}, '::[0-9]+-[0-9]+$', '')"
 
 
@@ -53,7 +53,7 @@ SYNCHRONIZERS = Relation(
 )
 FIRST_UPDATES = Relation(
     "first_updates",
-    "One row per update of the ledger. Of two with one id, the first counts.",
+    "One row per update of the ledger. If several have the same id, the first counts.",
     """
     SELECT DISTINCT ON (update_id) update_id, "offset", record_time, kind, paid_traffic_cost, synchronizer_id
     FROM ledger_updates
@@ -94,7 +94,7 @@ PAID_AND_TOTAL = Relation(
 )
 COMPARED_COSTS = Relation(
     "compared_costs",
-    "One row per update or request in either source, with its outcome and the reason, from the first condition that it meets.",
+    "One row per update or request in either source, with outcome and reason from the first condition that it meets.",
     """
     SELECT * EXCLUDE (judgment), judgment.outcome, judgment.why
     FROM (

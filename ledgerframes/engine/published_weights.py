@@ -28,7 +28,7 @@ PUBLISHED_ROUNDS = Relation(
 )
 RECORDS_WITH_FACTORS = Relation(
     "records_with_factors",
-    "One row per published weight, with the factor of the right when the round opened.",
+    "One row per published weight, with the factor that the party's right had when the round opened.",
     """
     SELECT records.*, factor
     FROM records
@@ -40,7 +40,7 @@ RECORDS_WITH_FACTORS = Relation(
 )
 RECORDED = Relation(
     "recorded",
-    "One row per request with a published weight from which the bytes before the factor do not follow.",
+    "One row per request with a published weight whose factor is missing or not 1, so that the weight does not tell the bytes.",
     """
     FROM judged
     WHERE update_key IN (SELECT update_key FROM records_with_factors WHERE factor IS DISTINCT FROM 1)
@@ -50,7 +50,7 @@ RECORDED = Relation(
 WEIGHTS_OF_RECORDED = Weights(candidates=Candidates(requests=RECORDED))
 WEIGHTED_RECORDS = Relation(
     "weighted_records",
-    "One row per published weight, with its factor and the bytes before it: the computed ones, if the computed weight is equal.",
+    "One row per published weight, with factor and bytes. Unless the factor is 1, bytes are those of an equal computed weight.",
     """
     SELECT records_with_factors.*, CASE WHEN factor = 1 THEN weight ELSE computed_bytes END AS burn_bytes
     FROM records_with_factors
@@ -60,7 +60,7 @@ WEIGHTED_RECORDS = Relation(
 )
 RECORDS_WITHOUT_STATE = Relation(
     "weighted_records",
-    "One row per published weight. Without the state of the network, factors are missing.",
+    "One row per published weight. Without the state of the network, factors and bytes are missing.",
     "SELECT *, NULL::DECIMAL(38, 10) AS factor, NULL::BIGINT AS burn_bytes FROM records",
     relations=(RECORDS,),
 )

@@ -41,10 +41,9 @@ class Query:
     relations : tuple of Relation
         Relations that it names.
     parameters : mapping of str to Table
-        Small tables that the caller passed, such as labels, by the name that relations have for them.
+        Small tables that the caller passed, such as labels, by the names that relations use.
     sources : mapping of str to Source
-        Tables of other frames than those of the query, such as the second ones of a comparison, by the name that relations have
-        for them.
+        Tables of other frames, such as the second frames of a comparison, by the names that relations use.
     """
 
     select: str
@@ -63,11 +62,11 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The statement over tables of these names."""
+        """The statement, which reads tables by their names."""
         return self.text_without(())
 
     def text_without(self, names: Collection[str]) -> str:
-        """Return the statement without the definitions of relations that are tables already."""
+        """Return the statement without the definitions of relations that are already tables."""
         definitions = ",\n\n".join(each.definition for each in in_order(self.relations, without=names))
         return f"WITH\n{definitions}\n\n{self.select}" if definitions else self.select
 
@@ -75,7 +74,7 @@ class Query:
 def of_other(relation: Relation) -> Relation:
     """Return the same relation over the second frames of a comparison.
 
-    The names of their tables start with ``other_``.
+    The names of tables of these frames start with ``other_``.
     """
     tables = tables_of([relation])
     renamed = [Relation(name, f"Table {name} of the other side.", f"FROM {OTHER}{name}") for name in tables]
@@ -95,7 +94,7 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If a table is not there, an integer is beyond 64 bits, or the query needs more memory than its settings allow.
+        If a table does not exist, an integer is beyond 64 bits, or the query needs more memory than its settings allow.
     StoreError
         If a file of the store is damaged.
     """
@@ -103,14 +102,14 @@ def run(tables: Tables, query: Query) -> pd.DataFrame:
 
 
 def run_arrow(tables: Tables, query: Query) -> pa.Table:
-    """Run a query, and return the result as Arrow has it."""
+    """Run a query, and return the result as an Arrow table."""
     return _run(tables, query, _shared_tables(tables, query))
 
 
 def run_batches(tables: Tables, query: Query) -> Iterator[pa.RecordBatch]:
     """Run a query whose result is large, and yield it in parts.
 
-    The first part has columns only.
+    The first part has the columns but no rows.
     """
     with _running(tables, query, {}) as connection:
         reader = run_with_progress(connection, lambda: connection.sql(query.text).to_arrow_reader(BATCH_ROWS))
@@ -127,7 +126,7 @@ def _run(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> pa.Tab
 
 @contextmanager
 def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> Iterator[DuckDBPyConnection]:
-    """Open a connection with the tables of a query, and raise its failures as ours."""
+    """Open a connection with the tables of a query, and raise failures as our errors."""
     names = [name for name in tables_of(query.relations, without=shared) if name not in query.parameters]
     with connected(tables.engine) as connection:
         import duckdb
@@ -148,14 +147,14 @@ def _running(tables: Tables, query: Query, shared: Mapping[str, pa.Table]) -> It
 
 # -- shared rows --------------------------------------------------------------------------------------------------------
 
-# Joining the requests, and finding their first nodes among all, takes most of a query over few of them. Half a million requests
-# take about 70 MB, and the first nodes of so many updates about 110 MB.
+# To join the requests and to find their first nodes takes most of the time of a query over few requests. Half a million requests
+# take about 70 MB, and the first nodes of as many updates about 110 MB.
 MAX_SHARED_ROWS = 500_000
 _shared: WeakKeyDictionary[Tables, dict[str, pa.Table | None]] = WeakKeyDictionary()
 
 
 def _shared_tables(tables: Tables, query: Query) -> dict[str, pa.Table]:
-    """Return the rows of shared relations that are few, and whose tables are stored."""
+    """Return the rows of shared relations that are few and come only from stored tables."""
     passed = {*query.parameters, *query.sources}
     relations = [each for each in in_order(query.relations) if each.is_shared and passed.isdisjoint(tables_of([each]))]
     shared = {each.name: shared_rows(tables, each) for each in relations}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.requests import DECISIONS, ROOT_NODES
 
-HOSTING = Parameter("hosting", "One row per party and participant that hosts it, with the time in which it does.")
+HOSTING = Parameter("hosting", "One row per party and participant that hosts it, with the start and end of the hosting.")
 PARTY_SETS = Relation(
     "party_sets",
-    "One row per request, set of parties and threshold, with the number of such quorums and of their views.",
+    "One row per request, set of parties and threshold, with the numbers of quorums and views that have this set and threshold.",
     """
     SELECT
         update_id,
         record_time,
-        -- In alphabetical order, because that of a verdict does not matter.
+        -- In alphabetical order, because the order in a verdict has no meaning.
         array_to_string(list_sort(members), ', ') AS parties,
         threshold,
         coalesce(len(members), 0) AS party_count,
@@ -52,7 +52,7 @@ PARTY_SETS_BY_TEMPLATE = Relation(
 )
 JUDGED_REQUESTS = Relation(
     "judged_requests",
-    "One row per decided request, and whether it timed out or took longer than 90 % of those that did not.",
+    "One row per decided request: whether it timed out, or took longer than 90 % of the requests that did not time out.",
     """
     SELECT update_id, record_time, latency, outcome, is_timeout OR coalesce(latency > usual_latency, false) AS is_slow
     FROM (
@@ -68,7 +68,7 @@ JUDGED_REQUESTS = Relation(
 )
 ROLES_OF_PARTIES = Relation(
     "roles_of_parties",
-    "One row per request with quorums and confirming party: whether a quorum cannot reach its threshold without the party.",
+    "One row per request and confirming party: whether a quorum of the request cannot reach its threshold without the party.",
     """
     SELECT update_id, party, bool_or(is_tight) AS is_required
     FROM (
@@ -82,7 +82,7 @@ ROLES_OF_PARTIES = Relation(
 )
 ROLES_OF_PARTICIPANTS = Relation(
     "roles_of_participants",
-    "One row per request and participant that hosts a confirming party: whether no other one hosts a party that is required.",
+    "One row per request and participant that hosts a confirming party: whether it is the only host of a required party.",
     """
     SELECT update_id, participant, bool_or(is_required AND is_only_host) AS is_required
     FROM (

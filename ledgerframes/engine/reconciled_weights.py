@@ -1,6 +1,6 @@
-"""Relations of published next to computed weights and the reasons of mismatches.
+"""Relations of published next to computed weights, and of the reasons for mismatches.
 
-A query passes the state of the network twice: as it was recorded, and with ledger times (``effective_``).
+A query passes the state of the network twice: with record times, and with ledger effective times (``effective_``).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from ledgerframes.engine.published_weights import PUBLISHED_ROUNDS, RECORDS
 from ledgerframes.engine.relation import Parameter, Relation
 from ledgerframes.engine.weights import CANDIDATES, COMPUTED, Candidates, Weights, judged, rights_table
 
-LIVING_ROUNDS = Parameter("living_rounds", "One row per round that nobody archived.")
-FINAL_TIMES = Parameter("final_times", "One row per interval whose data are final.")
+LIVING_ROUNDS = Parameter("living_rounds", "One row per round that is not archived.")
+FINAL_TIMES = Parameter("final_times", "One row per interval in which data are final.")
 COVERAGE = Parameter("coverage", "One row: whether it is known which data are final.")
 FACTORS = Parameter("factors", "One row per party and factor that one of its rights ever had.")
-CALLER_WEIGHTS = Parameter("passed", "One row per weight of the caller.")
+CALLER_WEIGHTS = Parameter("passed", "One row per weight that the caller passed.")
 OWN = Relation(
     "compared_with",
     "One row per computed weight.",
@@ -23,17 +23,17 @@ OWN = Relation(
 )
 PASSED = Relation(
     "compared_with",
-    "One row per weight of the caller.",
+    "One row per weight that the caller passed.",
     f"SELECT update_id, {key_of('update_id')} AS update_key, party, weight, round_number FROM passed",
     parameters=(CALLER_WEIGHTS,),
 )
 
 
 def reconciled(computed: Relation) -> Relation:
-    """Return the published weights next to some computed ones."""
+    """Return published weights next to computed ones, with reasons for mismatches."""
     compared = Relation(
         "compared",
-        "One row per request and party with a weight in either.",
+        "One row per request and party with a published or a computed weight.",
         """
         SELECT
             update_key,
@@ -59,7 +59,7 @@ def reconciled(computed: Relation) -> Relation:
     )
     mismatches = Relation(
         "mismatches",
-        "One row per request and party with a mismatch.",
+        "One row per request and party whose published and computed weights are not equal.",
         "FROM compared WHERE outcome <> 'equal'",
         relations=(compared,),
         is_materialized=True,
@@ -80,20 +80,20 @@ def reconciled(computed: Relation) -> Relation:
     )
     obstacles = Relation(
         "obstacles",
-        "One row per request with a mismatch that earns nothing, with the reason.",
+        "One row per request with a mismatch that earns nothing, with the reason why.",
         "SELECT update_key, obstacle FROM candidates SEMI JOIN mismatches USING (update_key) WHERE obstacle IS NOT NULL",
         relations=(CANDIDATES.all, mismatches),
     )
     envelopes = Relation(
         "mismatched_envelopes",
-        "One row per envelope of these requests.",
+        "One row per envelope of a request with a mismatch.",
         "SELECT update_id, envelope_index, traffic_cost, view_ids FROM envelopes SEMI JOIN mismatched USING (update_id)",
         tables=("envelopes",),
         relations=(mismatched,),
     )
     confirmers = Relation(
         "mismatched_confirmers",
-        "One row per party of a quorum of these requests, with its view.",
+        "One row per party of a quorum of a request with a mismatch, with the view.",
         "SELECT update_id, view_id, unnest(parties) AS party FROM (FROM quorums SEMI JOIN mismatched USING (update_id))",
         tables=("quorums",),
         relations=(mismatched,),
@@ -153,5 +153,5 @@ def reconciled(computed: Relation) -> Relation:
     UNION ALL
     FROM explained
     """
-    rows = "One row per request and party with a weight in either, with the first reason that explains a mismatch."
+    rows = "One row per request and party with a published or a computed weight, with the first reason that explains a mismatch."
     return Relation("reconciled", rows, query, relations=(compared, explained))

@@ -1,4 +1,4 @@
-"""Queries that several figures share."""
+"""Named queries that several figures share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Relation:
     is_shared : bool
         Whether queries over the same tables share its rows, if they are few (see :mod:`ledgerframes.engine.query`).
     bounded_by : tuple of str
-        Stored tables that have at least as many rows, all together (default: those that it reads, which can have many more).
+        Stored tables that together have at least as many rows (default: all that it reads, which can have many more).
     """
 
     name: str
@@ -71,14 +71,14 @@ class Relation:
 
 
 def in_order(relations: Iterable[Relation], *, without: Collection[str] = ()) -> list[Relation]:
-    """Return relations with all that they need, each once and after those that it needs.
+    """Return relations and all that they need, each once and after those that it needs.
 
-    It omits those of `without`, and what only they need.
+    The relations in `without` are omitted, and so are those that only they need.
 
     Raises
     ------
     ValueError
-        If two different relations have one name, of which a query could read the wrong one.
+        If two different relations have the same name, because a query could read the wrong one.
     """
     ordered: dict[str, Relation] = {}
     for relation in relations:

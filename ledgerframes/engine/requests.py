@@ -1,6 +1,6 @@
 """Relations of confirmation requests, and of what belongs to a request.
 
-All that start with ``requests`` have the columns of the first, so that a measure reads any of them.
+All whose names start with ``requests`` have the columns of ``requests``, so that a measure can read any of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TIMEOUT = 29_900_000
 # Rejections from this latency on can be timeouts of a network with another limit [microseconds].
 NEAR_TIMEOUT = 20_000_000
 PARTY_LABELS = Parameter("party_labels", "One row per party with a label.")
-PARTICIPANT_LABELS = Parameter("participant_labels", "One row per participant with a label, without a prefix.")
+PARTICIPANT_LABELS = Parameter("participant_labels", "One row per participant with a label. Its id has no prefix.")
 ERAS = Parameter("eras", "One row per era of the network, with its start and end.")
 SEGMENTS = Parameter("segments", "One row per segment of the store, with its source, migration, start and end.")
 DECISIONS = Relation(
@@ -23,7 +23,7 @@ DECISIONS = Relation(
     SELECT
         *,
         epoch_us(finalization_time) - epoch_us(record_time) AS latency,
-        -- A verdict does not say why. Result and latency together do.
+        -- A verdict gives no reason. Its result and latency together tell one.
         CASE
             WHEN latency < 0 THEN 'impossible: before its record time'
             WHEN verdict_result NOT IN ('VERDICT_RESULT_ACCEPTED', 'VERDICT_RESULT_REJECTED') THEN 'unspecified'
@@ -55,11 +55,11 @@ REQUESTS = Relation(
             WHEN cost < 50_000 THEN '20 to 50 kB'
             ELSE '50 kB and more'
         END AS size,
-        -- In UTC, and weeks from Monday on.
+        -- In UTC. Weeks start on Monday.
         date_trunc('day', record_time) AS day,
         epoch_us(record_time) // 3_600_000_000 % 24 AS hour,
         (epoch_us(record_time) // 86_400_000_000 + 3) % 7 AS weekday,
-        -- The first of several rows of a request, as by party.
+        -- Whether a row is the first of its request, which has several by party, for example.
         true AS is_first
     FROM (
         SELECT
@@ -87,19 +87,19 @@ REQUESTS = Relation(
 
 
 def with_parties(rows: Relation) -> Relation:
-    """Return requests with their submitting parties as a list in order."""
+    """Return requests with their submitting parties as a sorted list."""
     query = f"""
     SELECT * EXCLUDE (known_parties), CASE WHEN len(known_parties) > 0 THEN known_parties ELSE [NULL] END AS parties
     FROM (SELECT *, list_sort(list_distinct(submitting_parties)) AS known_parties FROM {rows.name})
     """
-    description = "One row per request: its submitting parties by name, or one that is missing."
+    description = "One row per request, with its submitting parties sorted by name, or a list of one missing party."
     return Relation(f"{rows.name}_with_parties", description, query, relations=(rows,))
 
 
 REQUESTS_WITH_PARTIES = with_parties(REQUESTS)
 REQUESTS_BY_PARTY = Relation(
     "requests_by_party",
-    "One row per request and submitting party, or one with a missing party.",
+    "One row per request and submitting party, or one row with a missing party.",
     """
     SELECT
         * EXCLUDE (parties, is_first),
@@ -112,7 +112,7 @@ REQUESTS_BY_PARTY = Relation(
 )
 REQUESTS_BY_LABEL = Relation(
     "requests_by_label",
-    "One row per request and label of its participant or a submitting party, or one with a missing label.",
+    "One row per request and label of its participant or a submitting party, or one row with a missing label.",
     """
     SELECT * EXCLUDE (found, is_first), unnest(found) AS label, generate_subscripts(found, 1) = 1 AS is_first
     FROM (
@@ -185,9 +185,9 @@ REQUESTS_BY_SOURCE = Relation(
 
 
 def count_confirmers(condition: str = "true") -> str:
-    """Return the SQL that counts the parties of each request with a quorum.
+    """Return SQL that counts the parties that can confirm each request with a quorum.
 
-    A quorum without parties counts as well.
+    A request whose quorums have no parties has the count 0.
     """
     return f"""
     SELECT update_id, count(party) AS confirmers
@@ -202,7 +202,7 @@ def count_confirmers(condition: str = "true") -> str:
 
 CONFIRMERS = Relation(
     "confirmers_by_request",
-    "One row per request with a quorum: the different parties that can confirm.",
+    "One row per request with a quorum: how many different parties can confirm it.",
     count_confirmers(),
     tables=("quorums",),
 )
@@ -216,7 +216,7 @@ REQUESTS_BY_CONFIRMERS = Relation(
 )
 ENVELOPES_BY_REQUEST = Relation(
     "envelopes_by_request",
-    "One row per request with envelopes: the cost of those without views.",
+    "One row per request with envelopes: the cost of its envelopes without views.",
     """
     SELECT update_id, coalesce(sum(traffic_cost) FILTER (coalesce(len(view_ids), 0) = 0), 0)::BIGINT AS overhead_traffic_cost
     FROM envelopes
@@ -240,7 +240,7 @@ ENVELOPES_BY_VIEW = Relation(
 )
 CONFIRMERS_BY_VIEW = Relation(
     "confirmers_by_view",
-    "One row per view with a quorum: the different parties that can confirm.",
+    "One row per view with a quorum: how many different parties can confirm it.",
     """
     SELECT update_id, view_id, count(*) AS confirmers
     FROM (SELECT DISTINCT update_id, view_id, unnest(parties) AS party FROM quorums)
@@ -250,9 +250,9 @@ CONFIRMERS_BY_VIEW = Relation(
 )
 COSTS_OF_VIEWS = Relation(
     "costs_of_views",
-    "One row per view with a verdict or envelopes: its informees and confirmers, missing without a verdict, and its envelopes.",
+    "One row per view with a verdict or envelopes: its envelopes, and its informees and confirmers (missing without a verdict).",
     f"""
-    -- Rows of three tables under one key, because three joins of all views of a week do not fit into memory.
+    -- One key groups the rows of three tables, because three joins of all views of a week do not fit into memory.
     SELECT
         update_key,
         view_id,

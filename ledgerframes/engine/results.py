@@ -35,7 +35,7 @@ def to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def to_pandas(rows: pa.Table) -> pd.DataFrame:
-    """Return the result of a query, whose integers stay integers next to a missing one.
+    """Return the result of a query. Integers stay integers next to missing values.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from ledgerframes.engine.relation import Relation
 
 PUBLISHED_WEIGHTS = Relation(
     "published_weights",
-    "One row per round and party with records.",
+    "One row per round and party with activity records: the sum of their weights.",
     """
     SELECT round_number, party, sum(weight) AS weight, count(*) AS records
     FROM activity_records
@@ -36,7 +36,7 @@ OF_STEPS = one_of([COIN_RULES, DSO_RULES, PROCESS_REWARDS])
 def other_contracts(nodes: Relation) -> Relation:
     """Return the contracts with rules or rewards that the network's party does not sign.
 
-    They follow from nodes that are read anyway, because reading the signatories of all contracts would take as long as the rest.
+    They come from nodes that are read anyway, because reading the signatories of all contracts would take as long as the rest.
     """
     query = f"""
     SELECT contract_id FROM {nodes.name} WHERE choice = '' AND NOT is_signed
@@ -46,7 +46,7 @@ def other_contracts(nodes: Relation) -> Relation:
     ANTI JOIN created_and_older USING (contract_id)
     WHERE template IN {OF_STEPS} AND NOT is_signed
     """
-    rows = f"One row per such contract of {nodes.name} or the snapshot that the network's party does not sign."
+    rows = f"One row per contract of {nodes.name} or the snapshot that the network's party does not sign."
     return Relation(f"others_in_{nodes.name}", rows, query, relations=(nodes, CREATED_AND_OLDER, OLDER_CONTRACTS))
 
 
@@ -91,7 +91,7 @@ REWARD_COUPONS_CREATED = Relation(
 )
 REWARD_COUPONS_ENDED = Relation(
     "reward_coupons_ended",
-    "One row per exercise that archives such a coupon.",
+    "One row per exercise that archives a coupon of rewards for traffic.",
     "FROM nodes_of_coupons WHERE choice <> ''",
     relations=(NODES_OF_COUPONS,),
 )
@@ -110,7 +110,7 @@ CLAIMED = Relation(
 )
 BATCHES = Relation(
     "batches_of_coupons",
-    "One row per coupon: the exercise of the network right above it.",
+    "One row per coupon of rewards for traffic: the exercise of the network right above its create.",
     f"""
     SELECT
         update_id,

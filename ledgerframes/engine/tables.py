@@ -1,7 +1,7 @@
 """Stored tables that queries read.
 
-A query reads a table as often as its relations name it, and opens all row groups each time. For few rows, that takes most of the
-time of the query, so their columns are read once.
+A query reads a table as often as its relations name it, and opens all row groups each time. For a small table, this takes most of
+the time of the query, so its columns are read once and kept.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Tables(Protocol):
     engine: EngineSettings
 
     def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
-        """Return the rows of one table, whose texts can stay in the dictionaries of its files."""
+        """Return the rows of one table. Texts can stay in the dictionaries of its files."""
 
     def count_rows(self, table: str) -> int:
         """Count the rows of one table without reading them."""
 
 
 class SmallTable(ds.UnionDataset):  # type: ignore[misc]
-    """Rows of a dataset, of which a scan keeps the columns that it reads."""
+    """Rows of a dataset whose scans keep the columns that they read."""
 
     def __init__(self, rows: ds.Dataset) -> None:
         super().__init__(rows.schema, [rows])
@@ -46,13 +46,13 @@ class SmallTable(ds.UnionDataset):  # type: ignore[misc]
         """Return a scan of columns of the rows that match an expression."""
         if not columns:
             return self.rows.scanner(columns=columns, filter=filter)
-        # An expression does not list its columns. Its text has their names, and a name too many does no harm.
+        # An expression does not list its columns, but its text contains their names. A name too many does no harm.
         text = "" if filter is None else str(filter)
         names = [name for name in self.schema.names if name in columns or name in text]
         return ds.dataset(self._read(names)).scanner(columns=list(columns), filter=filter)
 
     def _read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns as a table, those that were read before from memory."""
+        """Return columns as a table, from memory if they were read before."""
         with self._lock:
             absent = [name for name in names if name not in self._columns]
             read = self.rows.to_table(columns=absent) if absent else None
@@ -76,7 +76,7 @@ def count_of(tables: Tables, name: str) -> int:
 def table_rows(tables: Tables, name: str) -> ds.Dataset:
     """Return the rows of a table for queries.
 
-    Columns of a small one live as long as the tables.
+    Columns of a small table are kept as long as the tables live.
     """
     if count_of(tables, name) > MAX_ROWS:
         return tables.scan(name, with_dictionaries=True)

@@ -13,14 +13,14 @@ CHOICES = """
 
 
 def _of_transfer(path: str) -> str:
-    """Return a member of the transfer that an argument names, which depends on the choice."""
+    """Return a member of the transfer in an argument, whose place depends on the choice."""
     members = (member("argument", f"'$.{above}.{path}'") for above in ("transfer", "allocation.transferLeg"))
     return f"coalesce({', '.join(members)})"
 
 
 TOKEN_EXERCISES = Relation(
     "token_exercises",
-    "One row per exercise of such a choice, with the transfer that its argument names, and the contract that waits then.",
+    "One row per transfer or allocation exercise, with the transfer in its argument and the contract that waits afterwards.",
     f"""
     SELECT
         * EXCLUDE (argument, result),
@@ -56,7 +56,7 @@ TOKEN_EXERCISES = Relation(
 )
 TOKEN_TRANSFERS = Relation(
     "token_transfers",
-    "One row per such exercise. One on a contract that waits has the transfer of the exercise that made the contract.",
+    "One row per transfer or allocation exercise. On a waiting contract, it has the transfer of the exercise that created this.",
     f"""
     SELECT
         exercises.record_time,

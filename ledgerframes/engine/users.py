@@ -19,7 +19,7 @@ USERS = Relation(
 )
 REQUESTS_BY_USER = Relation(
     "requests_by_user",
-    "One row per request, with the user of its command, or why it is unknown.",
+    "One row per request, with the user of its command, or the reason why the user is unknown.",
     """
     SELECT
         requests.*,

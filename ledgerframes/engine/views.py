@@ -1,4 +1,4 @@
-"""Relations that are SQL views of ``lf.sql``, as stored tables are."""
+"""Relations that ``lf.sql`` has as SQL views, next to the stored tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ledgerframes.engine.requests import (
     ROOT_NODES,
 )
 
-# Those that need nothing but stored tables.
+# Those that need only stored tables.
 RELATIONS: dict[str, Relation] = {
     each.name: each
     for each in (

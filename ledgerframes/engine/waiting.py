@@ -1,4 +1,4 @@
-"""Queries that Ctrl-C ends, with a line of progress for those that take long."""
+"""Queries that Ctrl-C ends, with a line of progress if they take long."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def run_with_progress(connection: DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Return what a function returns that runs a query on a connection.
+    """Call a function that runs a query on a connection, and return its result.
 
     DuckDB does not notice signals, so the query gets its own thread. An exception in this thread, such as KeyboardInterrupt,
     ends the query.

@@ -14,12 +14,12 @@ STRETCH = Parameter(
     "One row: start and end of the window, the step from a week to the one before, all in microseconds, and the number of weeks.",
 )
 DAY, HOUR = 86_400_000_000, 3_600_000_000
-CLASSES = 20  # of values, from one to the next 5 % more
+CLASSES = 20  # per factor of e, so that each class of values is 5 % above the one before
 KIND_NAME = "concat_ws('/', template_name, choice)"
 
 
 def _weeks_of(rows: str) -> str:
-    """Return rows with their week and their time in it, in SQL."""
+    """Return SQL for rows with their week and their time within it."""
     return f"""
     SELECT * EXCLUDE (step, weeks, since, until), record_at + week * step - since AS offset_in_week
     FROM (
@@ -73,14 +73,14 @@ CONFIRMERS_OF_WEEKS = Relation(
 )
 ACTIVITY_OF_WEEKS = Relation(
     "activity_of_weeks",
-    "One row per activity record of a week with a known weight.",
+    "One row per activity record of a week.",
     _weeks_of("activity_records"),
     tables=("activity_records",),
     parameters=(STRETCH,),
 )
 LARGEST_BEFORE = Relation(
     "largest_before",
-    "One row per kind of request: its costs in the weeks before, and their tenth above a limit.",
+    "One row per kind of request: its costs in the weeks before, and by how much the highest tenth of them exceeds a limit.",
     """
     SELECT
         kind,

@@ -22,7 +22,7 @@ def open_rounds_table(name: str = "") -> Parameter:
 
 def rights_table(name: str = "") -> Parameter:
     """Return the declaration of the rights of app providers."""
-    rows = "One row per right of an app provider, with its factor, its start and end, and its number from 0 on without a hole."
+    rows = "One row per right of an app provider, with its factor, its start and end, and its number, from 0 without gaps."
     return Parameter(f"{name}rights", rows)
 
 
@@ -37,7 +37,7 @@ ROUND_OPENINGS = Parameter("round_openings", "One row per round, with the time a
 def judged(name: str = "") -> Relation:
     """Return the requests with a verdict.
 
-    The engine keeps the rows of a relation that several others read. All of a large table are many, so each of them has its own.
+    DuckDB materializes a relation with several readers. A large table would not fit, so each reader gets its own relation.
     """
     query = f"""
     FROM (
@@ -85,14 +85,14 @@ UNKNOWN = "obstacle IN ('no round', 'no state', 'no envelopes')"
 
 @dataclass(frozen=True)
 class Candidates:
-    """Relations of some requests in one state of the network, and why they earn nothing.
+    """Relations of requests in one state of the network, and of why some earn nothing.
 
     Attributes
     ----------
     name : str
-        What the names of these relations and of the tables of the state start with, such as ``after_``.
+        Prefix of the names of these relations and of the tables of the state, such as ``after_``.
     requests, envelopes : Relation
-        What they follow from.
+        The requests, and all envelopes with their costs.
     """
 
     name: str = ""
@@ -107,13 +107,13 @@ class Candidates:
         FROM (SELECT DISTINCT epoch_us(record_time) // 3_600_000_000 AS hour FROM verdicts)
         JOIN {self.name}open_rounds ON since < (hour + 1) * 3_600_000_000 AND until > hour * 3_600_000_000
         """
-        rows = "One row per hour with verdicts and round that is the lowest open one in a part of it."
+        rows = "One row per hour with verdicts and round that is the lowest open one in a part of the hour."
         parameters = (open_rounds_table(self.name),)
         return Relation(f"{self.name}rounds_by_hour", rows, query, tables=("verdicts",), parameters=parameters)
 
     @property
     def all(self) -> Relation:
-        """All requests, each with the first reason for which it earns nothing."""
+        """All requests, each with the first reason why it earns nothing."""
         requests, rounds = self.requests.name, self.rounds.name
         query = f"""
         SELECT
@@ -132,7 +132,7 @@ class Candidates:
         LEFT JOIN {rounds}
             ON hour = epoch_us(record_time) // 3_600_000_000
             AND epoch_us(record_time) >= {rounds}.since AND epoch_us(record_time) < {rounds}.until
-        -- The state is that of the opening of the round, not of the request.
+        -- The state at the opening of the round counts, not that at the time of the request.
         LEFT JOIN {self.name}super_validators AS super_validators
             ON participant = submitting_participant_uid
             AND opens_at >= super_validators.since AND opens_at < super_validators.until
@@ -142,7 +142,7 @@ class Candidates:
             GROUP BY update_key
         ) USING (update_key)
         """
-        rows = "One row per request, with the lowest open round, and why it earns nothing. Other requests can earn."
+        rows = "One row per request, with the lowest open round and the reason why it earns nothing, missing if it can earn."
         relations, parameters = (self.requests, self.rounds, self.envelopes), (super_validators_table(self.name),)
         return Relation(f"{self.name}candidates", rows, query, (), relations, parameters, is_materialized=True)
 
@@ -164,7 +164,7 @@ class Weights:
     Attributes
     ----------
     name : str
-        What the names of these relations and of the table of rights start with, such as ``after_``.
+        Prefix of the names of these relations and of the table of rights, such as ``after_``.
     candidates : Candidates
         The requests.
     envelopes, confirmers : Relation
@@ -184,14 +184,14 @@ class Weights:
         FROM {self.confirmers.name}
         JOIN {self.name}rights AS rights USING (party)
         """
-        rows = "One row per party of a quorum and right of it, with its view."
+        rows = "One row per party of a quorum and right of the party, with the view."
         return Relation(f"{self.name}confirmers_with_rights", rows, query, (), (self.confirmers,), (rights_table(self.name),))
 
     @property
     def empty_set(self) -> Relation:
-        """The set of no rights."""
+        """The empty set of rights."""
         query = f"SELECT repeat('0', greatest(count(*), 1)::INTEGER)::BIT AS empty_set FROM {self.name}rights"
-        rows = "One row: the set of no rights. A set has a bit per right."
+        rows = "One row: the empty set of rights. A set has one bit per right."
         return Relation(f"{self.name}empty_set", rows, query, parameters=(rights_table(self.name),))
 
     @property
@@ -203,7 +203,7 @@ class Weights:
             update_key,
             traffic_cost,
             total_traffic_cost,
-            -- Bits: a party that confirms several views counts once, and lists of all envelopes do not fit into memory.
+            -- In bits, a party that confirms several views counts once. Lists of all envelopes would not fit into memory.
             bit_or(set_bit((FROM {self.empty_set.name}), right_number, 1)) AS right_set
         FROM (
             SELECT {key_of("update_id")} AS update_key, envelope_index, traffic_cost, unnest(view_ids) AS view_id
@@ -217,7 +217,7 @@ class Weights:
         ) USING (update_key, view_id)
         GROUP BY update_key, envelope_index, traffic_cost, total_traffic_cost
         """
-        rows = "One row per envelope of a request that can earn: the rights of those that can confirm one of its views."
+        rows = "One row per envelope of a request that can earn: the rights of the parties that can confirm one of its views."
         relations = (self.envelopes, self.confirmers_with_rights, earning, self.empty_set)
         return Relation(f"{self.name}envelopes_of_providers", rows, query, relations=relations)
 
@@ -233,7 +233,7 @@ class Weights:
         FROM (SELECT *, traffic_cost::HUGEINT * total_traffic_cost AS earned FROM {self.providers.name})
         GROUP BY update_key, right_set
         """
-        rows = "One row per request and rights that share envelopes: their cost, and the part of each right."
+        rows = "One row per request and set of rights that share envelopes: the cost of these, and the part of each right."
         return Relation(f"{self.name}shared_envelopes", rows, query, relations=(self.providers,), is_materialized=True)
 
     @property
@@ -249,7 +249,7 @@ class Weights:
 
     @property
     def burned(self) -> Relation:
-        """The bytes before the factor of all app providers."""
+        """The bytes of all app providers, before their factors."""
         shared = self.shared.name
         query = f"""
         SELECT
@@ -263,7 +263,7 @@ class Weights:
         WHERE cost > 0
         GROUP BY update_key, right_number
         """
-        rows = "One row per request and right of an app provider that earns."
+        rows = "One row per request and right of an app provider that earns, with its bytes before the factor."
         return Relation(f"{self.name}burned", rows, query, relations=(self.shared, self.rights_of_sets))
 
     @property
@@ -283,7 +283,7 @@ class Weights:
         JOIN {self.name}burned USING (update_key)
         JOIN {self.name}rights USING (right_number)
         """
-        rows = "One row per request and app provider that earns."
+        rows = "One row per request and app provider that earns, with its weight."
         relations, parameters = (self.burned, self.candidates.earning), (rights_table(self.name),)
         return Relation(f"{self.name}weights", rows, query, (), relations, parameters)
 
@@ -291,7 +291,7 @@ class Weights:
 CANDIDATES = Candidates()
 COMPUTABLE = Relation(
     "computable",
-    "One row: the accepted requests, and those of them whose weights cannot be computed.",
+    "One row: how many requests were accepted, and how many accepted requests have weights that cannot be computed.",
     f"""
     SELECT count(*) AS accepted, count(*) FILTER ({UNKNOWN}) AS unknown
     FROM candidates
@@ -302,7 +302,7 @@ COMPUTABLE = Relation(
 COMPUTED = Weights()
 WEIGHTS_OF_UPDATES = Relation(
     "weights_of_updates",
-    "One row per request and app provider that earns, with the id of the update.",
+    "One row per request and app provider that earns, with its weight and the id of the update.",
     f"""
     SELECT update_id, weights.*
     FROM (SELECT update_id, {key_of("update_id")} AS update_key FROM verdicts)

@@ -1,4 +1,4 @@
-"""Errors of the store, of data, and of what is done with them."""
+"""Errors of the store, of data, and of work with them."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ class WorkerError(LedgerframesError):
 
 
 class ReportError(LedgerframesError):
-    """A notebook, time limit, PDF or file of a report failed, or another run is active."""
+    """A report's notebook, PDF or file failed, its time ran out, or another run is active."""

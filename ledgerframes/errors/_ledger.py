@@ -1,4 +1,4 @@
-"""Errors of the ledger API, each also of the class of its status."""
+"""Errors of the ledger API. Each is also an error of the class of its status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LedgerError(ServiceError):
     correlation_id, trace_id : str or None
         Ids of the request in the participant's log.
     definite_answer : bool or None
-        Whether a submission has certainly failed; None if that is open.
+        Whether a submission has certainly failed; None if its outcome is unknown.
     """
 
     code: str = ""

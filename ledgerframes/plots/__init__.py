@@ -1,4 +1,4 @@
-"""Pictures of results, which :func:`ledgerframes.plot` finds by the figure of a result.
+"""Pictures of results. :func:`ledgerframes.plot` finds them by the figure of a result.
 
 A picture draws on axes of the caller or on new ones; none of them calls ``show()``. matplotlib is imported when something is
 drawn. The style applies only to these pictures.

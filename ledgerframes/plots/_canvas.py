@@ -41,12 +41,12 @@ Numbers = npt.NDArray[np.float64]
 def canvas(ax: Axes | None) -> Iterator[Axes]:
     """Yield axes to draw on, new ones without `ax`, in the style of these plots.
 
-    The user's own axes keep their text, ticks and grid: those of the style would be dark on dark there.
+    The user's own axes keep their text, ticks and grid, because those of the style could be dark on dark there.
     """
     plt = pyplot()
     if not isinstance(ax, plt.Axes | None):
         raise UsageError(f"ax= must be axes of matplotlib, such as those of plt.subplots(), got {type(ax).__name__}.")
-    plt.draw_if_interactive()  # loads the backend now: in a notebook it changes settings, which the style would change back
+    plt.draw_if_interactive()  # loads the backend now, which in a notebook changes settings that the style would change back
     if ax is not None:
         with plt.rc_context(_mark_settings()):
             yield ax
@@ -56,7 +56,7 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
         try:
             yield ax
         except BaseException:
-            plt.close(figure)  # a notebook would show it empty
+            plt.close(figure)  # a notebook would show an empty figure
             raise
         for axis in (axis for each in (ax, *ax.child_axes) for axis in (each.xaxis, each.yaxis)):
             # matplotlib makes ticks when it draws, in the style of that time. Made here, they have this style.
@@ -80,7 +80,7 @@ def _mark_settings() -> dict[str, Any]:
 
 
 def color(number: int) -> str:
-    """Return a color of the style as a value, because `C0` is looked up in the user's later."""
+    """Return a color of the style as a value, because `C0` could later be the user's."""
     from matplotlib import rcParams
 
     colors = rcParams["axes.prop_cycle"].by_key()["color"]
@@ -101,7 +101,7 @@ def text_color(ax: Axes) -> str:
 
 
 def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0, label_width: float = 0) -> None:
-    """Set the title, and below it in small the limitations, past labels of some size."""
+    """Set the title, and in small type below it the limitations, clear of the labels."""
     line_width = width(ax) - label_width
     note = _lines(". ".join(part for part in notes if part), line_width, NOTE_SIZE)
     pad = 20 + 10 * note.count("\n") if note else 8
@@ -142,7 +142,7 @@ def draw_message(ax: Axes, text: str) -> None:
 def panel_below(ax: Axes) -> Axes:
     """Return axes below others over the same time, for a quantity of another unit.
 
-    On two axes left and right of one picture, where the lines cross would depend on the scales alone.
+    With one axis on the left and one on the right, only the scales would decide where the lines cross.
     """
     spec, figure = ax.get_subplotspec(), ax.figure
     if spec is None:  # axes that were placed by hand
@@ -158,7 +158,7 @@ def panel_below(ax: Axes) -> Axes:
 
 
 def legend_right(ax: Axes) -> None:
-    """Show the legend to the right of the axes, because anywhere inside there can be data."""
+    """Show the legend to the right of the axes, because data can be anywhere inside."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
 
 
@@ -199,7 +199,7 @@ def _byte_unit(number: float) -> tuple[int, str]:
 
 
 def number_axis(axis: Axis, label: str, to_text: Callable[[float], str], **ticks: Any) -> None:
-    """Show numbers as texts at few ticks."""
+    """Show numbers as texts at only a few ticks."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(6, min_n_ticks=1, **ticks))
@@ -225,7 +225,7 @@ def log_bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
 
 
 def weight_axis(axis: Axis, largest: float, quantity: str = "Activity weight") -> None:
-    """Show activity weights, whose bytes are times a factor, so that nobody paid them."""
+    """Show activity weights, which are bytes times a factor, not bytes that somebody paid."""
     scale, unit = _byte_unit(largest)
     number_axis(axis, f"{quantity} (weighted {unit})", lambda number: plain(number / scale), steps=ROUND_STEPS)
 
@@ -258,7 +258,7 @@ def ratio_axis(axis: Axis, quantity: str) -> None:
 
 
 def time_axis(axis: Axis, label: str) -> None:
-    """Show few, readable dates in UTC, in any time zone of the user."""
+    """Show a few readable dates in UTC, for any time zone of the user."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]

@@ -22,7 +22,7 @@ from ledgerframes.plots.checks import check_result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-OVER_AREAS = 1.5  # of bars and stacks, which would hide what is below, and under lines
+OVER_AREAS = 1.5  # of bars and stacks, which would otherwise hide what is below, and under lines
 ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
 MAX_MARKERS = 60
 
@@ -200,7 +200,7 @@ class Chart:
         return f" {text}" if self.by else ""
 
     def show_message(self, text: str) -> None:
-        """Say on axes without data what would be there, and why it is not."""
+        """Say on axes without data what they would show, and why they do not."""
         c.set_titles(self.ax, self.title + self._group_text)
         c.draw_message(self.ax, text)
 

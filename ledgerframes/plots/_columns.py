@@ -1,6 +1,6 @@
-"""Pictures of figures that declare the column to draw.
+"""Pictures of figures that declare which column to draw.
 
-They have a bar for each row, or a line for each group over time.
+They have a bar for each row, or a line over time for each group.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def draw_column(chart: Chart) -> None:
 
 
 def row_names(chart: Chart) -> list[str]:
-    """Return what names each row, the group or the first texts of a figure without groups."""
+    """Return each row's name, its group or its first texts in a figure without groups."""
     texts = [column.name for column in chart.figure.columns if column.dtype in ("str", "category")]
     if chart.figure.by or not texts:
         return chart.labels()

@@ -134,7 +134,7 @@ def reconcile_digests(chart: Chart) -> None:
 def _parts_of_days(until: pd.Series) -> dict[str, pd.Series]:
     """Return when each object's part of its day starts and ends, and the day's end.
 
-    A listing has no time of an object within its day. Objects drawn over the whole day would hide each other.
+    A listing does not tell the time of an object within its day, and objects drawn over the whole day would hide each other.
     """
     objects = until.groupby(until)
     length = DAY / objects.transform("size")

@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class WithEarlierNames:
-    """A function that says what to write instead of its earlier attributes.
+    """A function that says what to write instead of the attributes that it once had.
 
     An example is ``lf.plot.cost_spend``.
     """
@@ -35,7 +35,7 @@ class WithEarlierNames:
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, *_: object) -> WithEarlierNames:
-        """Return itself. By this method, ``help()`` knows functions."""
+        """Return itself. ``help()`` recognizes functions by this method."""
         return self
 
     def __reduce__(self) -> str:

@@ -13,7 +13,7 @@ __all__ = ["pyplot"]
 
 
 def pyplot() -> ModuleType:
-    """Import pyplot, late because the import takes a second and matplotlib is an extra."""
+    """Import pyplot late, because the import takes a second and matplotlib is an extra."""
     with extra_for("lf.plot"):
         from matplotlib import pyplot
     return pyplot

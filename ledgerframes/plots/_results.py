@@ -76,7 +76,7 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
 
 
 def shorten(labels: Sequence[str], max_length: int) -> list[str]:
-    """Return labels without fingerprints and middles, where they are longer.
+    """Return labels, those that are longer without fingerprints and middles.
 
     >>> shorten(["alder-validator-1::1220d8…bf95", "Halcyon::12208c…9afb"], 20)
     ['alder-validator-1', 'Halcyon']
@@ -153,7 +153,7 @@ def _view_count_label(number: Any) -> str:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """Return a share as percent, 0 and 100 only if that is exact."""
+    """Return a share as percent, which is 0 or 100 only if that is exact."""
     return printing.share(share, decimals)
 
 
@@ -211,7 +211,7 @@ def without_value_note(names: list[str]) -> str:
 
 
 def is_other(label: str) -> bool:
-    """Return whether a label is that of all others, and not of a group whose name begins so."""
+    """Return whether a label is that of all others, not of a group with a similar name."""
     return bool(re.fullmatch(rf"{OTHER} \([\d,]+\)", label))
 
 

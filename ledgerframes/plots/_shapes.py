@@ -55,7 +55,8 @@ def bars(
 def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str], shares: r.Numbers) -> float:
     """Draw bars with their shares, the last for all other rows, and return the longest length.
 
-    A missing share has no text. That of all other rows is missing where rows overlap: a request counts for each of its parties.
+    A missing share has no text. The share of all other rows is missing where rows overlap: a request counts for each of its
+    parties.
     """
     rest = shares[r.MAX_BARS :].sum() if shares.sum() <= 1 + SHARES_ERROR else np.nan
     labels, values = r.group_remaining(labels, values)
@@ -116,7 +117,7 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
 
 
 def line(ax: Axes, x: Values, y: r.Numbers, **style: Any) -> None:
-    """Draw a line, and a point for each value without a neighbor, which a line does not show."""
+    """Draw a line, and a point for each value without neighbors, which no line would show."""
     (drawn,) = ax.plot(x, y, **style)
     missing = np.concatenate([[True], np.isnan(y), [True]])
     is_isolated = ~missing[1:-1] & missing[:-2] & missing[2:]
@@ -213,7 +214,7 @@ def cells(
 def equal_costs(chart: Chart, estimated: c.Numbers, actual: c.Numbers) -> None:
     """Set axes of two costs to one scale, with the line on which they are equal.
 
-    Where one cost is many times the median, the scale is logarithmic: on another one, it would push all points into a corner.
+    If one cost is many times the median, the scale is logarithmic. On a linear one, it would push all points into a corner.
     """
     ax, values = chart.ax, np.concatenate([estimated, actual])
     low, high = 0.0, float(values.max()) * 1.05 or 1.0

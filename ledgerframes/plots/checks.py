@@ -1,4 +1,4 @@
-"""Checks of results before they are drawn, or said in a sentence."""
+"""Checks of results before they are drawn or put into a sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_result(frame: object, name: str) -> tuple[str | None, bool, bool]:
 
 
 def require_no_index(frame: pd.DataFrame, advice: str) -> None:
-    """Raise a UsageError if the names of rows are an index, which is not shown."""
+    """Raise a UsageError if the names of rows are an index, because it is not shown."""
     if names := [str(name) for name in frame.index.names if name is not None]:
         raise UsageError(f"{advice}, got one with the index {', '.join(names)}. Call reset_index() first.")
 

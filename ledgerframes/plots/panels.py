@@ -164,7 +164,7 @@ def _label_width(ax: Axes) -> float:
 
 
 def column_count(count: int, width: float) -> int:
-    """Return in how many columns so many panels fit, in printer's points."""
+    """Return how many columns of panels fit into a width in printer's points."""
     return max(1, min(count, MAX_COLUMNS, int(width // (MIN_WIDTH + GAP))))
 
 
@@ -174,7 +174,7 @@ def height(count: int, columns: int) -> float:
 
 
 def _clear(ax: Axes) -> None:
-    """Leave of axes what stands around them."""
+    """Remove all of the axes except what stands around them."""
     ax.set(xscale="linear", yscale="linear")
     ax.set(xticks=[], yticks=[], facecolor="none")
     ax.spines[:].set_visible(False)
@@ -182,7 +182,7 @@ def _clear(ax: Axes) -> None:
 
 
 def _reduce_labels(panel: Axes) -> None:
-    """Leave few and small ticks."""
+    """Keep only a few small ticks."""
     from matplotlib.dates import HOURLY, MINUTELY, MONTHLY, SECONDLY, AutoDateLocator
     from matplotlib.ticker import LogLocator, MaxNLocator
 

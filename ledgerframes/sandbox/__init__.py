@@ -1,6 +1,6 @@
 """A seeded ledger network in the process, with the same APIs.
 
-It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
+It writes the literal field names of the wire and shares no code with the decoders, so two readings of the
 specification must agree. To find your way, start with `world` (the data), `transactions` (what happens) and `cases`
 (what is planted), then read `history_api` and `bulk_api` (the network's APIs), `participant` and
 `ledger_api` (what one participant sees), `wallet` (transfer offers, in memory) and `faults`.

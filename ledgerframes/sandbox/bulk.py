@@ -158,7 +158,7 @@ class ActiveContract(NamedTuple):
     update_id: str
 
     def line(self, migration_id: int) -> bytes:
-        """Return the line of a snapshot, which does not name an update of an earlier migration."""
+        """Return the line of a snapshot, without the name of an update of an earlier migration."""
         is_imported = self.migration_id < migration_id
         return _line(self.members if is_imported else {**self.members, "created_in_update_id": self.update_id})
 

@@ -28,7 +28,7 @@ FOREIGN_LINES = 500
 class ListingRequest(SizedRequest, kw_only=True):
     """Body of the listing of updates."""
 
-    start_record_time: Any  # a bad time has its own refusal
+    start_record_time: Any  # a bad time is refused in its own way
     end_record_time: Any
     next_page_token: str | None = None
 
@@ -143,7 +143,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 def foreign(key: str) -> bytes:
-    """Return an object of JSON lines that are no updates."""
+    """Return an object of JSON lines that are not updates."""
     lines = (b'{"level":%d,"station":"harbour","tide":%d}\n' % (number(key, n) % 900, n) for n in range(FOREIGN_LINES))
     return zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compress(b"".join(lines))
 

@@ -119,7 +119,7 @@ def is_in_history(event: PlannedEvent) -> bool:
 
 
 def is_in_ledger(event: PlannedEvent) -> bool:
-    """Return whether the ledger shows a planned event, which is no second verdict."""
+    """Return whether the ledger shows a planned event. It shows no second verdict."""
     case = case_of(event)
     return case is None or (case.kind != ONLY_IN_HISTORY and first_of(event) is event)
 

@@ -19,7 +19,7 @@ WRITE_ROOTS = {"ledger": "/v2/", "wallet": "/v0/wallet/"}
 
 
 class Endpoint(NamedTuple):
-    """Declaration of one route, of which a handler may have several."""
+    """Declaration of one route. A handler may have several."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Misbehavior on demand, a WSGI middleware that spoils responses reproducibly.
+"""Misbehavior on demand, by a WSGI middleware that spoils responses reproducibly.
 
 Whether a fault strikes depends on the seed and a count, never on the contents of a request, so that a client that retries
 succeeds in the end. The count is of all requests, or for a fault of an endpoint of the draws of its API. Only bulk
@@ -130,7 +130,7 @@ class Faults:
     corrupt_object
         Bulk object with wrong bytes in the middle, with the digest of the right ones.
     foreign_object
-        Bulk object of JSON lines that are no updates, with its own digest.
+        Bulk object of JSON lines that are not updates, with its own digest.
     bomb_object
         Small bulk object of one endless line of four gigabytes, with its own digest.
     seed

@@ -84,7 +84,7 @@ class HistoryApi(Api):
     @endpoint("GET", "/v0/events/<path:update_id>")
     def _event(self, update_id: str) -> bytes:
         event = self._find(update_id, self._encoding(flask.request.args))
-        # A verdict may still be on its way, without which a lookup responds (docs/facts.md#history-not-ready).
+        # A lookup responds even without a verdict that is still on its way (docs/facts.md#history-not-ready).
         late = event is not None and event.record_time >= self.clock.now() - VERDICTS_DELAY
         if event is None or (late and event.update == NULL):
             raise HttpError(404, f"Event with id {update_id} not found")
@@ -92,7 +92,7 @@ class HistoryApi(Api):
 
     @endpoint("POST", "/v0/events", PageRequest)
     def _events(self, request: PageRequest) -> bytes:
-        # A page waits for the slower stream, so that it may be short before the end (docs/facts.md#short-event-pages).
+        # A page waits for the slower stream, so it may be short before the end (docs/facts.md#short-event-pages).
         events = self._after(request, max(UPDATES_DELAY, VERDICTS_DELAY))
         return b'{"events":[%b]}' % b",".join(self._item(event) for event in islice(events, request.page_size))
 
@@ -149,7 +149,7 @@ class HistoryApi(Api):
         return migration_id < SECOND_MIGRATION or self.clock.now() >= switch
 
     def _item(self, event: Event) -> bytes:
-        """Return an event as known at present, which for the newest rounds is without activity."""
+        """Return an event as known at present, without activity for the newest rounds."""
         now = self.clock.now()
         if event.app_activity_records != NULL and now < self.world.timeline.now:
             state = self.world.rounds.state_at(event.record_time)

@@ -24,7 +24,7 @@ class Write(NamedTuple):
 
 
 class SimulatedNetwork(Protocol):
-    """The world, and what has been done to it since, which is a `Sandbox`."""
+    """The world, and what was done to it since. A `Sandbox` is one."""
 
     world: World
     clock: Clock

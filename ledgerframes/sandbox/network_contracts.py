@@ -1,6 +1,6 @@
 """Contracts of the whole network with their lifetimes, as the history shows them.
 
-The transactions are gone through once, and none is written. A contract is written when it is served.
+All transactions are read once without being written as JSON. A contract is written when it is served.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class WorldParties:
         self.largest = max(self.by_participant, key=lambda name: len(self.by_participant[name]))
         self.users_of_largest = [user for user in self.users if user.participant == self.largest]
         self.slow_confirmer = next(entry for entry in self.providers if entry.name == SLOW_PROVIDER)
-        # The rank makes the volume; a validator that retries carelessly is more often among the rejected.
+        # The rank decides the volume. Requests of a validator that retries carelessly are rejected more often.
         ranks = [4000 // (position % 40 + 2) for position in range(USERS)]
         careless = {party.participant for party in ordinary[3::7]}
         troubled = [rank * (4 if user.participant in careless else 1) for user, rank in zip(self.users, ranks, strict=True)]

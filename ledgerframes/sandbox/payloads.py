@@ -1,7 +1,7 @@
 """Payloads of contracts and choices as Python data, and their compiler.
 
-A dict is a record, a list a list, and None an optional that is missing. A text, a number or a bool is the same in every
-payload. All else has a source among the names of a transaction, by default the name of its field, or "item" in a list.
+A dict is a record, a list is a list, and None is an optional that is missing. A text, a number or a bool is the same in
+every payload. All others have a source among the names of a transaction: by default the name of the field, or "item" in a list.
 This is a record of four fields::
 
     {"dso": party(), "units": amount(), "rate": Decimal("0.1"), "expiresAt": time("now", after=7 * DAY)}

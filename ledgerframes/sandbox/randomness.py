@@ -1,7 +1,7 @@
 """Keyed hashes and seeded draws that are the same on every machine.
 
-Only ``random.Random.random`` is used of the standard generator, because its sequence is promised to stay;
-``choice``, ``gauss`` and their like are not. Bell curves come from tables rounded to integers, so that the
+Of the standard generator, only ``random.Random.random`` is used, because its sequence is promised to stay the same.
+Those of ``choice``, ``gauss`` and the others are not. Bell curves come from tables rounded to integers, so that the
 last bit of a machine's logarithm does not matter.
 """
 
@@ -50,7 +50,7 @@ def lookup_table(values: Sequence[T], weights: Sequence[int]) -> list[T]:
 
 
 class Draws:
-    """A stream of draws, which depends on its seed only."""
+    """A stream of draws that depends only on its seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed).random

@@ -1,4 +1,4 @@
-"""Checks of requests to the ledger API, which the models of bodies declare.
+"""Checks of requests to the ledger API, declared by the models of bodies.
 
 A model says what the published description demands: a member without default must be sent and not be empty, a `PartyId` or
 `TemplateId` has a syntax, `EXACTLY_ONE` names members that exclude each other, and a `OneOf` has exactly one member. Unknown
@@ -74,7 +74,7 @@ class OneOf(msgspec.Struct, rename="pascal", forbid_unknown_fields=True):
     """Object with exactly one member, whose name says the kind of its content."""
 
     def __post_init__(self) -> None:
-        """Refuse none and several."""
+        """Refuse no member, and several."""
         if sum(value is not None for value in msgspec.structs.astuple(self)) != 1:
             names = ", ".join(field.encode_name for field in msgspec.structs.fields(self))
             raise ValueError(f"Expected exactly one of {names}")

@@ -1,4 +1,4 @@
-"""Faults of response bodies, as other versions would write the same facts."""
+"""Faults of response bodies, such as the same facts in the form of other versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAYLOADS = frozenset(
 
 
 def not_an_event(response: Any) -> None:
-    """Replace one item of a page with a value that is no event."""
+    """Replace one item of a page with a value that is not an event."""
     for name in ("events", "transactions", "updates"):
         if isinstance(response, dict) and response.get(name):
             items = response[name]

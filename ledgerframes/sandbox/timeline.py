@@ -1,7 +1,7 @@
 """Timeline of a world, in two migrations with slices that are generated independently.
 
-Events that recur have their times by formula. A slice is an hour, or a fraction of one if an hour of a busy world were
-too much to make for one page. The number of events in a slice follows the rhythm of day and week by whole-number
+Recurring events get their times from formulas. A slice is an hour, or a fraction of one if an hour of a busy world would
+be too much to generate for one page. The number of events in a slice follows the rhythm of day and week by whole-number
 arithmetic, so that the counts add up exactly.
 """
 

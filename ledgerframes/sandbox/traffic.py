@@ -19,7 +19,7 @@ LIMIT_DELAY = MINUTE  # until a purchase is part of the limit
 
 
 class Traffic:
-    """Traffic of a world's participants, each of a validator."""
+    """Traffic of a world's participants. Each belongs to a validator."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -101,7 +101,7 @@ class Users:
 
 
 def check_rights(user: User, parties: Iterable[str], any_party: bool) -> None:
-    """Refuse a request for parties that the user has no right to read."""
+    """Refuse a request for parties that the user may not read."""
     if not user.any_party and (any_party or not user.reads.issuperset(parties)):
         raise LedgerApiError("NA", SECURITY, redacted=403)
 

@@ -43,14 +43,14 @@ _record_time = attrgetter("record_time")
 
 @lru_cache(maxsize=MAX_CACHED_WORLDS)
 def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World:
-    """Return the world of this shape, which is shared because a world never changes."""
+    """Return the world of this shape. It is shared, because a world never changes."""
     return World(seed, events, days, vocabulary)
 
 
 def enough_events(seed: int, events: int, days: int) -> int:
-    """Return a number of events that a world can have, the given one if it can.
+    """Return a number of events that a world can have, which is the given one if possible.
 
-    A world of more events reports more often, so what it needs grows with the number.
+    A world with more events reports more often, so the number that it needs grows.
     """
     while (needed := Schedule(seed, events, days, WEIGHTS).total()) > events:
         events = needed

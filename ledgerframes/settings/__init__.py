@@ -24,7 +24,7 @@ __all__ = ["EngineSettings", "Limits", "SandboxShape", "Settings", "Vocabulary",
 ENVIRONMENT = "LEDGERFRAMES_"
 CONFIG = f"{ENVIRONMENT}CONFIG"
 NO_PROFILES = f"{ENVIRONMENT}NO_PROFILES"  # set for a process that has all settings in its environment
-# Variables that are no settings of a network, those of reports last.
+# Variables that are not settings of a network, those of reports last.
 OTHER_VARIABLES = (
     *("PROFILE", "CONFIG", "NO_PROFILES", "OFFLINE", "SNAPSHOT", "LOG_JSON", "TRACEBACK"),
     *("REPORT", "REPORT_PAGE", "REPORT_ERROR", "REPORT_TABLES", "REPORT_HISTORY"),
@@ -92,7 +92,7 @@ class Settings(BaseModel):
     engine: EngineSettings = EngineSettings()
 
     def __getstate__(self) -> dict[Any, Any]:
-        """Return the state without the token, which is in no pickle."""
+        """Return the state without the token, so that no pickle contains it."""
         state = super().__getstate__()
         return {**state, "__dict__": {**state["__dict__"], "token": None}}
 
@@ -303,7 +303,7 @@ def _read_sections(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _with_paths_from(directory: Path, section: dict[str, Any]) -> dict[str, Any]:
-    """Return a section whose relative paths start at a directory, that of its file."""
+    """Return a section with its relative paths resolved from the directory of its file."""
     moved = dict(section)
     for name, value in section.items():
         if isinstance(value, dict):
@@ -330,7 +330,7 @@ def variable_of(setting: str) -> str:
 
 
 def unknown_variables() -> dict[str, str]:
-    """Return variables that begin like a setting and are none, with a similar name each."""
+    """Return variables that look like settings but are not, each with a similar name."""
     known = [variable_of(name) for name in (*_field_names(), *OTHER_VARIABLES)]
     unknown = sorted(name for name in os.environ if name.startswith(ENVIRONMENT) and name not in known)
     return {name: next(iter(difflib.get_close_matches(name, known, 1)), "") for name in unknown}

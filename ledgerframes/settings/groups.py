@@ -13,7 +13,7 @@ BYTES = re.compile(r"[1-9]\d{0,5} ?([kMGT]i?B)")
 
 
 def absolute(path: Path) -> Path:
-    """Return a path that stays the same in another current directory, as of a worker."""
+    """Return a path that stays the same in another current directory, such as a worker's."""
     try:
         str(path).encode()
         return path.expanduser().absolute()
@@ -63,7 +63,7 @@ class Limits(BaseModel):
     timeout : float
         Seconds to wait for a response to start, or for its next bytes.
     retries : int
-        Number of attempts after the first, on each host; 0 does not wait for a host that refuses requests either.
+        Number of attempts after the first, on each host; with 0, a host that refuses requests is not waited for either.
     max_wait_minutes : float
         Minutes for which a host may refuse every request (429, 503) before a load gives up.
     requests_per_second : float
@@ -77,7 +77,7 @@ class Limits(BaseModel):
     segment_bytes : int
         Bytes of rows in memory from which a load writes a segment, and which a killed load can lose.
     min_merged_segments : int
-        Number of small neighbors from which a load merges its segments with those of earlier loads.
+        Number of adjacent small segments from which a load merges its segments with those of earlier loads.
     max_decompression_ratio : float
         Maximum ratio of uncompressed to compressed size, of a bulk object or a response; real ones stay below 40.
     max_response_bytes : int

@@ -1,4 +1,4 @@
-"""Many groups, each against all others together, and rates for their order."""
+"""Comparisons of each of many groups with all others together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def group_against_rest(
     *,
     design_effect: float = 1.0,
 ) -> tuple[Numbers, Numbers]:
-    """Return the score of each group against all others together, and its p-value.
+    """Return the score and p-value of each group against all others together.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def compare_groups(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect:
 
 
 def holm(p_values: npt.ArrayLike) -> Numbers:
-    """Return p-values adjusted by Holm, so that any false name has at most the level's chance.
+    """Return p-values adjusted by Holm, which limits the chance of any false name.
 
     Parameters
     ----------
@@ -137,9 +137,10 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
 
 
 def holm_by_group(p_values: npt.ArrayLike, groups: npt.ArrayLike) -> Numbers:
-    """Return p-values adjusted by Holm, with the same part of the chance for each group.
+    """Return p-values adjusted by Holm, with an equal part of the chance for each group.
 
-    Any false name has at most the level's chance, as without groups. Many comparisons of one group do not hide those of another.
+    The chance of any false name is at most the level, as without groups. Many comparisons in one group do not hide
+    those of another.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Concentration of a total on its members, exact until the last step."""
+"""Concentration of a total on few members, exact until the last step."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ class Decomposition:
     Attributes
     ----------
     volume : int
-        More or fewer requests, at the mean cost of before [bytes].
+        More or fewer requests, at the mean cost before [bytes].
     price : int
-        Dearer or cheaper requests of the same kinds [bytes].
+        More expensive or cheaper requests of the same kinds [bytes].
     mix : int
-        Another mix of kinds, weighed by the costs of before [bytes].
+        Another mix of kinds, weighted by the costs before [bytes].
     new, removed : int
-        Kinds with requests in one of the periods only [bytes].
+        Kinds with requests in only one of the periods [bytes].
     """
 
     volume: int

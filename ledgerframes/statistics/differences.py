@@ -1,4 +1,4 @@
-"""The difference of a percentile between two samples, with the exact bootstrap interval."""
+"""The difference of a percentile between two samples, with exact bootstrap interval."""
 
 from __future__ import annotations
 

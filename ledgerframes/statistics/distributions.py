@@ -1,7 +1,7 @@
 """Normal, beta, binomial and Student's t distribution, by scipy.
 
-The functions take numbers or arrays of one shape, and return an array. scipy is imported when it is needed: a command that
-computes nothing starts sooner.
+The functions take numbers or arrays of one shape, and return an array. scipy is imported only when it is needed, so that a
+command that computes nothing starts faster.
 """
 
 from __future__ import annotations

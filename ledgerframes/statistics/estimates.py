@@ -1,4 +1,4 @@
-"""An estimate of a total of which a part is known."""
+"""Estimates of a total when only a part of it is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_KNOWN = 10
 
 @dataclass(frozen=True)
 class Stratum:
-    """Requests of one kind and one result.
+    """Requests of the same kind and result.
 
     Attributes
     ----------

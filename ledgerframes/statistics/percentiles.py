@@ -34,7 +34,7 @@ class Percentile:
     count : int
         Number of values.
     reason : str
-        "too few" if the count cannot support the interval, otherwise empty. Only with `min_count` is there a value then.
+        "too few" if the count cannot support the interval, otherwise empty. In that case, only `min_count` gives a value.
     """
 
     value: int | None
@@ -182,7 +182,7 @@ def _supported(count: int, share: Fraction, design_effect: float, min_count: int
 def least_count(percent: Percent) -> float:
     """Return the smallest count that supports a percentile with its interval.
 
-    All results hide a percentile of fewer values. It is infinity for the least and the largest value.
+    All results hide percentiles of fewer values. It is infinity for the smallest and the largest value.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _share(percent: Percent) -> Fraction:
 def ecdf(values: npt.ArrayLike, total: int) -> pd.DataFrame:
     """Return the share of all requests that is decided within each latency.
 
-    Requests that timed out are in the total and not in the values, so the curve ends below 1.
+    Requests that timed out are in the total but not in the values, so the curve ends below 1.
 
     Parameters
     ----------

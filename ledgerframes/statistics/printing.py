@@ -1,6 +1,6 @@
 """Numbers as text that cannot mislead.
 
-Cells of tables, sentences and heads of reports use these functions alike. A share that is neither 0 nor 1 never reads as 0 % or
+Cells of tables, sentences and heads of reports all use these functions. A share that is neither 0 nor 1 never reads as 0 % or
 100 %.
 """
 
@@ -223,7 +223,7 @@ def at_least(value: int, digits: int = DIGITS) -> int:
 
 
 def about(value: int, low: int, high: int) -> int:
-    """Return an estimate, rounded to the place of the first digit of its half width.
+    """Return an estimate, rounded to the first digit of its interval's half width.
 
     Parameters
     ----------
@@ -241,12 +241,12 @@ def about(value: int, low: int, high: int) -> int:
 
 
 def size(number: int) -> str:
-    """Return bytes in a unit that people read, with 3 significant digits.
+    """Return bytes in a readable unit, with 3 significant digits.
 
     Parameters
     ----------
     number : int
-        At least 0, of any size. Of a lower bound, pass :func:`at_least`.
+        At least 0, of any size. For a lower bound, pass the result of :func:`at_least`.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def shares_to_100_texts(values: Sequence[int], decimals: int = 1) -> list[str]:
 
 
 def _exact(value: Fraction | float) -> Fraction:
-    """Return a number as a fraction, a float as the value that it prints."""
+    """Return a number as a fraction. A float has the value that it prints."""
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
 

@@ -73,7 +73,7 @@ def difference_of_rates(
 ) -> Difference:
     """Return second rate minus first rate, with Newcombe's hybrid score interval.
 
-    It is for two rates that were named before their values were known. For all groups of a result, use
+    Use it for two rates that were chosen before their values were known. For all groups of a result, use
     :func:`compare_groups`.
 
     Parameters
@@ -123,7 +123,7 @@ def design_effect(groups: npt.ArrayLike, hits: npt.ArrayLike, trials: npt.ArrayL
     Returns
     -------
     float or None
-        At least 1. None if no group has two clusters and a rate between 0 and 1. Then no design effect is known.
+        At least 1. None, for an unknown design effect, if no group has two clusters and a rate between 0 and 1.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from ledgerframes.errors import UsageError
 def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
     """Return shares in percent that add up to exactly 100.
 
-    They are for a table headed "shares, rounded to add up". Elsewhere rounded shares need not add up.
+    Use them in a table headed "shares, rounded to add up". Elsewhere, rounded shares need not add up.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
 
 
 def half_up(value: Fraction) -> int:
-    """Return the nearest integer, the one farther from 0 in the middle of two."""
+    """Return the nearest integer, rounding halves away from 0."""
     magnitude = math.floor(abs(value) + Fraction(1, 2))
     return magnitude if value >= 0 else -magnitude
 

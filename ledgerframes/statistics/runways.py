@@ -1,4 +1,4 @@
-"""Time until a traffic balance is used up, if the coming weeks are like the last."""
+"""Time until a traffic balance is used up, if the coming weeks are like the last ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int =
     Parameters
     ----------
     history : sequence of sequences of int
-        Burn of the 168 hours of each whole week before, oldest first, from Monday [bytes]. The latest 6 weeks count.
+        Burn in the 168 hours of each whole week before, from Monday, oldest week first [bytes]. The latest 6 weeks count.
     balance : int
         Balance at the start [bytes].
     start : int, optional
@@ -154,7 +154,7 @@ def balances(
 
 
 def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: float = 1.0, free_per_hour: int = 0) -> int:
-    """Return the longest interval of purchases during which one purchase always suffices.
+    """Return the longest interval between purchases that one purchase always covers.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Requests are not independent: they come in clusters, and weeks differ. A score therefore has two steps. The first is the distance
 of a week from all others, in standard deviations of independent requests. The second compares the distance of the latest week
-with those of the weeks before, of the same subject and of the others like it. What moves every week is no surprise.
+with those of the weeks before, of the same subject and of similar ones. What moves every week is not a surprise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Surprises:
     dispersion : array of float
         Variance of the weeks before, relative to that of independent requests.
     width : array of float
-        Number of standard deviations of independent requests that 95 % of such weeks stay within.
+        Number of standard deviations of independent requests within which 95 % of usual weeks stay.
     """
 
     p: Numbers
@@ -120,7 +120,7 @@ def surprises(scores: Numbers, *, only_rises: bool = False) -> Surprises:
     scores : array of shape (subjects, weeks)
         Scores, the latest week first.
     only_rises : bool, optional
-        Whether a fall is no surprise (default: False).
+        Whether a fall does not count as a surprise (default: False).
     """
     before = scores[:, 1:]
     counts: Integers = (~np.isnan(before)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The usual range of a share or a sum, as chance and the weeks before explain it.
+"""The usual range of a share or a sum, explained by chance and the weeks before.
 
 A period is compared with the same weekday, or the same hour of working days or of the weekend, in the weeks before the report.
 Limits are one-sided, because only rises count. The report's own periods are never part of its limits.
@@ -105,7 +105,7 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     periods : array of shape (periods, 2)
         Hits and requests of the report's periods, without a gap. NaN for a period that is not whole.
     every : {"1d", "1h"}
-        Length of a period.
+        Length of each period.
     start : int, optional
         Position of the first period in its week: weekday from Monday as 0, or hour of the week (default: 0).
     series : int, optional
@@ -160,7 +160,7 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
 def within_window(periods: npt.ArrayLike) -> UsualRange:
     """Return limits of each period from all others of the same window.
 
-    They are for a history that is too short for :func:`usual_range`.
+    Use them if the history is too short for :func:`usual_range`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bearer tokens, hidden in errors and logs because services quote what they were sent."""
+"""Hiding of bearer tokens in errors and logs, because services quote what they receive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["hide_in_chain", "hide_in_record", "hide_in_value", "hide_tokens", "remember_token"]
 
 HIDDEN = "[token]"
-FRAGMENT = 12  # characters in a row that are no coincidence, as at the end of a text that was cut
+FRAGMENT = 12  # characters in a row that cannot be a coincidence, such as at the end of a text that was cut
 MAX_TOKENS = 8  # the latest of this process: a source may renew its token every few minutes
 MAX_LENGTH = 100_000  # characters of a text; an error needs no more
 JWT = re.compile(r"eyJ[\w-]+\.[\w-]+(\.[\w-]*)?")
@@ -56,7 +56,7 @@ def hide_in_value(value: Any) -> Any:
 
 
 def hide_in_chain(error: BaseException | None) -> None:
-    """Hide tokens in an exception of any library, and in those that it comes from."""
+    """Hide tokens in an exception of any library, and in the exceptions that caused it."""
     seen: set[int] = set()
     pending = [error] if _tokens else []
     while pending:
@@ -110,7 +110,7 @@ def _hide(text: str, size: int, spellings: str) -> str:
 def _visible_characters(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the characters of a text that a token can have, and where each stands.
 
-    They are without escapes and in lower case.
+    The characters are in lower case, with escapes decoded.
     """
     characters, spans = [], []
     for match in CHARACTER.finditer(text):
@@ -124,7 +124,7 @@ def _visible_characters(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 @functools.lru_cache(maxsize=4)
 def _spellings(tokens: tuple[str, ...]) -> Mapping[int, str]:
-    """Return how tokens can be written, by the length of a part that gives them away."""
+    """Return the spellings of tokens, by the length of a part that reveals them."""
     by_size: dict[int, list[str]] = {}
     for token in tokens:
         for spelling in (token, *_encodings(token.encode())):

@@ -29,12 +29,12 @@ __all__ = ["cumsum", "divide", "multiply", "total", "totals"]
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer of Python or NumPy, and no truth value."""
+    """Return whether a value is an integer of Python or NumPy, but not a truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def require_share(name: str, value: object) -> None:
-    """Raise a UsageError unless an argument is a share, and no percentage or text."""
+    """Raise a UsageError unless an argument is a share, not a percentage or text."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise UsageError(f"{name}= must be a number from 0 to 1, such as 0.99, got {value!r}.")
 
@@ -144,7 +144,7 @@ def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
     Returns
     -------
     Series
-        ``decimal128(38, 10)`` of amounts, ``Int64`` of integers, with the index of `values`. Missing where a value is
+        ``decimal128(38, 10)`` for amounts, ``Int64`` for integers, with the index of `values`. Missing where a value is
         missing, which the later sums do not count.
 
     Raises
@@ -182,7 +182,7 @@ def total(values: pd.Series) -> int | Decimal | None:
     Returns
     -------
     int, Decimal or None
-        An int of integers, a Decimal of amounts, None without a known value.
+        An int for integers, a Decimal for amounts, or None without a known value.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def total(values: pd.Series) -> int | Decimal | None:
 
 
 def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum") -> pd.Series:
-    """Return the exact sum of integers of each group.
+    """Return the exact sum of the integers in each group.
 
     Parameters
     ----------

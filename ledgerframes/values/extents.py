@@ -323,7 +323,7 @@ class Migration:
 
 
 def plan_missing(window: Window, migrations: Iterable[Migration], covered: Iterable[Extent]) -> list[MigrationWindow]:
-    """Plan what final segments do not cover of a window, by migration and time."""
+    """Plan the parts of a window that final segments do not cover, by migration and time."""
     extents = list(covered)
     windows = [part for migration in sorted(migrations) if (part := migration.intersect(window))]
     return [missing for part in windows for missing in part.difference(extents)]

@@ -1,7 +1,7 @@
 """Prices of traffic and of the coin, as separate types.
 
-The traffic price converts bytes to currency, a rate converts between currency and coin. The network's own conversion rate and a
-market price are two facts (docs/facts.md#two-prices), so they are two types, and no function takes one for the other.
+A traffic price converts bytes to currency, and a rate converts between currency and coin. The network's own conversion rate and
+a market price are two facts (docs/facts.md#two-prices), so they have two types, and no function takes one for the other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNIT = re.compile(r"([A-Z][A-Z0-9]{1,9})/([A-Za-z][A-Za-z0-9_-]*)")
 def rounded(amount: Decimal, unit: Decimal = CENT) -> Decimal:
     """Return an amount in whole units, half to even.
 
-    All totals of money are rounded by this rule, and once: in bills, entries, reports and notebooks.
+    All totals of money are rounded once, by this rule: in bills, entries, reports and notebooks.
     """
     return amount.quantize(unit, ROUND_HALF_EVEN, decimals.EXACT)
 
@@ -180,7 +180,7 @@ Price = TypeVar("Price", TrafficPrice, NetworkRate, MarketRate)
 
 
 def require_price(value: Price | None, kind: type[Price], argument: str) -> Price | None:
-    """Return a price of this kind, or None, and refuse one of another kind."""
+    """Return a price of this kind or None, and refuse a price of another kind."""
     if value is None or type(value) is kind:
         return value
     is_list = isinstance(value, list | tuple)

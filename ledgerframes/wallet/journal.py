@@ -1,6 +1,6 @@
-"""The journal of transfer offers, on the disk before the first HTTP request.
+"""The journal of transfer offers, on disk before the first HTTP request.
 
-It is one SQLite file with one row per tracking id, and every change of it. It never contains a token or the text of a response.
+It is one SQLite file with a row per tracking id and one per change. It never contains a token or the text of a response.
 """
 
 from __future__ import annotations

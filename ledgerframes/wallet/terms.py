@@ -43,7 +43,8 @@ class OfferTerms:
     def differences_from_wallet(self, payload: OfferPayload, tracking_id: str) -> list[str]:
         """Return the names of the terms that differ in an offer of the wallet.
 
-        Terms that the offer does not have are not compared, and no relative expiry, which another store counts from another call.
+        Terms that the offer does not have are not compared, nor is a relative expiry, because another store counts it from
+        another call.
         """
         pairs = {
             "receiver": (self.receiver_party_id, payload.receiver),

@@ -28,10 +28,10 @@ NOT_ASSIGNED, MISSING = "not assigned (provider keeps it)", "missing beneficiary
 UNKNOWN, EXPIRED, NO_CONFIGURATION = "unknown beneficiary", "expired", "no configuration"
 ASSIGNMENTS = exercises("assignments", "choice = 'RewardCoupon_AssignBeneficiaries'")
 ARCHIVALS = exercises("archivals_of_coupons", f"is_consuming AND template = {quoted(REWARD_COUPON)}")
-ASSIGNING = nodes_of("assigning", "One row per exercise, again.", is_create=False)
+ASSIGNING = nodes_of("assigning", "One row per exercise of the network's packages.", is_create=False)
 ASSIGNED_COUPONS = Relation(
     "assigned_coupons",
-    "One row per coupon of an assignment of beneficiaries, the one that it is exercised on first.",
+    "One row per coupon of an assignment of beneficiaries, starting with the one on which it is exercised.",
     """
     SELECT
         assignments.* EXCLUDE (coupon_ids),

@@ -125,7 +125,7 @@ def _start_of_state(frames: Frames, created: pd.DataFrame, snapshot_time: dateti
     Raises
     ------
     CoverageError
-        Unless a full state is known, and every later change.
+        If a full state or a later change is not known.
     """
     has_snapshot = snapshot_time is not None and (created["source"] == "snapshot").any()
     starts = _starts_of_network(created)

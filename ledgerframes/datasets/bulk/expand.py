@@ -1,4 +1,4 @@
-"""Compressed objects as batches of whole lines, in memory of a fixed size.
+"""Decompression of objects into batches of whole lines, in memory of a fixed size.
 
 An object is several zstd frames back to back, none of which has the size of its content
 (docs/facts.md#bulk-storage). Decoders stop without an error after the first frame, or where

@@ -1,4 +1,4 @@
-"""JSON lines to structs, a batch in one call, and line by line only if that fails."""
+"""Decoding of JSON lines to structs, a batch per call, or line by line if that fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line: int = 1) -> list[T]:
     r"""Decode whole JSON lines into a struct for each line that is not blank, in order.
 
-    Payloads of the structs refer to the batch, so it must not change as long as they are needed.
+    Payloads of the structs refer to the batch, so it must not change while they are needed.
 
     Raises
     ------

@@ -90,7 +90,7 @@ BULK_OBJECTS = Table(
         Column(
             "digest_status",
             CHOICE,
-            "Listed digest against the bytes: matched, empty_digest (of no bytes, a known fault) or unknown.",
+            "Listed digest compared with the bytes: matched, empty_digest (of no bytes, a known fault) or unknown.",
             "docs/facts.md#digest-of-empty-bytes",
             values=("matched", "empty_digest", "unknown"),
             former_names=("digest_check",),

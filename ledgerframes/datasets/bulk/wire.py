@@ -62,7 +62,7 @@ class HoldingsSummaries(Wire):
 
 
 class ObjectRef(Wire):
-    """Address of an object, and the SHA-256 of its compressed bytes in base64."""
+    """URL of an object, and the SHA-256 of its compressed bytes in base64."""
 
     url: str
     digest: str | None = None

@@ -144,7 +144,7 @@ def _strip_hash_in_lists(ids: pa.Array) -> pa.Array:
 def _sort_by_length(tree: dict[str, Node]) -> Collection[Node]:
     """Return the nodes of a tree by the length of their ids.
 
-    That sorts nodes in string order, in which 10 is before 2, by number.
+    Nodes are in string order, with 10 before 2, and this length sorts them by number.
 
     See docs/facts.md#event-id-order.
     """

@@ -1,4 +1,4 @@
-"""Event items in the history's order, with the header that every row of theirs has."""
+"""Event items in the history's order, with the header that all their rows have."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ UPDATES = Table(
         Column(
             "effective_at",
             TIME,
-            "Ledger effective time, before or after record_time, so no latency.",
+            "Ledger effective time, before or after record_time, so not a base for latency.",
             "docs/facts.md#effective-at",
             missing="if it is a reassignment",
         ),
@@ -247,7 +247,7 @@ VERDICTS = Table(
         Column(
             "update_visible",
             FLAG,
-            "Whether the history API returned the update. False if the request was rejected or private.",
+            "Whether the history API returned the update. It does not if the request was rejected or private.",
             "docs/facts.md#updates-not-visible",
             former_names=("body_visible",),
         ),
@@ -340,7 +340,7 @@ ACTIVITY_RECORDS = Table(
         *HEADER,
         Column("round_number", INTEGER, "Mining round in which the activity counts."),
         Column("party", TEXT, "App provider."),
-        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", unit="weighted bytes"),
+        Column("weight", INTEGER, "Activity weight. 0 is a regular value.", unit="weighted bytes"),
         unknown_members("activity record"),
     ),
 )

@@ -73,7 +73,7 @@ class Update(Wire):
 
 
 class Quorum(Wire):
-    """A group of parties of which a number must confirm."""
+    """A group of parties, a number of which must confirm."""
 
     parties: list[str]
     threshold: int
@@ -180,7 +180,7 @@ def header_of(event: Event) -> tuple[int, str, str]:
 
 
 def _require_agreement(update: Update, migration_id: int, verdict: Verdict) -> None:
-    """Refuse an event whose update and verdict are not of one request."""
+    """Refuse an event whose update and verdict are not of the same request."""
     if verdict.update_id != update.update_id:
         raise DecodeError(
             f"One event has update {update.update_id} and the verdict on {verdict.update_id}.", json_path="$.verdict.update_id"

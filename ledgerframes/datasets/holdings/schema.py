@@ -22,7 +22,7 @@ HOLDINGS_SUMMARY = Table(
         MIGRATION_ID,
         Column("total_unlocked_coin", AMOUNT, "Coin that is not locked, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
         Column("total_locked_coin", AMOUNT, "Coin that is locked, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
-        Column("total_coin_holdings", AMOUNT, "All its coin, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
+        Column("total_coin_holdings", AMOUNT, "All coin of the party, by initial amounts.", missing=WITHOUT_COIN, unit="coin"),
         history.unknown_members("summary"),
     ),
 )
@@ -39,7 +39,7 @@ CONTRACT = (
 )
 AMOUNT_COLUMNS = (
     Column("instrument_admin", TEXT, "Party that administers the instrument.", missing=NO_VIEW),
-    Column("instrument_id", TEXT, "Name of the instrument at its administrator.", missing=NO_VIEW),
+    Column("instrument_id", TEXT, "Name of the instrument, as its administrator calls it.", missing=NO_VIEW),
     Column("amount", AMOUNT, "Amount of the instrument.", missing=NO_VIEW),
 )
 PARTIES = (

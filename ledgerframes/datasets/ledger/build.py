@@ -33,7 +33,7 @@ from ledgerframes.datasets.schema import Table
 from ledgerframes.datasets.structs import Wire, is_empty, kind_of
 from ledgerframes.errors import DecodeError
 
-EMPTY = "empty"  # kind of an event without content, which is also that of an absent one, because the member is optional
+EMPTY = "empty"  # kind of an event without content, and also of an absent event, because the member is optional
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 
 

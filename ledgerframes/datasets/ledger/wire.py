@@ -1,7 +1,7 @@
 """Structs of the ledger API's update pages, in the one-of encoding of the specification.
 
 Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings),
-and some services do the opposite. :func:`decode_page` rewrites pages of theirs.
+and some services do the opposite. :func:`decode_page` rewrites their pages.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ WRAPPED = ("JsUnassignedEvent",)  # events of transactions and reassignments who
 def decode_page(body: bytes, endpoint: str = PAGE) -> UpdatesPage:
     """Decode a page of updates, with its one-ofs in either encoding.
 
-    It may be made of the response of another operation, whose route is the endpoint of errors.
+    The page may come from the response of another operation. Errors then name the route of that one.
 
     Raises
     ------

@@ -46,7 +46,7 @@ TRANSFER_OFFERS = Table(
         Column(
             "attempt_count",
             INTEGER,
-            "Number of HTTP requests sent for the offer, with or without a response.",
+            "Number of HTTP requests that were sent for the offer, with or without a response.",
             JOURNAL,
             unit="requests",
         ),

@@ -1,4 +1,4 @@
-"""Tables of reference data, of which services return only the latest state.
+"""Tables of reference data. Services return only its latest state.
 
 Each table has one row per contract and observation.
 """
@@ -29,7 +29,7 @@ PRICE_VOTES = Table(
     sort=("observed_at", "sv", "contract_id"),
     columns=(
         *IDENTITY_COLUMNS,
-        Column("sv", TEXT, "Super validator that votes. Each has one contract, with a new id at each vote."),
+        Column("sv", TEXT, "Super validator that votes. Each has one contract, whose id changes with each vote."),
         Column("dso", TEXT, "Party of all operators of the network together.", missing="if the payload has none"),
         Column(
             "price",

@@ -1,6 +1,6 @@
 """Structs of the history API's reference data.
 
-Payloads stay JSON bytes. A contract that is replaced gets a new ``contract_id``, which so identifies a version.
+Payloads stay JSON bytes. A contract that is replaced gets a new ``contract_id``, so the id identifies a version.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NameRules(Wire):
 
 
 class UsedTraffic(Wire):
-    """Bytes of extra traffic that a member has used, and up to which it may use now."""
+    """Bytes of extra traffic that a member has used, and the limit of its use now."""
 
     total_consumed: int
     total_limit: int

@@ -21,7 +21,7 @@ LEDGER_ACTIVE_CONTRACTS = Table(
         Column(
             "offset",
             INTEGER,
-            "Offset of the last update that changed the contract's state, not always of its creation.",
+            "Offset of the last update that changed the contract's state, which need not be its creation.",
             "docs/facts.md#ledger-event-fields",
         ),
         Column(
@@ -35,7 +35,7 @@ LEDGER_ACTIVE_CONTRACTS = Table(
         Column(
             "workflow_id",
             TEXT,
-            "Workflow id of the update, by which imported contracts are recognized.",
+            "Workflow id of the update, which identifies imported contracts.",
             "docs/facts.md#contracts-across-migrations",
             missing="if it is not sent",
         ),
