@@ -8,11 +8,13 @@ from __future__ import annotations
 from ledgerframes.engine.keys import key_of
 from ledgerframes.engine.published_weights import PUBLISHED_ROUNDS, RECORDS
 from ledgerframes.engine.relation import Parameter, Relation
-from ledgerframes.engine.weights import CANDIDATES, COMPUTED, Candidates, Weights, judged, rights_table
+from ledgerframes.engine.weights import CANDIDATES, COMPUTED, ROUND_OPENINGS, Candidates, Weights, judged, rights_table
 
 LIVING_ROUNDS = Parameter("living_rounds", "One row per round that is not archived.")
 FINAL_TIMES = Parameter("final_times", "One row per interval in which data are final.")
-COVERAGE = Parameter("coverage", "One row: whether it is known which data are final.")
+COVERAGE = Parameter(
+    "coverage", "One row: whether it is known which data are final, and the time from which all rights are known."
+)
 FACTORS = Parameter("factors", "One row per party and factor that one of its rights ever had.")
 CALLER_WEIGHTS = Parameter("passed", "One row per weight that the caller passed.")
 OWN = Relation(
@@ -115,6 +117,8 @@ def reconciled(computed: Relation) -> Relation:
                 WHEN weight_computed IS NULL AND obstacle IS NOT NULL THEN obstacle
                 WHEN effective_weights.weight IS NOT DISTINCT FROM weight_published
                     AND own.weight IS DISTINCT FROM weight_published THEN 'boundary'
+                -- A right can have ended between the opening of the round and the snapshot that the state starts with.
+                WHEN weight_computed IS NULL AND opens_at < rights_known_from THEN 'no state'
                 WHEN weight_computed IS NULL AND rights.party IS NULL THEN 'party not featured'
                 WHEN weight_computed IS NULL AND earning.update_key IS NULL THEN 'no featured confirmers'
                 WHEN living_rounds.round_number IS NOT NULL
@@ -122,6 +126,7 @@ def reconciled(computed: Relation) -> Relation:
                 WHEN weight_published IS NULL AND (mismatches.round_number < first OR mismatches.round_number > last)
                     AND published_too.update_key IS NULL THEN 'record withheld'
                 WHEN abs(difference) <= 1 THEN 'rounding'
+                WHEN outcome = 'different' AND opens_at < rights_known_from THEN 'no state'
                 WHEN outcome = 'different' AND len(list_filter(
                     factors_of_party.factors, lambda factor: trunc(own.burn_bytes * factor) = weight_published
                 )) > 0 THEN 'weight factor'
@@ -146,7 +151,7 @@ def reconciled(computed: Relation) -> Relation:
         LEFT JOIN (SELECT party, list(factor) AS factors FROM factors GROUP BY party) AS factors_of_party USING (party)
         """,
         relations=(mismatches, mismatched, obstacles, own, effective, PUBLISHED_ROUNDS),
-        parameters=(LIVING_ROUNDS, FINAL_TIMES, COVERAGE, FACTORS, rights_table()),
+        parameters=(LIVING_ROUNDS, FINAL_TIMES, COVERAGE, FACTORS, ROUND_OPENINGS, rights_table()),
     )
     query = """
     SELECT *, NULL AS reason FROM compared WHERE outcome = 'equal'

@@ -34,7 +34,9 @@ END = START + timedelta(days=1)
 WHOLE = Window(BEGINNING, END)
 EVENTS, DAYS = 1_500, 4
 MIDNIGHTS = ["2026-11-06", "2026-11-07", "2026-11-08", "2026-11-09"]
-PAYLOADS = [name for name in ACTIVE_CONTRACTS.column_names if name not in ("snapshot_time", "create_arguments")]
+PAYLOADS = [
+    name for name in ACTIVE_CONTRACTS.column_names if name not in ("snapshot_time", "create_arguments", "created_in_update_id")
+]
 
 
 # -- the sandbox's own snapshots --------------------------------------------------------------------------------------
@@ -87,10 +89,17 @@ def with_time(lines: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {**line, "created_at": pd.Timestamp(line["created_at"])} for name, line in lines.items()}
 
 
+def assert_lines(contracts: pd.DataFrame, lines: dict[str, dict[str, Any]]) -> None:
+    """Compare all members of the lines. A contract of an earlier migration does not name its update."""
+    rows = as_lines(contracts)
+    assert rows.keys() == lines.keys()
+    assert {name: {member: rows[name][member] for member in line} for name, line in lines.items()} == with_time(lines)
+
+
 @pytest.mark.parametrize("midnight", MIDNIGHTS)
 def test_from_the_beginning_it_is_the_sandbox_s_own_snapshot(frames: Frames, snapshots: Any, midnight: str) -> None:
     contracts = lf.contracts.active_at(frames, midnight)
-    assert as_lines(contracts) == with_time(snapshots[midnight])
+    assert_lines(contracts, snapshots[midnight])
     assert contracts["contract_id"].is_monotonic_increasing
     assert set(contracts["snapshot_time"]) == {pd.Timestamp(midnight, tz="UTC")}
 
@@ -101,7 +110,7 @@ def test_on_top_of_the_snapshot_of_the_day_before_it_is_the_same(
 ) -> None:
     base = frame_of_lines(snapshots[before], before).sample(frac=1, random_state=1)
     contracts = lf.contracts.active_at(frames.between(before, midnight), midnight, base=base)
-    assert as_lines(contracts) == with_time(snapshots[midnight])
+    assert_lines(contracts, snapshots[midnight])
     expected = lf.contracts.active_at(frames, midnight)
     pd.testing.assert_frame_equal(contracts[PAYLOADS], expected[PAYLOADS])
 

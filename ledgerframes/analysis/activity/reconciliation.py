@@ -396,5 +396,7 @@ def _other_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
         "living_rounds": pa.table({"round_number": pa.array(numbers, pa.int64())}),
         "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], FACTOR)}),
         "final_times": pa.table({"since": covered.starts, "until": covered.ends}),
-        "coverage": pa.table({"is_known": [not timed_segments(frames).empty]}),
+        "coverage": pa.table(
+            {"is_known": [not timed_segments(frames).empty], "rights_known_from": pa.array([state.rights_known_from], pa.int64())}
+        ),
     }

@@ -28,7 +28,7 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
         validator_members(state.validators),
     )
     tables = {
-        "open_rounds": _open_rounds(rounds, featured, validators, state.rights_known_from),
+        "open_rounds": _open_rounds(rounds, featured, validators),
         "rights": _rights(state.rights, featured),
         "super_validators": _lifetimes(validators, "participant"),
         "round_openings": _openings(state.rounds),
@@ -36,14 +36,13 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
     return {f"{prefix}{name}": table for name, table in tables.items()}
 
 
-def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members, rights_known_from: int) -> pa.Table:
+def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members) -> pa.Table:
     """Return the lowest open round at all times, missing where none is open."""
     edges = rounds.segments.edges
     rows = rounds.at(np.append(NEVER, edges))
     has_round = rows >= 0
     opens_at, numbers = (np.append(values, 0)[rows] for values in (rounds.opens_at, rounds.numbers))
-    has_rights = featured.is_known[featured.segments.at(opens_at)] & (opens_at >= rights_known_from)
-    has_state = has_rights & validators.is_known[validators.segments.at(opens_at)]
+    has_state = featured.is_known[featured.segments.at(opens_at)] & validators.is_known[validators.segments.at(opens_at)]
     return pa.table(
         {
             "round_number": pa.array(numbers, pa.int64(), mask=~has_round),
