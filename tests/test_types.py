@@ -18,7 +18,7 @@ import ledgerframes as lf
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.activity import _concentration, _what_if
 from ledgerframes.analysis.cost import _statement, budgets
-from ledgerframes.analysis.economy import _shares
+from ledgerframes.analysis.economy import _leaderboard
 
 ROOT = Path(__file__).parents[1]
 CALLS = """\
@@ -75,7 +75,7 @@ def test_by_has_the_groupings_that_the_figure_declares(name: str) -> None:
         (lf.cost.statement, "split", _statement.SPLITS),
         (lf.decimals.multiply, "rounding", lf.decimals.ROUNDINGS),
         (lf.decimals.divide, "rounding", lf.decimals.ROUNDINGS),
-        (lf.economy.leaderboard, "of", _shares.RANKINGS),
+        (lf.economy.leaderboard, "of", _leaderboard.RANKINGS),
     ],
 )
 def test_other_closed_sets_are_those_that_are_checked(

@@ -22,6 +22,9 @@ DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, datetime(2026, 11, 9, tzinfo=UTC))
 
 
+SYNCHRONIZER = "global::1220aa"
+
+
 def at(minute: int) -> datetime:
     return DAY.replace(hour=1 + minute // 60, minute=minute % 60)
 
@@ -38,7 +41,7 @@ def ledger_of(
             "kind": "transaction",
             "participant_id": OWN,
             "paid_traffic_cost": paid,
-            "synchronizer_id": (synchronizers or {}).get(update_id),
+            "synchronizer_id": (synchronizers or {}).get(update_id, SYNCHRONIZER),
         }
         for number, (update_id, minute, paid) in enumerate(rows, start=1)
     ]
@@ -49,7 +52,7 @@ def ledger_of(
     return frames_of(coverage=coverage or None, ledger_updates=updates)
 
 
-def history_of(*rows: tuple[str, int, str, str, int | None], synchronizer: str | None = None) -> Frames:
+def history_of(*rows: tuple[str, int, str, str, int | None]) -> Frames:
     """Frames of a history with (update id, minute, participant, result, cost)."""
     verdicts = [
         {
@@ -57,7 +60,7 @@ def history_of(*rows: tuple[str, int, str, str, int | None], synchronizer: str |
             "record_time": at(minute),
             "submitting_participant_uid": uid,
             "verdict_result": f"VERDICT_RESULT_{result}",
-            "synchronizer_id": synchronizer,
+            "synchronizer_id": SYNCHRONIZER,
         }
         for update_id, minute, uid, result, _ in rows
     ]
@@ -100,7 +103,7 @@ def test_what_only_one_source_has_stays() -> None:
 def test_updates_of_another_synchronizer_are_in_no_history() -> None:
     ids = {"a": "global::1220aa::35-0", "p": "app::1220bb", "c": "global::1220aa"}
     ledger = ledger_of(("a", 0, 100), ("p", 1, 7000), ("c", 3, 700), synchronizers=ids)
-    history = history_of(HISTORY[0], ("c", 3, OWN, "ACCEPTED", 700), synchronizer="global::1220aa")
+    history = history_of(HISTORY[0], ("c", 3, OWN, "ACCEPTED", 700))
     compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
     assert compared.loc["p", ["outcome", "why"]].tolist() == ["not comparable", "another synchronizer"]
     assert compared.loc[["a", "c"], "outcome"].tolist() == ["equal", "equal"]
@@ -137,7 +140,7 @@ def test_failed_commands_are_a_total_next_to_the_rejected_requests() -> None:
 def test_an_hour_of_history_against_a_whole_ledger_says_what_it_left_out() -> None:
     ledger = ledger_of(("early", 0, 100), ("inside", 70, 200), ("late", 130, 300))
     hour = Window(at(60), at(120))
-    verdict = {"update_id": "inside", "record_time": at(70), "submitting_participant_uid": OWN}
+    verdict = {"update_id": "inside", "record_time": at(70), "submitting_participant_uid": OWN, "synchronizer_id": SYNCHRONIZER}
     traffic = {"update_id": "inside", "record_time": at(70), "total_traffic_cost": 200}
     history = frames_of(window=hour, verdicts=[{**verdict, "verdict_result": "VERDICT_RESULT_ACCEPTED"}], traffic=[traffic])
     compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
