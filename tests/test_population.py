@@ -365,7 +365,7 @@ def test_a_network_without_listing_says_what_cannot_be_known() -> None:
     from ledgerframes.loaders.event_pages import discover_migrations
 
     class Unlisted:
-        def events(self, after: object, *, page_size: int) -> list[object]:
+        def events_page(self, after: object, *, page_size: int) -> list[object]:
             raise NotFoundError("no such route")
 
     with pytest.raises(UsageError, match="rejections are not visible"):
