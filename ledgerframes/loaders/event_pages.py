@@ -116,8 +116,7 @@ def first_position(history: History, after: Cursor | None) -> Position | None:
     history.note_around(response.endpoint, unknown_members(page, but=list))
     if not page.events:
         return None
-    content = bytes(page.events[0])
-    return _identity(content)[1] or position_of(decode(content, Event, response.endpoint))
+    return _identity(bytes(page.events[0]))[1] or position_of(response.decode(EventsPage).events[0])
 
 
 def has_ended(history: History, window: MigrationWindow) -> bool:
