@@ -287,7 +287,7 @@ def test_two_runs_do_not_overlap(net: Network, tmp_path: Path, small: Small) -> 
 def test_a_run_that_takes_too_long(net: Network, tmp_path: Path, small: Small) -> None:
     small("import time; time.sleep(60)")
     with pytest.raises(ReportError, match=r"A cell of small.ipynb took longer than \d seconds"):
-        run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(seconds=3))
+        run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(seconds=9))
     with pytest.raises(ReportError, match="after step load"):
         run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(microseconds=1))
 
