@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis._groupings import COVERED_HOURS, breaks_of_groups, category_of
-from ledgerframes.analysis._parameters import parameters_of
+from ledgerframes.analysis._parameters import parameter_tables
 from ledgerframes.analysis._percentiles import few_requests as marks_of_few_requests
 from ledgerframes.analysis._percentiles import require_min_requests
 from ledgerframes.analysis.coverage import FIRST_PERIOD, covered_time
@@ -115,7 +115,7 @@ class Call:
     @property
     def parameters(self) -> Mapping[str, pa.Table]:
         """Small tables to join with the rows."""
-        return {**parameters_of(self.frames, self.grouping.key_names, self.labels, self.eras), **self.tables}
+        return {**parameter_tables(self.frames, self.grouping.key_names, self.labels, self.eras), **self.tables}
 
     # -- periods ----------------------------------------------------------------------------------------------------
 

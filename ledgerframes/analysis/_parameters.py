@@ -18,7 +18,7 @@ USER_COLUMNS = ("participant_id", "offset", "update_id", "user_id", "paid_traffi
 TEXT, TIME = pa.string(), pa.timestamp("us", tz="UTC")
 
 
-def parameters_of(
+def parameter_tables(
     frames: Frames, keys: Sequence[str], labels: pd.DataFrame | None, eras: pd.DataFrame | None
 ) -> Mapping[str, pa.Table]:
     """Return the small tables to join with the rows of a grouping, by name."""

@@ -16,6 +16,7 @@ from ledgerframes.analysis._parameters import users_of
 from ledgerframes.analysis.figures import ANALYSES, Figure, require_frames
 from ledgerframes.analysis.requests import require_rejections
 from ledgerframes.datasets import Table
+from ledgerframes.engine.literals import quoted
 from ledgerframes.engine.query import OTHER, Query
 from ledgerframes.engine.relation import Relation, parameters_of
 from ledgerframes.engine.tables import Tables
@@ -212,7 +213,7 @@ def _literal(value: object) -> str:
         return str(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
-    return "'" + str(value).replace("'", "''") + "'"
+    return quoted(str(value))
 
 
 def _type(arrow_type: pa.DataType) -> str:

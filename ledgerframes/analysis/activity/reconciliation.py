@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.activity import _answers as answers
 from ledgerframes.analysis.activity._weights import computable_share, require_sum_of_weights
-from ledgerframes.analysis.activity.state_tables import FACTOR, state_tables
+from ledgerframes.analysis.activity.state_tables import reason_tables, state_tables
 from ledgerframes.analysis.arguments import Snapshot, require_columns
-from ledgerframes.analysis.coverage import covered_time, timed_segments
 from ledgerframes.analysis.groups import sort_largest_first
 from ledgerframes.analysis.state.network_state import NetworkState, network_state
 from ledgerframes.engine import Query, run
@@ -373,7 +372,7 @@ def _without_totals(rows: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
 def _query(frames: Frames, state: NetworkState, computed: pd.DataFrame | None, select: str) -> Query:
     """Return a query over the compared weights."""
     relation = reconciled(OWN if computed is None else PASSED)
-    tables = {**state_tables(state), **state_tables(state.effective(), "effective_"), **_other_tables(frames, state)}
+    tables = {**state_tables(state), **state_tables(state.effective(), "effective_"), **reason_tables(frames, state)}
     return Query(select.strip(), (relation, COMPUTABLE), tables if computed is None else {**tables, "passed": _passed(computed)})
 
 
@@ -385,18 +384,3 @@ def _passed(computed: pd.DataFrame) -> pa.Table:
         for name in ("weight", "round_number")
     }
     return pa.table({**texts, **numbers})
-
-
-def _other_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
-    """Return the small tables of rounds, factors and final times."""
-    numbers = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna().unique()
-    factors = state.rights[["party", "weight"]].dropna().drop_duplicates()
-    covered = covered_time(frames)
-    return {
-        "living_rounds": pa.table({"round_number": pa.array(numbers, pa.int64())}),
-        "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], FACTOR)}),
-        "final_times": pa.table({"since": covered.starts, "until": covered.ends}),
-        "coverage": pa.table(
-            {"is_known": [not timed_segments(frames).empty], "rights_known_from": pa.array([state.rights_known_from], pa.int64())}
-        ),
-    }

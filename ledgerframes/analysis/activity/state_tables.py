@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.analysis.coverage import covered_time, timed_segments
 from ledgerframes.analysis.groups import Integers, microseconds
 from ledgerframes.analysis.state.network_state import (
     FOREVER,
@@ -16,6 +17,7 @@ from ledgerframes.analysis.state.network_state import (
     featured_members,
     validator_members,
 )
+from ledgerframes.frames import Frames
 
 FACTOR = pa.decimal128(38, 10)
 
@@ -34,6 +36,21 @@ def state_tables(state: NetworkState, prefix: str = "") -> dict[str, pa.Table]:
         "round_openings": _openings(state.rounds),
     }
     return {f"{prefix}{name}": table for name, table in tables.items()}
+
+
+def reason_tables(frames: Frames, state: NetworkState) -> dict[str, pa.Table]:
+    """Return the further tables that reasons of mismatches follow from."""
+    numbers = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna().unique()
+    factors = state.rights[["party", "weight"]].dropna().drop_duplicates()
+    covered = covered_time(frames)
+    return {
+        "living_rounds": pa.table({"round_number": pa.array(numbers, pa.int64())}),
+        "factors": pa.table({"party": pa.array(factors["party"], pa.string()), "factor": pa.array(factors["weight"], FACTOR)}),
+        "final_times": pa.table({"since": covered.starts, "until": covered.ends}),
+        "coverage": pa.table(
+            {"is_known": [not timed_segments(frames).empty], "rights_known_from": pa.array([state.rights_known_from], pa.int64())}
+        ),
+    }
 
 
 def _open_rounds(rounds: RoundLookup, featured: Members, validators: Members) -> pa.Table:
