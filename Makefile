@@ -1,5 +1,7 @@
 # Each target sets itself up: only Python 3.11+, make and the package registry are needed.
 PYTHON ?= python3
+# Processes that commands and tests start read the compiled modules of this checkout, instead of compiling all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
