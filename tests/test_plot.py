@@ -1070,8 +1070,9 @@ def test_rows_of_accepted_requests_have_their_number():
 def test_the_ends_of_a_band_are_lines(name):
     # A pale area alone is almost invisible on a dark page.
     ax = plot(result(name, over_time=name == "cost.wasted")(8), picture=name)
-    areas = [*ax.collections, *(each for each in ax.patches if each.get_label() == "usual range")]
-    (band,) = [each for each in areas if each.get_label() in ("4 of 5 cases", "all votes", "usual range")]
+    usual = "usual: center to limit"
+    areas = [*ax.collections, *(each for each in ax.patches if each.get_label() == usual)]
+    (band,) = [each for each in areas if each.get_label() in ("4 of 5 cases", "all votes", usual)]
     edge, face = (np.ravel(colors)[:4] for colors in (band.get_edgecolor(), band.get_facecolor()))
     assert edge[3] == 1 and 0.25 <= face[3] < 1 and np.ravel(band.get_linewidth())[0] > 0
 
@@ -1090,3 +1091,50 @@ def test_a_rate_beyond_its_interval_is_on_the_axis(by):
     ax = plot(result("verdict.outcomes", by)(8).assign(rejection_rate=0.7, high=0.3), picture="verdict.outcomes")
     highest = ax.get_ylim() if by == "hour" else ax.get_xlim()
     assert highest[1] > 0.7
+
+
+def test_rates_that_differ_are_diamonds_and_the_rate_of_all_is_a_line():
+    counts = {"accepted": [90, 60, 240], "rejected": [10, 40, 60], "differs": [None, True, False]}
+    rates = {"rejection_rate": [0.1, 0.4, 0.2], "low": [0.05, 0.3, 0.15], "high": [0.2, 0.5, 0.3], "requests": [100, 100, 100]}
+    frame = result("verdict.outcomes", "participant")(3).assign(**counts, **rates)
+    ax = plot(frame.assign(differs=frame["differs"].astype("boolean")), picture="verdict.outcomes")
+    markers = {line.get_marker(): line.get_xdata().tolist() for line in ax.lines if line.get_marker() in ("o", "D")}
+    assert markers == {"o": [0.2, 0.1], "D": [0.4]}
+    (all_together,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert all_together.get_xdata()[0] == pytest.approx(110 / 500)
+    assert all_together.get_label() == "all together, 22.0 %"
+    heights = {line.get_marker(): line.get_ydata().tolist() for line in ax.lines if line.get_marker() in ("o", "D")}
+    assert heights == {"D": [0.0], "o": [1.0, 2.0]}, "the highest rate first"
+
+
+def test_rates_of_parties_that_share_requests_have_no_rate_of_all():
+    ax = plot(result("verdict.outcomes", "party")(3), picture="verdict.outcomes")
+    assert not [line for line in ax.lines if str(line.get_label()).startswith("all together")]
+
+
+def test_the_usual_range_of_waste_begins_at_its_center():
+    frame = result("cost.wasted", None, over_time=True)(4).assign(center=0.1, upper=0.25)
+    ax = plot(frame, picture="cost.wasted")
+    (band,) = [each for each in ax.patches if each.get_label() == "usual: center to limit"]
+    assert band.get_data().baseline.tolist() == [0.1] * 4 and band.get_data().values.tolist() == [0.25] * 4
+
+
+def texts_on(ax):
+    """The texts that stand at points of the axes."""
+    return {text.get_text() for text in ax.texts if text.xycoords == "data"}
+
+
+def test_bad_days_and_spikes_have_their_numbers():
+    rates = {"accepted": [90, 60, 80], "rejected": [10, 40, 20], "rejection_rate": [0.1, 0.4, 0.2]}
+    differs = pd.array([None, True, False], dtype="boolean")
+    frame = result("verdict.outcomes", None, over_time=True)(3).assign(**rates, low=0.05, high=0.5, differs=differs)
+    assert texts_on(plot(frame, picture="verdict.outcomes")) == {"40.0 %"}
+    is_above = pd.array([False, True, None, False], dtype="boolean")
+    waste = result("cost.wasted", None, over_time=True)(4).assign(share=[0.1, 0.296, 0.1, 0.1], is_above=is_above)
+    assert texts_on(plot(waste, picture="cost.wasted")) == {"29.6 %"}
+    costs = result("cost.spend", None, over_time=True)(3)
+    start = f"{costs['period_start'].iloc[1]:%d %b %H:%M}"
+    spike = costs.assign(total_traffic_cost=pd.array([400_000, 776_000, None], dtype="Int64"))
+    assert texts_on(plot(spike, picture="cost.spend")) == {f"{start}, 776.0 kB"}
+    flat = costs.assign(total_traffic_cost=pd.array([700_000, 776_000, None], dtype="Int64"))
+    assert texts_on(plot(flat, picture="cost.spend")) == set()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ledgerframes.plots._chart import PICTURES
+from ledgerframes.plots._chart import PICTURES, RANKINGS
 from ledgerframes.plots._plot import plot
 
-__all__ = ["PICTURES", "plot"]
+__all__ = ["PICTURES", "RANKINGS", "plot"]
 
 for module in iter_modules(__path__):  # each registers its pictures
     import_module(f"{__name__}.{module.name}")

@@ -24,7 +24,7 @@ LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-@draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight")
+@draws("activity.weights", "Activity weight", empty=NO_RECORD, column="weight", is_ranking=True)
 def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 

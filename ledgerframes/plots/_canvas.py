@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC
 from decimal import Decimal
@@ -29,6 +29,7 @@ SIZE = (9.0, 4.0)
 MARGINS = {"left": 0.07, "right": 0.98}  # about those of the layout, which a legend and a note need to know earlier
 MINUS = "\N{MINUS SIGN}"
 NOTE_SIZE = 8  # of the font of notes, legends and labels of rows, in printer's points
+MAX_LABELS = 8  # of points in one picture
 LETTER_WIDTH = 0.55  # of the size of the font
 HANDLE_WIDTH = 36  # of a legend, with its spaces, in printer's points
 MIN_LETTERS = 30  # of a line
@@ -130,6 +131,16 @@ def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float
     """Write a text next to a point, shifted by printer's points."""
     style = {"color": text_color(ax), "fontsize": NOTE_SIZE, **style}
     return ax.annotate(text, point, xycoords=coordinates, xytext=shift, textcoords="offset points", **style)
+
+
+def label_points(ax: Axes, x: Iterable[float], y: Iterable[float], texts: Iterable[str]) -> None:
+    """Write a text above each of a few points, and nothing above many."""
+    first, last = ax.get_xlim()
+    points = list(zip(x, y, texts, strict=True))
+    for at, height, text in points if len(points) <= MAX_LABELS else ():
+        part, margin = (at - first) / (last - first), text_width(text) / width(ax) / 2
+        side = "left" if part < margin else "right" if part > 1 - margin else "center"
+        annotate(ax, text, (at, height), (0, 6), "data", ha=side)
 
 
 def draw_message(ax: Axes, text: str) -> None:

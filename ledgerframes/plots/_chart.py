@@ -219,15 +219,16 @@ class Chart:
 
 
 PICTURES: dict[str, Callable[..., Axes]] = {}
+RANKINGS: set[str] = set()  # pictures that without periods are bars per row, as the table of the result has them, too
 
 
 def draws(
-    figure: str, title: str, *, empty: str = "", column: str = "", picture: str = ""
+    figure: str, title: str, *, empty: str = "", column: str = "", picture: str = "", is_ranking: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
     """Register a function that draws a chart, as the picture of a figure.
 
     If the result has no rows, or no value of the column, its title and the sentence `empty` stand instead of the drawing. A
-    second picture of a figure has its own name.
+    second picture of a figure has its own name. A picture is a ranking if it has a bar per row wherever there are no periods.
     """
 
     def register(draw: Callable[..., None]) -> Callable[..., Axes]:
@@ -244,6 +245,8 @@ def draws(
             return axes
 
         PICTURES[picture or figure] = draw_result
+        if is_ranking:
+            RANKINGS.add(picture or figure)
         return draw_result
 
     return register

@@ -17,10 +17,11 @@ from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
+SPIKE = 1.5  # times the next period, for a text
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
 
-@draws("cost.spend", "Traffic cost", empty=NO_COST, column="total_traffic_cost")
+@draws("cost.spend", "Traffic cost", empty=NO_COST, column="total_traffic_cost", is_ranking=True)
 def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
@@ -52,7 +53,19 @@ def cost_spend(chart: Chart) -> None:
     c.legend_top(ax, 3 if chart.by else 4)
     c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
     chart.draw_time_axis()
+    if not chart.by:
+        _label_spike(chart, costs)
     return chart.show_titles("Traffic cost", r.coverage_note(frame))
+
+
+def _label_spike(chart: Chart, costs: r.Numbers) -> None:
+    """Write the cost of the highest period above it, if it is far above all others."""
+    known = np.sort(costs[~np.isnan(costs)])
+    if len(known) > 1 and known[-1] > SPIKE * known[-2]:
+        at = int(np.nanargmax(costs))
+        start = chart.frame["period_start"].iloc[at] if chart.has_periods else None
+        text = c.size(known[-1]) if start is None else f"{start:%d %b %H:%M}, {c.size(known[-1])}"
+        c.label_points(chart.ax, [chart.positions()[at]], [known[-1]], [text])
 
 
 def _rank_costs(chart: Chart, labels: list[str], costs: r.Numbers, shares: r.Numbers) -> None:
@@ -75,7 +88,7 @@ def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
     return float(np.nanmax(total))
 
 
-@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST, column="total_traffic_cost")
+@draws("cost.requests", "Requests with the highest traffic cost", empty=NO_COST, column="total_traffic_cost", is_ranking=True)
 def cost_requests(chart: Chart) -> None:
     """Draw the requests with the highest cost.
 
@@ -104,7 +117,7 @@ def cost_requests(chart: Chart) -> None:
     chart.show_titles("Requests with the highest traffic cost", omitted)
 
 
-@draws("cost.overhead", "Traffic cost of envelopes with and without views")
+@draws("cost.overhead", "Traffic cost of envelopes with and without views", is_ranking=True)
 def cost_overhead(chart: Chart) -> None:
     """Draw the cost of envelopes with views and of those without.
 
@@ -151,7 +164,13 @@ def cost_overhead(chart: Chart) -> None:
     return chart.show_titles(title, r.coverage_note(frame, "Cost and envelopes"))
 
 
-@draws("cost.wasted", "Wasted share of the traffic cost", empty="The wasted share is not known in this window.", column="share")
+@draws(
+    "cost.wasted",
+    "Wasted share of the traffic cost",
+    empty="The wasted share is not known in this window.",
+    column="share",
+    is_ranking=True,
+)
 def cost_wasted(chart: Chart) -> None:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
@@ -190,13 +209,15 @@ def _draw_control_chart(chart: Chart) -> None:
     is_partial, is_above = (is_true(frame[name]) for name in ("is_partial", "is_above"))
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
     if not np.isnan(upper).all():
-        ax.stairs(np.nan_to_num(upper), chart.edges(), fill=True, label="usual range", **c.band(c.color(2)))
+        limits, centers = np.nan_to_num(upper), np.nan_to_num(chart.numbers("center"))
+        ax.stairs(limits, chart.edges(), baseline=centers, fill=True, label="usual: center to limit", **c.band(c.color(2)))
     if is_above.any():
         marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
         ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)
     c.legend_top(ax, 4)
     ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.3)
     chart.draw_time_axis()
+    c.label_points(ax, times[is_above], shares[is_above], [r.percent(share, 1) for share in shares[is_above]])
 
 
 @draws(

@@ -189,7 +189,7 @@ def cost_runway(chart: Chart) -> None:
     if has_band:
         ax.fill_between(times, *np.maximum([low, high], 0), label="4 of 5 cases", **c.band(c.color(0)))
     s.line(ax, times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
-    ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
+    ends = [_mark_end(chart, times, each, text) for each, text in ((low, "low end of the band"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
     ax.set_ylim(0, largest * 1.35)
     c.legend_top(ax, 4)
@@ -206,6 +206,6 @@ def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) ->
     if not len(dry):
         return False
     end = chart.frame["hour"].iloc[dry[0]]
-    style = "--" if text.startswith("earliest") else ":"
+    style = "--" if text.startswith("low") else ":"
     chart.ax.axvline(times[dry[0]], color=c.color(1), linewidth=1, linestyle=style, label=f"{text}, {end:%d %b %H:%M}")
     return True

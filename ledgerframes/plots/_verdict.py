@@ -24,11 +24,12 @@ TOO_FEW = f"No group has a period with {MIN_REQUESTS} decided requests."
 def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95 % intervals.
 
-    Rates [%] over time for hours, days and periods. Otherwise: one row per group, the 25 with the most requests.
+    Rates [%] over time for hours, days and periods. Otherwise: one row per group, the 25 with the most requests, the highest
+    rate first.
 
     Groups over time: a panel for each of the 12 groups with the most decided requests, all on one scale, with the rate of
     all groups in gray and without intervals. Periods with fewer than 20 decided requests of a group have no point, because
-    their rate is mostly chance. Diamonds differ from all other rows by more than chance.
+    their rate is mostly chance. Diamonds differ from all other rows by more than chance, and a line is the rate of all.
 
     Examples
     --------
@@ -42,33 +43,74 @@ def verdict_outcomes(chart: Chart) -> None:
         return _draw_group_rates(chart)
     is_vertical = chart.has_periods or chart.by in ("hour", "day")
     known = frame[frame["rejection_rate"].notna()]
-    visible = known if is_vertical else chart.largest(known)
-    _draw_intervals(chart, visible, is_vertical=is_vertical)
+    visible = known if is_vertical else chart.largest(known).sort_values("rejection_rate", ascending=False, kind="stable")
+    _draw_intervals(chart, visible.reset_index(drop=True), is_vertical=is_vertical)
+    _draw_rate_of_all(chart, known, is_vertical=is_vertical)
     set_limits = ax.set_ylim if is_vertical else ax.set_xlim
     highest = max(float(visible[name].max()) for name in ("rejection_rate", "high"))
-    set_limits(0, min(highest * 1.1, 1.02) or 1)
+    set_limits(0, highest * (1.3 if is_vertical else 1.1) or 1)
+    c.legend_top(ax, 3) if is_vertical else c.legend_right(ax)
+    if is_vertical:
+        _label_rates_that_differ(chart, visible)
     c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
     return chart.show_titles("Rejection rate with 95 % intervals", r.coverage_note(frame, "Verdict"))
 
 
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
-    ax, rate = chart.ax, rows["rejection_rate"].to_numpy()
-    # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
-    spread = np.clip([rate - rows["low"], rows["high"] - rate], 0, None)
-    style: dict[str, Any] = {"fmt": "o", "color": c.color(0), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
+    ax, differs = chart.ax, is_true(rows["differs"])
+    positions = _show_positions(chart, rows, is_vertical=is_vertical)
+    kinds = ((~differs, "o", 0, "as chance explains"), (differs, "D", 1, "more than chance explains"))
+    for is_of_kind, marker, number, text in kinds:
+        part, at = rows[is_of_kind], positions[is_of_kind]
+        if part.empty:
+            continue
+        rate = part["rejection_rate"].to_numpy()
+        # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
+        spread = np.clip([rate - part["low"], part["high"] - rate], 0, None)
+        style: dict[str, Any] = {"color": c.color(number), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3, "label": text}
+        if is_vertical:
+            ax.errorbar(at, rate, yerr=spread, fmt=marker, **style)
+        else:
+            ax.errorbar(rate, at, xerr=spread, fmt=marker, **style)
+
+
+def _show_positions(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> r.Numbers:
+    """Label the axis of the groups, and return the position of each row on it."""
     if not is_vertical:
-        ax.errorbar(rate, range(len(rows)), xerr=spread, **style)
         chart.show_rows(chart.labels_with_counts(rows))
-    elif chart.has_periods:
-        ax.errorbar(chart.positions(rows), rate, yerr=spread, **style)
+        return np.arange(len(rows), dtype=float)
+    if chart.has_periods:
         chart.draw_time_axis()
     elif chart.by == "hour":
-        ax.errorbar(r.numbers(rows["hour"]), rate, yerr=spread, **style)
-        c.hour_axis(ax)
+        c.hour_axis(chart.ax)
     else:
-        ax.errorbar(c.time_numbers(rows["day"]), rate, yerr=spread, **style)
         days = c.time_numbers(chart.frame["day"])
         chart.show_times(days[0] - 0.7, days[-1] + 0.7)
+    return _positions(chart, rows)
+
+
+def _positions(chart: Chart, rows: pd.DataFrame) -> r.Numbers:
+    """Return the time of each period or day, or the hour of the day."""
+    if chart.has_periods:
+        return chart.positions(rows)
+    return r.numbers(rows["hour"]) if chart.by == "hour" else c.time_numbers(rows["day"])
+
+
+def _label_rates_that_differ(chart: Chart, rows: pd.DataFrame) -> None:
+    """Write the rates of diamonds above their intervals."""
+    rows = rows[is_true(rows["differs"])]
+    texts = [r.percent(rate, 1) for rate in rows["rejection_rate"]]
+    c.label_points(chart.ax, _positions(chart, rows), r.numbers(rows["high"]), texts)
+
+
+def _draw_rate_of_all(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
+    """Draw the rate of all groups together, where no request is in two of them."""
+    if chart.by == "party" or len(rows) < 2:
+        return
+    rejected = int(rows["rejected"].sum())
+    rate = rejected / max(int(rows["accepted"].sum()) + rejected, 1)
+    draw = chart.ax.axhline if is_vertical else chart.ax.axvline
+    draw(rate, color=c.text_color(chart.ax), linewidth=1, linestyle="--", zorder=0, label=f"all together, {r.percent(rate, 1)}")
 
 
 @draws("verdict.rejections", "Rejected requests by kind and hour of the day", empty="No rejected request in this window.")
@@ -126,7 +168,7 @@ def _rates(rejected: r.Numbers, decided: r.Numbers) -> r.Numbers:
     return np.where(decided >= MIN_REQUESTS, rejected / np.maximum(decided, 1), np.nan)
 
 
-@draws("verdict.quorums", "Quorums by confirmations needed and parties")
+@draws("verdict.quorums", "Quorums by confirmations needed and parties", is_ranking=True)
 def verdict_quorums(chart: Chart) -> None:
     """Draw the parties that confirm together most often.
 

@@ -19,7 +19,7 @@ from ledgerframes.analysis.groups import is_true
 from ledgerframes.analysis.labels import with_names
 from ledgerframes.errors import UsageError
 from ledgerframes.frames.conditions import require_list
-from ledgerframes.plots import PICTURES
+from ledgerframes.plots import PICTURES, RANKINGS
 from ledgerframes.plots.checks import check_result, require_no_index, with_times_in_utc
 from ledgerframes.report.cells import is_measured, shorten_fingerprints
 from ledgerframes.report.tables import TableOutput, TextOutput, show_table
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STYLE = (Path(__file__).parent / "templates" / "answer.css").read_text(encoding="utf-8")
-COVERAGE, NETWORK, PACKAGE, DIFFERS = "coverage", "network", "package_name", "differs"
+COVERAGE, NETWORK, PACKAGE, DIFFERS, IS_WITHIN = "coverage", "network", "package_name", "differs", "is_within"
 CHOSEN = "Of the requests chosen: "
 PERIOD_KEYS = {"period_start", "round_number"}
 ADVICE = "Pass the result of an analysis to lf.show, such as that of lf.cost.spend(frames)"
@@ -113,6 +113,7 @@ def show(
         statement=escape_control(_statement(result, figure, *grouping)) if grouping else "",
         table=replace(table, bars=next(iter(numbers), ""), has_rest=True, group=_group(keys)),
         draw=None if draw is None else lambda: _close(draw(result)),
+        is_ranking=figure.name in RANKINGS and grouping is not None and not grouping[1],
     )
 
 
@@ -127,11 +128,14 @@ class Answer:
     table : TableOutput, optional
     draw : callable, optional
         Function that draws the picture.
+    is_ranking : bool, optional
+        Whether the picture has a bar per row, as the table has, too (default: False).
     """
 
     statement: str
     table: TableOutput | None
     draw: Callable[[], Drawing] | None
+    is_ranking: bool = False
 
     @property
     def alt(self) -> str:
@@ -157,13 +161,16 @@ class Answer:
         return draw_element(self.draw())
 
     def display_parts(self) -> None:
-        """Display sentence, picture and table separately, for the page of a report."""
+        """Display sentence, picture and table separately, for the page of a report.
+
+        A page does not show the same bars twice: those of a ranking are in its table.
+        """
         from IPython import display
 
         show_part: Callable[[object], None] = display.display
         if self.statement:
             show_part(TextOutput(self.statement))
-        if self.draw is not None:
+        if self.draw is not None and not self.is_ranking:
             show_part(self.draw())
         if self.table is not None:
             show_part(self.table)
@@ -232,7 +239,9 @@ def _keys(result: pd.DataFrame, figure: Figure) -> list[str]:
 
 
 def _in_order(result: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the rows whose names differ before the others, and otherwise in the same order."""
+    """Return the rows in their order, but those that differ or exceed their limit first."""
+    if IS_WITHIN in result:
+        return result.sort_values(IS_WITHIN, key=lambda within: within.fillna(True).astype(bool), kind="stable")
     if DIFFERS not in result or not keys or any(not pd.api.types.is_string_dtype(result[name]) for name in keys):
         return result
     return result.sort_values(DIFFERS, key=lambda differs: ~is_true(differs), kind="stable")

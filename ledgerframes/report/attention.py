@@ -82,7 +82,7 @@ def _heading(row: Any, headings: Mapping[str, str]) -> str:
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:
     """Return how many findings are about measures that the page does not show."""
     if findings.empty:
-        return f"This page does not show {listing(absent)}, where nothing is unusual."
+        return "Measures that this page does not show have no finding."
     names = listing([what for what in absent if (findings["what"] == what).any()])
     count = f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'}"
     if not has_others:

@@ -12,7 +12,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
-from ledgerframes.report.summary.balance import describe_runway
+from ledgerframes.report.summary.balance import describe_length, describe_runway
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
@@ -35,7 +35,7 @@ def describe_forecast(
     participant : str, optional
         Participant of the forecast (default: the one with the highest cost).
     balance : int, optional
-        Its balance at the end of the window in bytes (default: four times what it burned).
+        Its balance at the end of the window in bytes (default: unknown, which gives the days that four times its burn last).
 
     Returns
     -------
@@ -48,14 +48,14 @@ def describe_forecast(
     >>> from ledgerframes.report import describe_forecast
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> describe_forecast(net, frames, None).rpartition("that. ")[2]
+    >>> describe_forecast(net, frames, None).rpartition("known. ")[2]
     'No forecast. The store does not have the weeks before this window.'
     """
     payer, burned = _payer(frames, participant)
     if burned is None:
         return "The burn of this window is not known."
-    supposed = "" if balance else " Its balance is not known. Suppose it were four times that."
-    burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{supposed}"
+    unknown = "" if balance else " Its balance is not known."
+    burn = f"Participant {shorten(payer)} burned {printing.size(burned)} of known cost in this window.{unknown}"
     weeks = _weeks(net, frames, history)
     if weeks is None:
         return f"{burn} No forecast. The store does not have the weeks before this window."
@@ -63,7 +63,7 @@ def describe_forecast(
         end = cost.runway_summary(weeks, participant=payer, balance=_start(frames, balance, burned))
     except CoverageError as error:
         return f"{burn} No forecast. {error}"
-    return f"{burn} {describe_runway(end)}"
+    return f"{burn} {describe_runway(end) if balance else describe_length(end)}"
 
 
 def forecast_runway(

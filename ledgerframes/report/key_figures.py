@@ -8,6 +8,8 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from ledgerframes.analysis import activity, verdict
+from ledgerframes.engine import Query, run
+from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
@@ -22,6 +24,7 @@ from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
 from ledgerframes.values.windows import iso
 
+PAYERS = Query("SELECT count(DISTINCT submitting_participant_uid) AS payers FROM requests", (REQUESTS,))
 DayRows = Sequence[dict[str, Any]]
 
 
@@ -58,16 +61,18 @@ def measure_key_figures(
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    A report on activity without traffic shows the weight instead of the waste.
+    Those that the report is about come first. A report on activity without traffic shows the weight instead of the waste.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
-    cost = _with_days(_cost(after, before, prices), earlier, days, "total_traffic_cost")
-    waste = _with_days(_waste(after, before), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
+    cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
+    waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
     if "activity" in subjects and "traffic" not in subjects:
         return [_weight(periods), cost, rejections, latency]
+    if "verdicts" in subjects and "traffic" not in subjects:
+        return [rejections, latency, waste, cost]
     return [cost, waste, rejections, latency]
 
 
@@ -78,13 +83,14 @@ def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = 
 # -- the figures ------------------------------------------------------------------------------------------------------------
 
 
-def _cost(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
+def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Frames) -> KeyFigure:
     total, coverage = after["total_traffic_cost"], after["cost_coverage"]
     if total is None or coverage is None:
         return _figure("Traffic cost", printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
     amount = prices.of_bytes(int(total))
-    notes = [amount, "" if is_known else f"known for {printing.share(coverage)} of requests"]
+    payers = int(run(frames, PAYERS)["payers"].iloc[0])
+    notes = [amount, pluralize(payers, "participant"), "" if is_known else f"known for {printing.share(coverage)} of requests"]
     change = ""
     if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
         earlier = int(before["total_traffic_cost"])
@@ -98,14 +104,15 @@ def _same_coverage(after: Headline, before: Headline) -> bool:
     return abs(shares[0] - shares[1]) <= MAX_COVERAGE_DIFFERENCE
 
 
-def _waste(after: Headline, before: Headline | None) -> KeyFigure:
+def _waste(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
     share, wasted = after["wasted_share"], after["wasted_traffic_cost"]
     if share is None or wasted is None:
         return _figure("Wasted on rejections", printing.MISSING, "no cost of a decided request is known")
     change = ""
     if before is not None and before["wasted_share"] is not None:
         change = printing.points(share - before["wasted_share"])
-    return _figure("Wasted on rejections", printing.share(share), f"{bytes_text(int(wasted))} known", _with_sign(change))
+    note = " · ".join(filter(None, [prices.of_bytes(int(wasted)), f"{bytes_text(int(wasted))} known"]))
+    return _figure("Wasted on rejections", printing.share(share), note, _with_sign(change))
 
 
 def _rejections(periods: Periods, after: Headline, before: Headline | None) -> KeyFigure:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ledgerframes.analysis import cost
+from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
@@ -24,10 +27,13 @@ from ledgerframes.report.loads import history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.quality import describe_quality
 from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.balance import largest_payer
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.store import Segment
 from ledgerframes.store.location import digest_of
 from ledgerframes.values.windows import Window
+
+CURRENCY = "USD"  # of the findings
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
     frames = load_events(offline, since=window.since, until=window.until)
     weeks = _load_weeks(offline, window) if report.needs_history else None
-    findings = None if weeks is None else find(frames, history=weeks, accept_survivorship=True)
+    findings = None if weeks is None else find_for_report(frames, weeks, inputs)
     headline = measure_headline(frames, findings)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
@@ -80,6 +86,23 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     }
     coverage = measure_coverage(offline, frames, window, headline)
     return Measurement(coverage, Periods(frames, before, state, weeks), facts, digests)
+
+
+def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs) -> pd.DataFrame:
+    """Return the findings at the list price, and with the balance of the report.
+
+    Only a price in dollars counts.
+    """
+    price, balance = read_prices(inputs.parameters).price, inputs.parameters.get("balance", 0)
+    payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
+    return find(
+        frames,
+        history=weeks,
+        price=price if price is not None and price.currency == CURRENCY else None,
+        participant=payer if balance else "",
+        balance=TrafficBalance(balance, inputs.window.until) if balance and payer else None,
+        accept_survivorship=True,
+    )
 
 
 def _load_weeks(offline: Network, window: Window) -> Frames | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -39,6 +40,11 @@ MAX_ANCHOR = 60
 LONG_ID = re.compile(r"\b([0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
+IN_KEY_FIGURES = {  # what a key figure says, by the term of the sentence that says no more
+    "Traffic cost": "Traffic cost",
+    "Cost of the rejections": "Wasted on rejections",
+    "Latency": "Latency, median",
+}
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
@@ -58,6 +64,7 @@ class Block:
     source: str = ""
     table: str = ""  # name of its files
     label: str = ""  # of a table, its caption
+    is_folded: bool = False  # a table behind a picture of its numbers
 
 
 @dataclass(frozen=True)
@@ -117,13 +124,14 @@ class Contents:
 
 def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> str:
     """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
-    contents = Contents()
+    contents, labels = Contents(), {figure["label"] for figure in run["key_figures"]}
     title, blocks = _blocks(book, contents)
     return render_template(
         "report.html.j2",
         title=title or run["report"],
         sections=_split(blocks, contents.sections()),
         run=run,
+        summary=[each for each in run["summary"] if IN_KEY_FIGURES.get(each["term"]) not in labels],
         since=run["window"]["since"],
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
         is_folded=is_folded,
@@ -151,6 +159,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"percent": printing.share, "time": _format_time, "day": _format_day}
     environment.filters |= {"readable": _readable, "together": keep_together, "sparkline": sparkline}
+    environment.filters |= {"merged": merge_by_subject}
     style, script = ((TEMPLATES / file).read_text(encoding="utf-8") for file in ("report.css", "page.js"))
     environment.globals |= {"style": style, "script": script, "script_digest": digest_of_script(script)}
     return environment
@@ -187,6 +196,26 @@ def _readable(text: str) -> Markup:
     return Markup(LONG_ID.sub(r'<span class="id" title="\g<0>">\1<span>\2</span><span>\3</span></span>', html))  # noqa: S704 - escaped above
 
 
+def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return items of which those that begin with the same subject have one text.
+
+    All else of them has to be equal.
+
+    >>> merge_by_subject([{"text": "Monday: 9 % were rejected."}, {"text": "Monday: a tenth was wasted."}])
+    [{'text': 'Monday: 9 % were rejected. A tenth was wasted.'}]
+    """
+    merged: list[dict[str, Any]] = []
+    for each in items:
+        subject, colon, rest = each["text"].partition(": ")
+        others = (item for item in merged if colon and item["text"].startswith(f"{subject}: "))
+        same = next((item for item in others if {**item, "text": each["text"]} == each), None)
+        if same is None:
+            merged.append({**each})
+        else:
+            same["text"] += f" {rest[:1].upper()}{rest[1:]}"
+    return merged
+
+
 def template_digest() -> str:
     """Return a digest of the templates, which decide the appearance of the page."""
     files = sorted(path for path in TEMPLATES.iterdir() if path.is_file())
@@ -206,9 +235,23 @@ def _blocks(book: Notebook, contents: Contents) -> tuple[str, list[Block]]:
                 title = heading[2:].strip()
             blocks.append(Block("prose", contents.render(text)))
         elif cell["cell_type"] == "code":
-            blocks += [block for output in cell["outputs"] if (block := _output_block(output))]
+            blocks += _fold_tables([block for output in cell["outputs"] if (block := _output_block(output))])
             blocks.append(Block("code", source=cell["source"]))
     return title, _merge_code_blocks(blocks)
+
+
+def _fold_tables(blocks: list[Block]) -> list[Block]:
+    """Return the outputs of a cell.
+
+    A table is folded if a picture or a sentence gives its numbers.
+    """
+    has_picture = any(block.kind == "plot" for block in blocks)
+    has_text = any('class="statement"' in block.html for block in blocks if block.kind == "table")
+    return [
+        replace(block, is_folded=rows > 0 and (has_picture or (has_text and rows == 1)))
+        for block in blocks
+        for rows in [block.html.count("<tr") - 1 if block.kind == "table" else 0]  # without the head
+    ]
 
 
 def _split(blocks: list[Block], headings: list[Heading]) -> list[Section]:

@@ -77,13 +77,13 @@ class Prices:
         Examples
         --------
         >>> read_prices({"market": "0.15 USD/coin"}).of_coins(Decimal(1000))
-        '1,000.00 coin, worth 150.00 USD on the market'
+        '1,000.00 coin, worth 150.00 USD at the market price of 0.15 USD/coin'
         """
         coins = f"{rounded(amount):,} {coin_of(self.market or self.rate)}"
         if self.market is None:
             return coins
         value = self.market.value(pd.Series([amount], dtype=decimals.DTYPE))
-        return f"{coins}, worth {_cents(value)} {self.market.currency} on the market"
+        return f"{coins}, worth {_cents(value)} {self.market.currency} at the market price of {self.market}"
 
 
 def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | MarketRate:

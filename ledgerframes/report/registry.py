@@ -204,6 +204,7 @@ REPORTS: dict[str, Report] = {
                 "latency": "Which parties do slow requests wait for?",
                 "cost per request": "Do requests keep to their budgets?",
                 "cost of one request": "",
+                "balance": "How long does the traffic balance last?",
             },
         ),
         Report(
@@ -216,7 +217,16 @@ REPORTS: dict[str, Report] = {
             needs_state=True,
             is_folded=True,
             subjects=("traffic", "balance", "verdicts", "activity"),
-            headings=dict.fromkeys(MEASURES, "What is unusual?"),
+            headings=dict.fromkeys(MEASURES, "What is unusual?")
+            | {
+                "requests": "Who paid?",
+                "cost per request": "What did traffic cost, and why did it change?",
+                "wasted share": "How were requests decided?",
+                "rejection rate": "How were requests decided?",
+                "activity weight": "Who earned activity?",
+                "requests with activity": "Who earned activity?",
+                "balance": "When does the traffic balance end?",
+            },
         ),
     )
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.measurement import find_for_report
 from ledgerframes.report.rules import parse_rule
 from ledgerframes.statistics import printing
 from ledgerframes.values.windows import Window
@@ -202,7 +204,7 @@ def test_the_wasted_share_of_a_finding_is_that_of_the_figure() -> None:
     days = lf.cost.wasted(frames, every="1d", history=history())
     assert row["value"] == pytest.approx(days["share"].iloc[2])
     assert measure_headline(frames)["wasted_share"] == pytest.approx(lf.cost.wasted(frames, every=None)["share"].iloc[0])
-    limit = f"above the limit of {printing.share(days['upper'].iloc[2])} for 7 periods together"
+    limit = f"above the limit of {printing.share(days['upper'].iloc[2])} that allows for 7 tested periods"
     assert f"Wednesday 2026-11-04 ({printing.share(row['value'])} wasted, {limit})" in lf.show(days).statement
     assert f"{printing.share(row['value'])} of the cost was wasted, usually " in row["sentence"]
 
@@ -271,9 +273,11 @@ def test_a_giant_request_comes_first() -> None:
     before = sorted(event.cost or 0 for event in accepted if not is_new(event))
     assert (row["usual_high"], row["before"]) == (before[-1], before[(len(before) - 1) // 2])
     assert row["effect_bytes"] == 600_000 - row["before"]
+    (payer,) = {event.participant for event in requests(weeks=1) if event.id == "0-0300"}
     assert row["sentence"] == (
-        f"Request 0-0300 costs 600 kB, which is {printing.size(row['effect_bytes'])} more than the median of its kind, "
-        f"Main:Asset/Split, in the 6 weeks before. The largest of them cost {printing.size(before[-1])}."
+        f"Request 0-0300 of participant {payer} cost 600 kB, {600_000 / row['before']:,.0f} times the median of its kind, "
+        f"Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
+        f"The largest of them cost {printing.size(before[-1])}."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
 
@@ -415,3 +419,11 @@ def test_a_history_that_is_not_filtered_alike_is_refused(quiet: Frames) -> None:
             with pytest.raises(lf.errors.UsageError, match="of which one is filtered"):
                 analysis(frames, history=past)
     lf.cost.wasted(filtered, history=filtered)
+
+
+@pytest.mark.parametrize(("price", "text"), [("50 USD/MB", "(29.9"), ("50 EUR/MB", "more. "), ("", "more. ")])
+def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> None:
+    frames = week(lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event])
+    inputs: Any = SimpleNamespace(parameters={"price": price}, window=frames.window)
+    sentence = find_for_report(frames, history(), inputs)["sentence"].iloc[0]
+    assert sentence.partition("That is 59")[2].partition(" kB ")[2].startswith(text)

@@ -13,6 +13,7 @@ from .stored import ACCEPTED, REJECTED, Row, Stored, latency_of, middle, percent
 from .traffic_by_hand import costs_by_kind, costs_by_payer, kinds_of
 
 LEAST_OF_KIND = 6  # requests, for a median of their kind
+TOP = 15  # rows that a report shows by default
 
 
 def times_of(stored: Stored) -> dict[str, datetime]:
@@ -96,7 +97,9 @@ def envelopes_of(stored: Stored, name: str) -> list[int]:
 
 
 def sentence_on_its_envelopes(stored: Stored) -> str:
-    costs = envelopes_of(stored, max(stored.costs, key=stored.costs.__getitem__))
+    """The one with the most views of those with the highest cost."""
+    largest = sorted(stored.costs, key=stored.costs.__getitem__, reverse=True)[:TOP]
+    costs = envelopes_of(stored, max(largest, key=lambda name: stored.verdicts[name]["view_count"]))
     share = percent(max(costs), sum(costs))
     return f"{len(costs):,} envelopes cost {size_of(sum(costs))}. The largest cost {size_of(max(costs))}, {share} of it."
 
@@ -105,7 +108,7 @@ def sentence_on_the_forecast(stored: Stored) -> str:
     payers = {name: sum(costs) for name, costs in costs_by_payer(stored).items() if name}
     payer = max(payers, key=payers.__getitem__)
     burn = f"Participant {shortened(payer)} burned {size_of(payers[payer])} of known cost in this window."
-    supposed = "Its balance is not known. Suppose it were four times that."
+    supposed = "Its balance is not known."
     assert stored.begin > stored.until - timedelta(weeks=5), "a forecast needs other words"
     needed = f"4 whole weeks before {stored.until:%Y-%m-%d %H:%M}, and these frames hold 0"
     return f"{burn} {supposed} No forecast. A runway needs {needed}. Load a longer window."
@@ -114,8 +117,11 @@ def sentence_on_the_forecast(stored: Stored) -> str:
 def sentence_on_sums(stored: Stored, total: int) -> str:
     """Only the envelopes need not add up to the total."""
     rows = [row for row in stored.rows("envelopes") if row["update_id"] in stored.costs and row["traffic_cost"] >= 0]
-    equal = 5 + (sum(row["traffic_cost"] for row in rows) == total)
-    return f"{equal} of 6 sums of parts are the total."
+    difference = total - sum(row["traffic_cost"] for row in rows)
+    text = f"{5 + (difference == 0)} of 6 sums of parts are the total."
+    has_fewer = {row["update_id"] for row in rows} != {*stored.costs}
+    reason = "some requests have no envelopes" if has_fewer else "some totals are not the sum of envelopes"
+    return f"{text} Not equal: envelopes, by {abs(difference):,} bytes, because {reason}." if difference else text
 
 
 def sentence_on_history(stored: Stored) -> str:

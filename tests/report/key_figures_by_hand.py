@@ -16,6 +16,10 @@ UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 
 def key_figures_of(report: str, sides: Sides) -> Iterator[KeyFigure]:
+    """What the report is about comes first."""
+    if report == "verdicts":
+        yield from (rejections(sides), latency(sides), waste(sides), cost(sides))
+        return
     if report == "activity":
         yield weight(sides)
     yield cost(sides)
@@ -39,7 +43,8 @@ def cost(sides: Sides) -> KeyFigure:
     stored, total = sides.after, sum(sides.after.costs.values())
     has_unknown = len(stored.costs) < len(stored.ids)
     known = f"known for {percent(len(stored.costs), len(stored.ids))} of requests" if has_unknown else ""
-    note = " · ".join(filter(None, [money(total, sides.prices), known]))
+    payers = len({verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()} - {"", None})
+    note = " · ".join(filter(None, [money(total, sides.prices), f"{payers} participant{'s' * (payers != 1)}", known]))
     change = ""
     if sides.before is not None:
         coverages = [len(side.costs) / len(side.ids) for side in (sides.after, sides.before)]
@@ -64,7 +69,8 @@ def waste(sides: Sides) -> KeyFigure:
     if sides.before is not None:
         difference = Fraction(wasted, total) - Fraction(*wasted_of(sides.before))
         change = with_sign(f"{tenths(half_up(difference * 1000))} points")
-    return "Wasted on rejections", percent(wasted, total), f"{three_digits(wasted, down=False)} known", change
+    note = " · ".join(filter(None, [money(wasted, sides.prices), f"{three_digits(wasted, down=False)} known"]))
+    return "Wasted on rejections", percent(wasted, total), note, change
 
 
 def wasted_of(stored: Stored) -> tuple[int, int]:

@@ -222,7 +222,7 @@ def coins_and_value(amount: Decimal, market: str) -> str:
         return f"{amount.quantize(Decimal('0.01'), ROUND_HALF_EVEN):,} coin"
     value = (amount * Decimal(market.split()[0])).quantize(Decimal("1e-10"), ROUND_HALF_EVEN)
     coin, currency = (each.quantize(Decimal("0.01"), ROUND_HALF_EVEN) for each in (amount, value))
-    return f"{coin:,} coin, worth {currency:,} USD on the market"
+    return f"{coin:,} coin, worth {currency:,} USD at the market price of {market}"
 
 
 def rewards_sentence(whole: Stored, stored: Stored, market: str) -> str:

@@ -14,7 +14,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
-from ledgerframes.report.answers import STYLE
+from ledgerframes.report.answers import STYLE, Answer
 from ledgerframes.values.windows import Window
 
 EVIL = '<img src=x onerror="alert(1)">\u202e\x1b[31m$x$'
@@ -251,3 +251,42 @@ def test_names_stand_for_the_ids_that_they_name(spent: pd.DataFrame) -> None:
     figure = lf.plot(labeled).figure
     plt.close(figure)
     assert "Bank" in {each.get_text() for each in figure.findobj(Text)}
+
+
+def parts_of(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kinds of outputs of an answer on the page of a report."""
+    parts: list[object] = []
+    monkeypatch.setattr("IPython.display.display", parts.append)
+    answer.display_parts()
+    plt.close("all")
+    return [type(part).__name__ for part in parts]
+
+
+def test_a_page_does_not_draw_the_bars_of_a_table_again(day: lf.Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+    rankings = [
+        lf.cost.spend(day, by="participant"),
+        lf.cost.requests(day),
+        lf.cost.overhead(day),
+        lf.cost.wasted(day, by="participant", every=None),
+        lf.verdict.quorums(day),
+        lf.activity.weights(day, every=None),
+    ]
+    for result in rankings:
+        answer = lf.show(result)
+        assert answer.table is not None and answer.table.bars, "the bars are in the table"
+        assert parts_of(answer, monkeypatch) == ["TextOutput", "TableOutput"], result.attrs["figure"]
+        assert "<svg" in answer._repr_html_(), "a notebook has the picture, too"
+    for result in (lf.cost.spend(day, every="1h"), lf.verdict.outcomes(day, by="participant")):
+        assert parts_of(lf.show(result), monkeypatch) == ["TextOutput", "Figure", "TableOutput"]
+
+
+def test_exceeded_limits_come_first(day: lf.Frames) -> None:
+    kinds = lf.cost.spend(day, by="template").dropna(subset=["template_name", "median"])
+    names = [f"{row.template_name}/{row.choice}" for row in kinds.itertuples() if isinstance(row.choice, str)]
+    limits = {name: 1_000_000 if number % 2 else 1 for number, name in enumerate(names)}
+    budget = lf.cost.budget(day, limits, statistic="max", network=day.network)
+    assert {True, False} <= {*budget["is_within"].dropna()}
+    shown = lf.show(budget, picture=False).table
+    assert shown is not None
+    order = [pd.isna(value) or bool(value) for value in shown.frame["is_within"]]
+    assert order == sorted(order) and order[0] is False

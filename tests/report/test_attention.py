@@ -16,7 +16,7 @@ import ledgerframes as lf
 from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
-from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.report import REPORTS, Report, load_history, overview, run_report
 from ledgerframes.report.attention import describe_attention
 from ledgerframes.report.notebook import read_notebook
@@ -67,7 +67,7 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
     assert one["elsewhere"] == "It is on requests, which the weekly report shows and this page does not."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
-    assert nothing["elsewhere"] == "This page does not show requests, where nothing is unusual."
+    assert nothing["elsewhere"] == "Measures that this page does not show have no finding."
 
 
 def test_nothing_is_called_usual_that_was_not_compared() -> None:
@@ -78,7 +78,7 @@ def test_nothing_is_called_usual_that_was_not_compared() -> None:
 
 def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
     assert {*MEASURES} == {*NAMES, ONE_COST}
-    assert {*REPORTS["weekly"].headings} == {*MEASURES}
+    assert {*REPORTS["weekly"].headings} == {*MEASURES, BALANCE}
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)
@@ -118,6 +118,23 @@ def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path, name
     assert found.attrs["sentence"] in text_of(section)
     heading = "Needs attention" if shown else "Nothing unusual on this page"
     assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
+
+
+def test_a_balance_that_ends_soon_needs_attention(net: lf.Network, tmp_path: Path) -> None:
+    parameters = {"price": "50 USD/MB", "balance": 100_000}
+    with without_kernel():
+        result = run_report("operations", net=net, out=tmp_path, parameters=parameters, **WEEK)
+    frames = lf.load_events(net, **WEEK)
+    payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    price, balance = lf.TrafficPrice("50", "USD/MB"), lf.TrafficBalance(100_000, WEEK["until"])
+    history = load_history(net, frames)
+    assert isinstance(history, lf.Frames) and history.window is not None
+    weeks = lf.load_events(net, since=history.window.since, until=WEEK["until"])
+    found = lf.findings(frames, history=weeks, price=price, participant=payer, balance=balance)
+    assert result.run["attention"] == describe_attention(found, REPORTS["operations"].headings)
+    headings = {each["text"]: each["heading"] for each in result.run["attention"]["findings"]}
+    (ends,) = [text for text in headings if text.startswith("The balance of participant")]
+    assert headings[ends] == "How long does the traffic balance last?" and "can end on 2026-11-09" in ends
 
 
 def run_with(findings: list[str], *, others: int = 0) -> dict[str, Any]:

@@ -67,6 +67,13 @@ def test_a_long_table_shows_all_rows_on_a_click(tmp_path: Path) -> None:
     assert "First 40 rows" in opened(tmp_path, numbers, note=note), "the page does not have the others"
 
 
+@pytest.mark.parametrize(("anchor", "is_open"), [("who-paid", True), ("elsewhere", False)])
+def test_a_link_opens_the_section_that_it_leads_to(tmp_path: Path, anchor: str, is_open: bool) -> None:
+    section = '<details class="section"><summary><h2 id="who-paid">Who paid?</h2></summary>They.</details>'
+    document = opened(tmp_path, [], f"location.hash = '{anchor}'; openTarget();", note=section)
+    assert ('<details class="section" open="">' in document) == is_open
+
+
 def test_texts_stay_texts(tmp_path: Path) -> None:
     document = opened(tmp_path, NUMBERS, CLICK)
     assert "<title>x</title>" in document and document.count(f"{escape(HOSTILE).replace('&#x27;', chr(39))}") == len(NUMBERS)

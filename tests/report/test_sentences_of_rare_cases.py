@@ -189,11 +189,17 @@ def test_only_changes_that_hold_for_all_kinds_are_named() -> None:
             "requests_before": [40, 40, 0],
             "judgment": pd.Categorical(["dearer", "no clear change", "new"], COMPARE.column("judgment").choices),
             "relative": [0.2, 0.1, math.nan],
+            "change": pd.array([-5, 1_200, None], dtype="Int64"),
+            "requests_after": [40, 1, 3],
         }
     )
     counts = "0 cheaper, 1 without a clear change, 0 with too few requests, 1 new and 0 gone."
     assert COMPARE.answer is not None
-    assert COMPARE.answer(kinds) == f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
+    text = f"Kinds of request: 1 dearer (Clear +20.0 %), {counts}"
+    largest = "Largest change: Chance, +1.20 kB (1 request with a known cost, 40 before)."
+    assert COMPARE.answer(kinds) == f"{largest} {text}"
+    unknown = kinds.assign(change=pd.array([None] * 3, dtype="Int64"))
+    assert COMPARE.answer(unknown) == text, "windows that differ in length"
 
 
 @pytest.mark.parametrize("weight", [2**53 + 1, 2**60 + 1])

@@ -162,4 +162,6 @@ def test_a_text_that_is_no_price(texts: dict[str, str], words: str) -> None:
 
 
 def test_coins_have_a_market_value() -> None:
-    assert read_prices({"market": "0.5 EUR/coin"}).of_coins(Decimal("10.125")) == "10.12 coin, worth 5.06 EUR on the market"
+    assert read_prices({"market": "0.5 EUR/coin"}).of_coins(Decimal("10.125")) == (
+        "10.12 coin, worth 5.06 EUR at the market price of 0.5 EUR/coin"
+    )

@@ -78,7 +78,11 @@ def sentence_on_kinds(sides: Sides) -> str:
     listed = f" ({', '.join(texts)})" if texts else ""
     unclear = f"{counts['no clear change']:,} without a clear change, {counts['too few']:,} with too few requests"
     other = f"{counts['cheaper']:,} cheaper, {unclear}, {counts['new']:,} new and {counts['gone']:,} gone"
-    return f"Kinds of request: {len(dearer):,} dearer{listed}, {other}."
+    most = max(changes, key=lambda kind: abs(changes[kind]))
+    sign, after = "−" if changes[most] < 0 else "+", len(second.get(most, []))
+    counted = f"{after:,} request{'s' * (after != 1)} with a known cost, {len(first.get(most, [])):,} before"
+    largest = f"Largest change: {kind_name(most)}, {sign}{size_of(abs(changes[most]))} ({counted})."
+    return f"{largest} Kinds of request: {len(dearer):,} dearer{listed}, {other}."
 
 
 def sentence_on_providers(stored: Stored) -> str:

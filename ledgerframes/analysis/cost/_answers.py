@@ -18,6 +18,7 @@ LARGEST_PAYERS = 5
 LARGEST_KINDS = 3
 NOUNS = {"party": "party", "verdict_result": "verdict", "label": "label", "era": "era", "user_id": "user"}
 OVERLAPPING = {"party", "label"}  # columns of groups that can share a request
+CAUSES = {"contention": "failed fast, as by contention", "timeout": "timed out"}
 
 
 def of_spend(result: pd.DataFrame) -> str:
@@ -120,7 +121,7 @@ def of_wasted(result: pd.DataFrame) -> str:
     total = int(wasted) + int(useful or 0)
     share = f", {printing.percent(int(wasted), total)} of all" if total else ""
     cause = result["top_cause"].iloc[0] if len(result) == 1 else None
-    guess = f" Judged by the latency alone, {cause} caused most of it." if isinstance(cause, str) else ""
+    guess = f" Judged by the latency alone, most of it {CAUSES[cause]}." if isinstance(cause, str) else ""
     return f"Rejected requests have a known cost of {printing.size(int(wasted))}{share}.{guess}"
 
 
@@ -140,8 +141,8 @@ def _above(result: pd.DataFrame) -> str:
 
 def _share_and_limit(row: Any, tested: int) -> str:
     """Return a share with its limit, which is higher than that of one period alone."""
-    periods = f"{tested:,} periods together" if tested > 1 else "one period"
-    return f"{printing.share(row.share)} wasted, above the limit of {printing.share(row.upper)} for {periods}"
+    periods = f" that allows for {tested:,} tested periods" if tested > 1 else ""
+    return f"{printing.share(row.share)} wasted, above the limit of {printing.share(row.upper)}{periods}"
 
 
 def of_requests(result: pd.DataFrame) -> str:
@@ -166,7 +167,7 @@ def of_anatomy(result: pd.DataFrame) -> str:
 
 
 def of_compare(result: pd.DataFrame) -> str:
-    """Return how many kinds of request cost more or less than before."""
+    """Return the largest change, and how many kinds are dearer or cheaper."""
     if not result["requests_before"].sum():
         return "No request before has a known cost, so nothing compares."
     counts = result["judgment"].value_counts()
@@ -175,7 +176,18 @@ def of_compare(result: pd.DataFrame) -> str:
     dearer = f"{counts['dearer']:,} dearer{names}"
     changed = f"{dearer}, {counts['cheaper']:,} cheaper, {counts['no clear change']:,} without a clear change"
     others = f"{counts['too few']:,} with too few requests, {counts['new']:,} new and {counts['gone']:,} gone"
-    return f"Kinds of request: {changed}, {others}."
+    return f"{_largest_change(result)}Kinds of request: {changed}, {others}."
+
+
+def _largest_change(result: pd.DataFrame) -> str:
+    """Return the kind whose cost changed most, empty for windows that differ in length."""
+    changes = result["change"].dropna().abs()
+    if changes.empty or not changes.max():
+        return ""
+    (row,) = iter_rows(result.loc[[changes.idxmax()]])
+    change = f"{'−' if row.change < 0 else '+'}{printing.size(abs(int(row.change)))}"
+    requests = f"{pluralize(int(row.requests_after), 'request')} with a known cost, {row.requests_before:,} before"
+    return f"Largest change: {_kind_of(row)}, {change} ({requests}). "
 
 
 def _rise(relative: float) -> str:
@@ -183,9 +195,16 @@ def _rise(relative: float) -> str:
 
 
 def of_control(result: pd.DataFrame) -> str:
-    """Return how many sums of parts equal the total."""
+    """Return how many sums of parts equal the total, and why the others do not."""
     equal = int((result["difference"].fillna(-1) == 0).sum())
-    return f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
+    text = f"{equal:,} of {pluralize(len(result), 'sum')} of parts {'is' if equal == 1 else 'are'} the total."
+    others = iter_rows(result.dropna(subset="reason"))
+    reasons = [f"{row.control}{_difference(row.difference)}, because {row.reason}" for row in others]
+    return f"{text} Not equal: {'; '.join(reasons)}." if reasons else text
+
+
+def _difference(difference: Any) -> str:
+    return "" if pd.isna(difference) else f", by {abs(int(difference)):,} bytes"
 
 
 def of_budget(result: pd.DataFrame) -> str:

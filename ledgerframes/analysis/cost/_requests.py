@@ -32,7 +32,10 @@ REQUESTS = declare.Figure(
     "cost.requests",
     caption="Requests with the highest traffic cost",
     answer=answers.of_requests,
-    main_columns=("update_id", "total_traffic_cost", "times_median", "template_name", "choice", "view_count", "confirmers"),
+    main_columns=(
+        *("update_id", "total_traffic_cost", "times_median", "record_time", "submitting_participant_uid"),
+        *("template_name", "choice", "view_count", "confirmers"),
+    ),
     rows="One row per request with a known cost, at most `top`; sorted by cost, the highest first.",
     columns=(
         declare.text("update_id", "Id of the request."),

@@ -207,7 +207,7 @@ def _looks(frames: Frames, history: Frames, stretch: Stretch) -> pd.DataFrame:
 
 def _no_looks() -> pd.DataFrame:
     names = ("subject", "name", "what", "unit", "value", "before", "usual_low", "usual_high", "effect", "p", "since", "until")
-    return pd.DataFrame({name: [] for name in (*names, "request_kind")})
+    return pd.DataFrame({name: [] for name in (*names, "request_kind", "payer")})
 
 
 def _require_dollars(price: TrafficPrice | None) -> TrafficPrice | None:
@@ -235,7 +235,7 @@ def _result(
     has_history: bool = True,
 ) -> pd.DataFrame:
     """Return the findings in order, with their sentences."""
-    for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind"):
+    for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind", "payer"):
         rows[name] = rows.get(name, np.nan)
     rows = _without_repeats(rows)
     effect = pd.Series(np.round(rows["effect"].to_numpy("float64"))).astype("Int64")
@@ -251,7 +251,7 @@ def _result(
     values |= {name: times_of(rows[name].to_numpy("int64")) for name in ("since", "until")}
     values["effect_bytes"] = rows["effect_bytes"].astype("Int64")
     values["effect_usd"] = _dollars(values["effect_bytes"], price)
-    table = pd.DataFrame(values).assign(request_kind=rows["request_kind"])
+    table = pd.DataFrame(values).assign(request_kind=rows["request_kind"], payer=rows["payer"])
     values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
     values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
     values["coverage"] = share_with_cost(frames)

@@ -66,7 +66,7 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
 def describe(row: Any, weeks: int) -> str:
     """Return the sentence of a finding, with its value and the usual range."""
     before = f"the {weeks} weeks before"
-    text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{_effect(row)}"
+    text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{_effect(row, ' than usual')}"
     return f"{text[0].upper()}{text[1:]}"
 
 
@@ -98,11 +98,21 @@ def _statement(row: Any, before: str) -> str:
 
 
 def _of_one_request(row: Any, before: str) -> str:
-    """Return the sentence on a request's cost, with the median and highest cost of its kind."""
+    """Return the sentence on the cost of a request, its payer and its kind."""
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
+    payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "an unknown participant"
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
     others = f"The largest of them cost {largest}." if row.usual_high < row.value else f"One of them cost {largest}, too."
-    return f"{subject_of(row)} costs {cost}, which is {_size_of_effect(row)} more than {kind}. {others}"
+    return f"{subject_of(row)} of {payer} cost {cost}, {_times(row.value / row.before)} {kind}.{_effect(row)} {others}"
+
+
+def _times(multiple: float) -> str:
+    """Return a multiple in words.
+
+    >>> _times(103.54), _times(2.14)
+    ('104 times', '2.1 times')
+    """
+    return f"{multiple:,.0f} times" if multiple >= 10 else f"{multiple:.1f} times"
 
 
 def _of_requests(row: Any, subject: str, value: str, usual: str, before: str) -> str:
@@ -120,15 +130,11 @@ def subject_of(row: Any) -> str:
     return f"{row.subject} {escape_control(row.name)}"
 
 
-def _effect(row: Any) -> str:
+def _effect(row: Any, usual: str = "") -> str:
     if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
         return ""
-    return f" That is {_size_of_effect(row)} {'more' if row.effect_bytes > 0 else 'less'} than usual."
-
-
-def _size_of_effect(row: Any) -> str:
     price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
-    return f"{printing.size(abs(row.effect_bytes))}{price}"
+    return f" That is {printing.size(abs(row.effect_bytes))}{price} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:

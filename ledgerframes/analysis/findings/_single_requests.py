@@ -19,7 +19,9 @@ MIN_OVER = 5  # requests above the limit of a kind that a tail needs
 MILLIONTHS = 1_000_000
 NOT_VISIBLE = "not visible"
 LARGEST = """\
-SELECT coalesce(kind, '') AS kind, update_id, record_time, total_traffic_cost, count(*) OVER kinds AS count
+SELECT
+    coalesce(kind, '') AS kind, update_id, submitting_participant_uid, record_time, total_traffic_cost,
+    count(*) OVER kinds AS count
 FROM requests_of_weeks
 WHERE total_traffic_cost > 0
 WINDOW kinds AS (PARTITION BY kind)
@@ -58,6 +60,7 @@ def compare_requests(frames: Frames, history: Frames, stretch: Stretch) -> pd.Da
             "since": times,
             "until": times + 1,
             "request_kind": rows["kind"].astype("str").replace("", NOT_VISIBLE),
+            "payer": rows["submitting_participant_uid"].astype("str"),
         }
     )
 

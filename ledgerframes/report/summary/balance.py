@@ -11,25 +11,29 @@ from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 SOON = timedelta(days=7)
+LONG = "more than a year"
 
 
 def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statement on the balance, none if no balance is given."""
     if not periods.balance:
         return []
-    participant = periods.participant or _largest_payer(periods)
+    participant = periods.participant or largest_payer(periods.after)
     name = f"Participant {shorten(participant)}: " if participant else ""
     return [{"term": "Traffic balance", "text": f"{name}{_runway(periods, participant)}", "details": []}]
 
 
-def _largest_payer(periods: Periods) -> str:
-    payers = cost.spend(periods.after, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
+def largest_payer(frames: Frames) -> str:
+    """Return the participant with the highest cost, empty if none is known."""
+    payers = cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
     return next(iter(payers["submitting_participant_uid"]), "")
 
 
@@ -71,12 +75,26 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     amount = f"A balance of {printing.size(row.balance)}"
     first, middle, last = row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last
     if pd.isna(row.factor):
-        end = "after more than a year" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
+        end = f"after {LONG}" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
         return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_soon(row, middle)}"
     if pd.isna(first):
-        return f"{amount} lasts more than a year, in 9 of 10 cases."
-    until = "more than a year" if pd.isna(last) else f"{last:%Y-%m-%d}"
+        return f"{amount} lasts {LONG}, in 9 of 10 cases."
+    until = LONG if pd.isna(last) else f"{last:%Y-%m-%d}"
     return f"{amount} ends from {first:%Y-%m-%d} to {until}, in 4 of 5 cases.{_soon(row, first)}"
+
+
+def describe_length(forecast: pd.DataFrame) -> str:
+    """Return how long a supposed balance would last.
+
+    It has no dates, which a reader could take for those of a real balance.
+    """
+    (row,) = iter_rows(forecast)
+    ends = (row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last)
+    first, middle, last = (LONG if pd.isna(end) else pluralize((end - row.balance_at).days, "day") for end in ends)
+    amount = f"A balance of {printing.size(row.balance)} would last"
+    if pd.isna(row.factor):
+        return f"{amount} {middle} at mean burn."
+    return f"{amount} {first}, in 9 of 10 cases." if first == LONG else f"{amount} {first} to {last}, in 4 of 5 cases."
 
 
 def _soon(row: Any, end: pd.Timestamp) -> str:

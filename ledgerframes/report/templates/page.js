@@ -1,4 +1,5 @@
-// Sorts and filters the tables of a page, shows more of their rows, and copies full ids. Without it, everything can be read.
+// Sorts and filters the tables of a page, shows more of their rows, copies full ids, and opens the section of a link. Without it,
+// everything can be read.
 // It makes elements, and sets texts and attributes: no text of the page ever becomes markup or code.
 "use strict";
 
@@ -138,6 +139,14 @@ function addCopy(cell) {
   cell.append(" ", button);
 }
 
+// -- links ----------------------------------------------------------------------------------------------------------------
+
+// A link to a folded section opens it.
+function openTarget() {
+  const section = document.getElementById(location.hash.slice(1))?.closest("details");
+  if (section) section.open = true;
+}
+
 // -- the page -------------------------------------------------------------------------------------------------------------
 
 for (const table of document.querySelectorAll(".table table")) {
@@ -152,3 +161,5 @@ for (const table of document.querySelectorAll(".table table")) {
   if (rows.length >= MIN_FILTER_ROWS) addFilter(box, table, rows, first, total, tellCount);
 }
 for (const cell of document.querySelectorAll(".table td[title], .id[title]")) addCopy(cell);
+addEventListener("hashchange", openTarget);
+openTarget();
