@@ -1125,9 +1125,10 @@ def texts_on(ax):
 
 
 def test_bad_days_and_spikes_have_their_numbers():
-    rates = {"accepted": [90, 60, 80], "rejected": [10, 40, 20], "rejection_rate": [0.1, 0.4, 0.2]}
-    differs = pd.array([None, True, False], dtype="boolean")
-    frame = result("verdict.outcomes", None, over_time=True)(3).assign(**rates, low=0.05, high=0.5, differs=differs)
+    rates = {"accepted": [90, 60, 80, 99], "rejected": [10, 40, 20, 1], "rejection_rate": [0.1, 0.4, 0.2, 0.01]}
+    differs = pd.array([None, True, False, True], dtype="boolean")
+    frame = result("verdict.outcomes", None, over_time=True)(4).assign(**rates, low=0.005, high=0.5, differs=differs)
+    frame = frame.assign(difference=[0.0, 0.2, 0.0, -0.3])
     assert texts_on(plot(frame, picture="verdict.outcomes")) == {"40.0 %"}
     is_above = pd.array([False, True, None, False], dtype="boolean")
     waste = result("cost.wasted", None, over_time=True)(4).assign(share=[0.1, 0.296, 0.1, 0.1], is_above=is_above)

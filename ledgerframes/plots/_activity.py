@@ -18,7 +18,7 @@ from ledgerframes.texts.representation import pluralize
 MAX_AREAS = 10
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray
 TINTS = (1.0, 0.6, 0.3)
-REST_COLOR = "#d5d8dc"
+REST_TINT = 0.35
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
 LABEL_SHARE = 0.3  # of the axis, for a text at the end of a bar
 FIXED = "Requests, costs and the behavior of all parties stay the same"
@@ -60,26 +60,30 @@ def _rounds_text(count: int, text: str) -> str:
 
 
 def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
+    from matplotlib.colors import to_rgba
+
     ax, table = chart.ax, chart.group_table(weights, weights).fillna(0)
     table = table.loc[:, table.sum().to_numpy() > 0]
     if table.empty:
         chart.show_message("No app provider has an activity weight above 0.")
         return
     shares = table.div(np.maximum(table.sum(axis=1), 1), axis=0)
-    s.areas(ax, chart.edges(), s.largest_parts(shares, MAX_AREAS, [_tint(number) for number in range(12)], REST_COLOR))
+    rest = to_rgba(c.color(2), REST_TINT)
+    s.areas(ax, chart.edges(), s.largest_parts(shares, MAX_AREAS, [_tint(number) for number in range(12)], rest))
     chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, labelcolor=c.text_color(ax))
 
 
-def _tint(number: int) -> tuple[float, float, float]:
-    """Return one of twelve colors, first the strong ones."""
-    from matplotlib.colors import to_rgb
+def _tint(number: int) -> tuple[float, float, float, float]:
+    """Return one of twelve colors, first the strong ones.
 
-    tint = TINTS[number // len(HUES) % len(TINTS)]
-    red, green, blue = (1 - tint * (1 - part) for part in to_rgb(c.color(HUES[number % len(HUES)])))
-    return red, green, blue
+    The others let the page through, so that they are the fainter ones on a dark page, too.
+    """
+    from matplotlib.colors import to_rgba
+
+    return to_rgba(c.color(HUES[number % len(HUES)]), TINTS[number // len(HUES) % len(TINTS)])
 
 
 @draws("activity.rounds", "Reward and activity weight", empty="No round has a known weight in this window.", column="weight")

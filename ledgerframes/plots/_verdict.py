@@ -67,11 +67,15 @@ def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> N
         rate = part["rejection_rate"].to_numpy()
         # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
         spread = np.clip([rate - part["low"], part["high"] - rate], 0, None)
-        style: dict[str, Any] = {"color": c.color(number), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3, "label": text}
+        # The legend has the points alone, because intervals hide them on a narrow page.
+        point: dict[str, Any] = {"color": c.color(number), "label": text}
+        style: dict[str, Any] = {"fmt": "none", "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
         if is_vertical:
-            ax.errorbar(at, rate, yerr=spread, fmt=marker, **style)
+            ax.errorbar(at, rate, yerr=spread, **style)
+            ax.plot(at, rate, marker, **point)
         else:
-            ax.errorbar(rate, at, xerr=spread, fmt=marker, **style)
+            ax.errorbar(rate, at, xerr=spread, **style)
+            ax.plot(rate, at, marker, **point)
 
 
 def _show_positions(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> r.Numbers:
@@ -97,8 +101,8 @@ def _positions(chart: Chart, rows: pd.DataFrame) -> r.Numbers:
 
 
 def _label_rates_that_differ(chart: Chart, rows: pd.DataFrame) -> None:
-    """Write the rates of diamonds above their intervals."""
-    rows = rows[is_true(rows["differs"])]
+    """Write the rates of diamonds above all together above their intervals."""
+    rows = rows[is_true(rows["differs"]) & (rows["difference"] > 0).fillna(False)]
     texts = [r.percent(rate, 1) for rate in rows["rejection_rate"]]
     c.label_points(chart.ax, _positions(chart, rows), r.numbers(rows["high"]), texts)
 

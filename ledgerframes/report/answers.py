@@ -63,7 +63,8 @@ def show(
     max_rows : int, optional
         Rows of the table that are visible at first (default: 15).
     name : str, optional
-        Name of the table and its files in a report (default: analysis and groups, such as ``cost_spend_by_participant``).
+        Name of the files in a report, and of the table if it has only some rows of the result (default: analysis and groups,
+        such as ``cost_spend_by_participant``).
     picture : bool, optional
         Whether to draw the plot of the analysis, if there is one (default: True). A plot needs all columns and at least two
         rows.
@@ -104,7 +105,8 @@ def show(
     names = [*keys, *(_columns(result, figure, keys) if columns is None else columns)]
     rows = require_columns(_in_order(result, keys), names, ADVICE)[list(dict.fromkeys(names))]
     default = _name_of(figure, keys)
-    caption = None if name or not figure.caption else _caption(figure, default)
+    is_named = bool(name) and not _has_all_rows(result)  # some rows are what their name says
+    caption = None if is_named or not figure.caption else _caption(figure, default)
     table = show_table(name or default, result, max_rows=max_rows, display=rows, caption=caption)
     numbers = [each for each in rows.columns if each not in keys and is_measured(rows[each])] if len(rows) > 1 else []
     grouping = _grouping_of(result, figure)

@@ -22,7 +22,8 @@ from ledgerframes.texts.control_characters import escape_html as escape
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 SHORT_FINGERPRINT = re.compile(r"::\w{6}…\w{4}\b")
 SHORT_NAME = re.compile(r".*::\w{6}…\w{4}", re.DOTALL)
-SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%|(?:[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD)\b)")
+UNITS_OF_SENTENCES = r"[kMGT]B|bytes?|weighted|µs|m?s|min|h|hours?|days?|weeks?|points?|coin|USD|participants?"
+SPACE_OF_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{UNITS_OF_SENTENCES})\b)")
 LEFT = ' style="text-align: left"'  # For notebooks, which align all cells right. Pages of reports have another style.
 MAX_TEXT = 56
 MAX_BREAKABLE_TEXT = 240  # characters of a text in a cell that can break between words

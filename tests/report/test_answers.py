@@ -290,3 +290,10 @@ def test_exceeded_limits_come_first(day: lf.Frames) -> None:
     assert shown is not None
     order = [pd.isna(value) or bool(value) for value in shown.frame["is_within"]]
     assert order == sorted(order) and order[0] is False
+
+
+def test_a_name_is_the_caption_of_some_rows_alone(spent: pd.DataFrame) -> None:
+    whole, part = (lf.show(rows, name="cost_of_few", picture=False).table for rows in (spent, spent[spent["requests"] > 10]))
+    assert whole is not None and part is not None
+    assert (whole.name, whole.caption) == ("cost_of_few", "Traffic cost by participant")
+    assert (part.name, part.caption) == ("cost_of_few", "Cost of few")

@@ -150,7 +150,7 @@ def sentence_on_latency(decided: list[Row]) -> str:
 
 
 def percentiles(ordered: list[timedelta]) -> str:
-    texts = [f"{level} % within {text}" for level in (50, 90, 95, 99) if (text := percentile(ordered, level))]
+    texts = [f"{level} % within {text}" for level in (50, 95) if (text := percentile(ordered, level))]
     return ", ".join(texts) or "too few for a percentile"
 
 
