@@ -17,7 +17,7 @@ from ledgerframes.plots._chart import Chart, draws
 from ledgerframes.texts.representation import pluralize
 
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
-SPIKE = 1.5  # times the next period, for a text
+SPIKE = 1.5  # times the second highest period
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 
 
@@ -63,8 +63,7 @@ def _label_spike(chart: Chart, costs: r.Numbers) -> None:
     known = np.sort(costs[~np.isnan(costs)])
     if len(known) > 1 and known[-1] > SPIKE * known[-2]:
         at = int(np.nanargmax(costs))
-        start = chart.frame["period_start"].iloc[at] if chart.has_periods else None
-        text = c.size(known[-1]) if start is None else f"{start:%d %b %H:%M}, {c.size(known[-1])}"
+        text = f"{chart.frame['period_start'].iloc[at]:%d %b %H:%M}, {c.size(known[-1])}"
         c.label_points(chart.ax, [chart.positions()[at]], [known[-1]], [text])
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
+from ledgerframes.analysis.findings.facts import CURRENCY
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -32,8 +33,6 @@ from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.store import Segment
 from ledgerframes.store.location import digest_of
 from ledgerframes.values.windows import Window
-
-CURRENCY = "USD"  # of the findings
 
 
 @dataclass(frozen=True)

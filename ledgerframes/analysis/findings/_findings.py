@@ -15,7 +15,15 @@ from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, ending_balance, missing_time, share_with_cost
+from ledgerframes.analysis.findings.facts import (
+    BALANCE,
+    CURRENCY,
+    NOT_FINAL,
+    NOT_IN_STORE,
+    ending_balance,
+    missing_time,
+    share_with_cost,
+)
 from ledgerframes.analysis.groups import times_of
 from ledgerframes.analysis.requests import require_rejections, require_same_requests
 from ledgerframes.engine import Query
@@ -29,7 +37,6 @@ from ledgerframes.values.windows import Window
 
 LEVEL = 0.05
 WEEK = timedelta(days=7)
-CURRENCY = "USD"
 NOT_DECIDED = "wasted share", "rejection rate"
 
 

@@ -17,6 +17,7 @@ from ledgerframes.values import extents
 from ledgerframes.values.windows import Window
 
 NOT_IN_STORE, NOT_FINAL, BALANCE = "not in the store", "not final yet", "balance"
+CURRENCY = "USD"  # of list prices that findings accept
 SOON = pd.Timedelta(7, "D")
 LEAST_SHARE = 1e-9  # a smaller value is a rounding error
 
