@@ -90,7 +90,8 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     is_known = after["requests_with_cost"] == after["requests"]
     amount = prices.of_bytes(int(total))
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
-    notes = [amount, pluralize(payers, "participant"), "" if is_known else f"known for {printing.share(coverage)} of requests"]
+    known = "" if is_known else f"known for {printing.share(coverage)} of requests"
+    notes = [amount, f"of {pluralize(payers, 'participant')}", known]
     change = ""
     if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
         earlier = int(before["total_traffic_cost"])

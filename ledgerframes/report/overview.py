@@ -72,14 +72,14 @@ def render_overview(out: Path, now: datetime) -> str:
         }
         for name in sorted(report_names(out), key=position)
     ]
-    windows = list(_windows(out, now))
+    windows = list(_windows(out))
     return render_template("overview.html.j2", reports=reports, windows=windows, now=f"{now:%Y-%m-%d %H:%M}")
 
 
 # -- the newest windows -----------------------------------------------------------------------------------------------------
 
 
-def _windows(out: Path, now: datetime) -> Iterator[Window]:
+def _windows(out: Path) -> Iterator[Window]:
     """Yield the windows of the latest run of each report, the newest first."""
     latest = [run for name in sorted(report_names(out), key=position) if (run := _latest(ReportDir(out, name)))]
     contents = published_contents(out)
@@ -90,7 +90,7 @@ def _windows(out: Path, now: datetime) -> Iterator[Window]:
         figures: list[KeyFigure] = next((run["key_figures"] for run in same if run.get("key_figures")), [])
         figures = [_with_weeks(figure, days, same[0]) for figure in figures]
         comparison = next((run["attention"]["summary"] for run in same if run.get("attention")), "")
-        yield Window(network, since, until, figures, _attention(same), comparison, [_card(run, now) for run in same])
+        yield Window(network, since, until, figures, _attention(same), comparison, [_card(run) for run in same])
 
 
 def _attention(runs: list[Run]) -> list[dict[str, str]]:
@@ -114,14 +114,14 @@ def _latest(report_dir: ReportDir) -> Run | None:
     return report_dir.read_run(key) if key else None
 
 
-def _card(run: Run, now: datetime) -> dict[str, Any]:
+def _card(run: Run) -> dict[str, Any]:
     report, attention = REPORTS.get(run["report"]), run.get("attention")
     return {
         "name": run["report"],
         "purpose": report.purpose if report else "",
         "link": _link(run),
         "attention": _count_sentences(attention) if attention else "",
-        "age": format_duration(now - datetime.fromisoformat(run["created_at"])),
+        "created_at": run["created_at"],
     }
 
 

@@ -273,10 +273,11 @@ def test_a_giant_request_comes_first() -> None:
     before = sorted(event.cost or 0 for event in accepted if not is_new(event))
     assert (row["usual_high"], row["before"]) == (before[-1], before[(len(before) - 1) // 2])
     assert row["effect_bytes"] == 600_000 - row["before"]
-    (payer,) = {event.participant for event in requests(weeks=1) if event.id == "0-0300"}
+    (event,) = [event for event in requests(weeks=1) if event.id == "0-0300"]
+    time, times = f"{DAY + timedelta(hours=event.at):%Y-%m-%d %H:%M}", f"{600_000 / row['before']:,.0f} times"
     assert row["sentence"] == (
-        f"Request 0-0300 of participant {payer} cost 600 kB, {600_000 / row['before']:,.0f} times the median of its kind, "
-        f"Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
+        f"Request 0-0300 of participant {event.participant} cost 600 kB on {time}, {times} the median "
+        f"of its kind, Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
         f"The largest of them cost {printing.size(before[-1])}."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
