@@ -1098,18 +1098,19 @@ def test_rates_that_differ_are_diamonds_and_the_rate_of_all_is_a_line():
     rates = {"rejection_rate": [0.1, 0.4, 0.2], "low": [0.05, 0.3, 0.15], "high": [0.2, 0.5, 0.3], "requests": [100, 100, 100]}
     frame = result("verdict.outcomes", "participant")(3).assign(**counts, **rates)
     ax = plot(frame.assign(differs=frame["differs"].astype("boolean")), picture="verdict.outcomes")
-    markers = {line.get_marker(): line.get_xdata().tolist() for line in ax.lines if line.get_marker() in ("o", "D")}
-    assert markers == {"o": [0.2, 0.1], "D": [0.4]}
+    markers = {line.get_marker(): line.get_xdata().tolist() for line in ax.lines if line.get_marker() in ("o", "D", "x")}
+    assert markers == {"o": [0.2], "D": [0.4], "x": [0.1]}, "a row without a judgment is not called as chance explains"
     (all_together,) = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert all_together.get_xdata()[0] == pytest.approx(110 / 500)
     assert all_together.get_label() == "all together, 22.0 %"
-    heights = {line.get_marker(): line.get_ydata().tolist() for line in ax.lines if line.get_marker() in ("o", "D")}
-    assert heights == {"D": [0.0], "o": [1.0, 2.0]}, "the highest rate first"
+    heights = {line.get_marker(): line.get_ydata().tolist() for line in ax.lines if line.get_marker() in ("o", "D", "x")}
+    assert heights == {"D": [0.0], "o": [1.0], "x": [2.0]}, "the highest rate first"
 
 
 def test_rates_of_parties_that_share_requests_have_no_rate_of_all():
-    ax = plot(result("verdict.outcomes", "party")(3), picture="verdict.outcomes")
-    assert not [line for line in ax.lines if str(line.get_label()).startswith("all together")]
+    frame = result("verdict.outcomes", "party")(3)
+    ax = plot(frame.assign(differs=pd.array([None] * 3, dtype="boolean")), picture="verdict.outcomes")
+    assert [line.get_label() for line in ax.lines if not str(line.get_label()).startswith("_")] == ["not judged"]
 
 
 def test_the_usual_range_of_waste_begins_at_its_center():

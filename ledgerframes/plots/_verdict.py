@@ -29,7 +29,8 @@ def verdict_outcomes(chart: Chart) -> None:
 
     Groups over time: a panel for each of the 12 groups with the most decided requests, all on one scale, with the rate of
     all groups in gray and without intervals. Periods with fewer than 20 decided requests of a group have no point, because
-    their rate is mostly chance. Diamonds differ from all other rows by more than chance, and a line is the rate of all.
+    their rate is mostly chance. Diamonds differ from all other rows by more than chance, crosses have too few requests to
+    be judged, and a line is the rate of all.
 
     Examples
     --------
@@ -57,9 +58,14 @@ def verdict_outcomes(chart: Chart) -> None:
 
 
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
-    ax, differs = chart.ax, is_true(rows["differs"])
+    ax, differs, is_judged = chart.ax, is_true(rows["differs"]), rows["differs"].notna().to_numpy()
     positions = _show_positions(chart, rows, is_vertical=is_vertical)
-    kinds = ((~differs, "o", 0, "as chance explains"), (differs, "D", 1, "more than chance explains"))
+    marker_of_others = "x" if is_judged.any() else "o"
+    kinds = (
+        (is_judged & ~differs, "o", 0, "as chance explains"),
+        (differs, "D", 1, "more than chance explains"),
+        (~is_judged, marker_of_others, 0, "not judged"),
+    )
     for is_of_kind, marker, number, text in kinds:
         part, at = rows[is_of_kind], positions[is_of_kind]
         if part.empty:
