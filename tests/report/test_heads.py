@@ -8,7 +8,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.frames import Frames
-from ledgerframes.report.prices import Prices
+from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.movers import Movers, largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
@@ -157,6 +157,19 @@ def test_a_day_with_fewer_rejections_explains_no_rise() -> None:
     statements = describe_verdicts(Periods(decided(after), decided(usual, WEEK_BEFORE)), Prices())
     assert "Saturday 2026-11-07 differs" in statement(statements, "Rejections")["details"][-1]
     assert statement(statements, "Change of the rejections")["details"] == []
+
+
+def test_a_given_participant_reads_its_own_bill() -> None:
+    after = decided({(0, "ours"): (0, 30), (0, "theirs"): (0, 90)}, cost=1_000_000)
+    prices = read_prices({"price": "50 USD/MB"})
+    own = summarize(["balance"], Periods(after, None, participant="ours"), prices)
+    assert own == [
+        {"term": "Own cost", "text": "Participant ours paid 30.0 MB, 1,500.00 USD: 25.0 % of the known cost.", "details": []}
+    ]
+    (unknown,) = summarize(["balance"], Periods(after, None, participant="nobody"), Prices())
+    assert unknown["text"] == "Participant nobody has no known cost in this window."
+    both = summarize(["balance"], Periods(after, None, participant="ours", balance=1), Prices())
+    assert [each["term"] for each in both] == ["Traffic balance", "Own cost"]
 
 
 @pytest.mark.loopback

@@ -23,12 +23,26 @@ LONG = "more than a year"
 
 
 def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
-    """Return the statement on the balance, none if no balance is given."""
+    """Return the statements on a balance and on the cost of a participant, if they are given."""
+    own = [Statement(term="Own cost", text=_own_cost(periods, prices), details=[])] if periods.participant else []
     if not periods.balance:
-        return []
+        return own
     participant = periods.participant or largest_payer(periods.after)
     name = f"Participant {shorten(participant)}: " if participant else ""
-    return [{"term": "Traffic balance", "text": f"{name}{_runway(periods, participant)}", "details": []}]
+    return [{"term": "Traffic balance", "text": f"{name}{_runway(periods, participant)}", "details": []}, *own]
+
+
+def _own_cost(periods: Periods, prices: Prices) -> str:
+    """Return what the given participant paid."""
+    payers = cost.spend(periods.after, by="participant").dropna(subset="total_traffic_cost")
+    payers = payers[payers["submitting_participant_uid"] == periods.participant]
+    name = f"Participant {shorten(periods.participant)}"
+    if payers.empty:
+        return f"{name} has no known cost in this window."
+    (row,) = iter_rows(payers)
+    number = int(row.total_traffic_cost)
+    paid = ", ".join(filter(None, [printing.size(number), prices.of_bytes(number)]))
+    return f"{name} paid {paid}: {printing.share(row.share)} of the known cost."
 
 
 def largest_payer(frames: Frames) -> str:
