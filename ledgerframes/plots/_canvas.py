@@ -135,12 +135,20 @@ def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float
 
 def label_points(ax: Axes, x: Iterable[float], y: Iterable[float], texts: Iterable[str]) -> None:
     """Write a text above each of a few points, and nothing above many."""
-    first, last = ax.get_xlim()
     points = list(zip(x, y, texts, strict=True))
     for at, height, text in points if len(points) <= MAX_LABELS else ():
-        part, margin = (at - first) / (last - first), text_width(text) / width(ax) / 2
-        side = "left" if part < margin else "right" if part > 1 - margin else "center"
+        side = text_side(ax, at, text_width(text) / width(ax) / 2)
         annotate(ax, text, (at, height), (0, 6), "data", ha=side)
+
+
+def text_side(ax: Axes, at: float, margin: float) -> str:
+    """Return the alignment that keeps a text within the axes.
+
+    The margin is half of its width, as a share of theirs.
+    """
+    first, last = ax.get_xlim()
+    part = (at - first) / (last - first)
+    return "left" if part < margin else "right" if part > 1 - margin else "center"
 
 
 def draw_message(ax: Axes, text: str) -> None:

@@ -165,14 +165,8 @@ def verdict_waited_for(chart: Chart) -> None:
     if frame["slow_rate"].isna().all():
         return chart.show_message(IN_DOUBT if frame["slow"].isna().any() else "No request needs a party's confirmation.")
     visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
-    rows, differs = np.arange(len(visible)), is_true(visible["differs"])
-    is_judged = visible["differs"].notna().to_numpy()
-    kinds = (
-        (is_judged & ~differs, "o", 0, "as chance explains"),
-        (differs, "D", 1, "more than chance explains"),
-        (~is_judged, "x", 2, "too few to say"),
-    )
-    for is_of_kind, marker, number, text in kinds:
+    rows = np.arange(len(visible))
+    for is_of_kind, marker, number, text in s.judgments(visible["differs"], ("x", 2, "too few to say")):
         part, at = visible[is_of_kind], rows[is_of_kind]
         if len(part):
             ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=1.2)

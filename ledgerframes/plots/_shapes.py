@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ledgerframes.analysis.groups import is_true
 from ledgerframes.plots import _canvas as c
 from ledgerframes.plots import _results as r
 from ledgerframes.plots._chart import MAX_MARKERS, Chart
@@ -29,6 +30,7 @@ MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
 Values = npt.NDArray[Any]
 Part = tuple[str, Values, Mapping[str, Any]]
 Styles = Mapping[str, Mapping[str, Any]]
+Marker = tuple[str, int, str]  # of points, with the number of their color and their text in the legend
 
 
 # -- bars ---------------------------------------------------------------------------------------------------------------
@@ -170,6 +172,17 @@ def change_axis(ax: Axes, values: Values, quantity: str, set_axis: Callable[...,
     ax.axvline(0, color=c.text_color(ax), linewidth=1, zorder=0.5)
     set_axis(ax.xaxis, max(high, -low), quantity)
     ax.set_xlim(low - margin, high + margin)
+
+
+# -- judgments ----------------------------------------------------------------------------------------------------------
+
+
+def judgments(differs: pd.Series, unjudged: Marker) -> Iterator[tuple[npt.NDArray[np.bool_], str, int, str]]:
+    """Yield the rows of each judgment with their marker, in the order of the legend."""
+    is_different, is_judged = is_true(differs), differs.notna().to_numpy()
+    yield is_judged & ~is_different, "o", 0, "as chance explains"
+    yield is_different, "D", 1, "more than chance explains"
+    yield ~is_judged, *unjudged
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------

@@ -58,15 +58,9 @@ def verdict_outcomes(chart: Chart) -> None:
 
 
 def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
-    ax, differs, is_judged = chart.ax, is_true(rows["differs"]), rows["differs"].notna().to_numpy()
+    ax, marker_of_others = chart.ax, "x" if rows["differs"].notna().any() else "o"
     positions = _show_positions(chart, rows, is_vertical=is_vertical)
-    marker_of_others = "x" if is_judged.any() else "o"
-    kinds = (
-        (is_judged & ~differs, "o", 0, "as chance explains"),
-        (differs, "D", 1, "more than chance explains"),
-        (~is_judged, marker_of_others, 0, "not judged"),
-    )
-    for is_of_kind, marker, number, text in kinds:
+    for is_of_kind, marker, number, text in s.judgments(rows["differs"], (marker_of_others, 0, "not judged")):
         part, at = rows[is_of_kind], positions[is_of_kind]
         if part.empty:
             continue

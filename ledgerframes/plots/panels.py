@@ -102,11 +102,9 @@ def _draw_panel(
     if not 0 < len(texts) <= MAX_MARKED_TEXTS or len(values) > MAX_MARKED_TEXTS:
         texts = np.array([np.nanargmax(y)])
     chart.draw_time_axis()
-    first, last = ax.get_xlim()
     for at in texts:
-        text, part = to_text(y[at]), (x[at] - first) / (last - first)
-        margin = max(0.1, len(text) * DIGIT_WIDTH / 2 / width)
-        side = "left" if part < margin else "right" if part > 1 - margin else "center"
+        text = to_text(y[at])
+        side = c.text_side(ax, x[at], max(0.1, len(text) * DIGIT_WIDTH / 2 / width))
         c.annotate(ax, text, (x[at], y[at]), (0, 4), "data", ha=side, fontsize=TICK_SIZE)
 
 

@@ -12,7 +12,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.cells import shorten
-from ledgerframes.report.summary.balance import describe_length, describe_runway
+from ledgerframes.report.summary.balance import describe_length, describe_runway, known_payers
 from ledgerframes.statistics import printing
 
 LONGEST_DAYS, MAX_DAYS = 60, 366  # of a picture whose balance does not end, and of any
@@ -104,8 +104,7 @@ def _payer(frames: Frames, participant: str) -> tuple[str, int | None]:
     """Return a participant and what it burned, or None if that is unknown."""
     if participant:
         frames.where("verdicts", participant=participant)  # refuses one that does not submit
-    payers = cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
-    costs = payers.set_index("submitting_participant_uid")["total_traffic_cost"]
+    costs = known_payers(frames).set_index("submitting_participant_uid")["total_traffic_cost"]
     payer = participant or next(iter(costs.index), "")
     return payer, int(costs[payer]) if payer in costs else None
 

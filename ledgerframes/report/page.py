@@ -247,11 +247,12 @@ def _fold_tables(blocks: list[Block]) -> list[Block]:
     """
     has_picture = any(block.kind == "plot" for block in blocks)
     has_text = any('class="statement"' in block.html for block in blocks if block.kind == "table")
-    return [
-        replace(block, is_folded=rows > 0 and (has_picture or (has_text and rows == 1)))
-        for block in blocks
-        for rows in [block.html.count("<tr") - 1 if block.kind == "table" else 0]  # without the head
-    ]
+
+    def is_said(block: Block) -> bool:
+        rows = block.html.count("<tr") - 1 if block.kind == "table" else 0  # without the head
+        return rows > 0 and (has_picture or (has_text and rows == 1))
+
+    return [replace(block, is_folded=is_said(block)) for block in blocks]
 
 
 def _split(blocks: list[Block], headings: list[Heading]) -> list[Section]:

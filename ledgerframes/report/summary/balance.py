@@ -34,7 +34,7 @@ def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
 
 def _own_cost(periods: Periods, prices: Prices) -> str:
     """Return what the given participant paid."""
-    payers = cost.spend(periods.after, by="participant").dropna(subset="total_traffic_cost")
+    payers = known_payers(periods.after)
     payers = payers[payers["submitting_participant_uid"] == periods.participant]
     name = f"Participant {shorten(periods.participant)}"
     if payers.empty:
@@ -47,8 +47,12 @@ def _own_cost(periods: Periods, prices: Prices) -> str:
 
 def largest_payer(frames: Frames) -> str:
     """Return the participant with the highest cost, empty if none is known."""
-    payers = cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
-    return next(iter(payers["submitting_participant_uid"]), "")
+    return next(iter(known_payers(frames)["submitting_participant_uid"]), "")
+
+
+def known_payers(frames: Frames) -> pd.DataFrame:
+    """Return the participants with a known cost, the highest first."""
+    return cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
 
 
 def _runway(periods: Periods, participant: str) -> str:
