@@ -25,10 +25,13 @@ class LinkedText(TypedDict):
         What the finding says.
     heading : str
         The heading on the page under which it is shown. Empty if there is none.
+    next_step : str
+        What a reader can do about it, or whom to contact.
     """
 
     text: str
     heading: str
+    next_step: str
 
 
 class Attention(TypedDict):
@@ -65,7 +68,7 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     measures = {**ABOUT_DATA, **headings}
     absent = [what for what in MEASURES if what not in headings]
     is_shown = findings["what"].isin(measures).astype(bool)
-    rows = [LinkedText(text=row.sentence, heading=_heading(row, measures)) for row in iter_rows(findings[is_shown])]
+    rows = [_linked(row, measures) for row in iter_rows(findings[is_shown])]
     needs_elsewhere = bool(absent) and findings.attrs["looked_at"] > 0
     return Attention(
         summary=findings.attrs["sentence"],
@@ -75,8 +78,9 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
     )
 
 
-def _heading(row: Any, headings: Mapping[str, str]) -> str:
-    return headings.get(row.subject, headings[row.what])
+def _linked(row: Any, headings: Mapping[str, str]) -> LinkedText:
+    heading = headings.get(row.subject, headings[row.what])
+    return LinkedText(text=row.sentence, heading=heading, next_step=row.next_step)
 
 
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:

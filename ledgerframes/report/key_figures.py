@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, TypedDict
+from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -13,12 +13,14 @@ from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.key_figure import LATENCY, REJECTED, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
+from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
-from ledgerframes.report.units import BYTES, MICROSECONDS, SHARE, bytes_text
+from ledgerframes.report.units import BYTES, MICROSECONDS, bytes_text
 from ledgerframes.statistics import printing
 from ledgerframes.statistics.rates import difference_of_rates
 from ledgerframes.texts.representation import pluralize
@@ -28,44 +30,19 @@ PAYERS = Query("SELECT count(DISTINCT submitting_participant_uid) AS payers FROM
 DayRows = Sequence[dict[str, Any]]
 
 
-class KeyFigure(TypedDict):
-    """A figure of the window, with its change against the period before.
-
-    Attributes
-    ----------
-    label, value, note : str
-        Its name, its value with the unit, and a remark.
-    change : str
-        Change against the period before. Empty if the two are not comparable.
-    is_clear : bool
-        Whether chance does not explain the change.
-    unit : str
-        Of the values by day.
-    before, days : list
-        The value of each day before the window and of the window, None if unknown. The days before are those of the weeks of
-        its usual ranges, or of the period before where the report has none.
-    """
-
-    label: str
-    value: str
-    note: str
-    change: str
-    is_clear: bool
-    unit: str
-    before: list[float | None]
-    days: list[float | None]
-
-
 def measure_key_figures(
-    periods: Periods, prices: Prices, after: Headline, days: DayRows, subjects: Collection[str] = ()
+    periods: Periods, prices: Prices, after: Headline, days: DayRows, subjects: Sequence[str] = ()
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    Those that the report is about come first. A report on activity without traffic shows the weight instead of the waste.
+    Those that the report is about come first. A report on activity without traffic shows the weight instead of the waste, one
+    on a balance how long it lasts instead of the latency, and one for a participant its own cost instead of that of all.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
     cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
+    if periods.participant:
+        cost = own_cost(periods, prices, earlier, days)
     waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
@@ -73,11 +50,8 @@ def measure_key_figures(
         return [_weight(periods), cost, rejections, latency]
     if "verdicts" in subjects and "traffic" not in subjects:
         return [rejections, latency, waste, cost]
-    return [cost, waste, rejections, latency]
-
-
-def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = SHARE, is_clear: bool = False) -> KeyFigure:
-    return KeyFigure(label=label, value=value, note=note, change=change, is_clear=is_clear, unit=unit, before=[], days=[])
+    balance = balance_left(periods) if subjects and subjects[0] == "balance" else None
+    return [balance, cost, waste, rejections] if balance else [cost, waste, rejections, latency]
 
 
 # -- the figures ------------------------------------------------------------------------------------------------------------
@@ -86,7 +60,7 @@ def _figure(label: str, value: str, note: str, change: str = "", *, unit: str = 
 def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Frames) -> KeyFigure:
     total, coverage = after["total_traffic_cost"], after["cost_coverage"]
     if total is None or coverage is None:
-        return _figure("Traffic cost", printing.MISSING, "no cost is known", unit=BYTES)
+        return new_figure(TRAFFIC_COST, printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
     amount = prices.of_bytes(int(total))
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
@@ -97,7 +71,7 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
         earlier = int(before["total_traffic_cost"])
         change = signed_percent(int(total) - earlier, earlier)
     value = bytes_text(int(total), is_lower_bound=not is_known)
-    return _figure("Traffic cost", value, " · ".join(filter(None, notes)), change, unit=BYTES)
+    return new_figure(TRAFFIC_COST, value, " · ".join(filter(None, notes)), change, unit=BYTES)
 
 
 def _same_coverage(after: Headline, before: Headline) -> bool:
@@ -108,35 +82,35 @@ def _same_coverage(after: Headline, before: Headline) -> bool:
 def _waste(after: Headline, before: Headline | None, prices: Prices) -> KeyFigure:
     share, wasted = after["wasted_share"], after["wasted_traffic_cost"]
     if share is None or wasted is None:
-        return _figure("Wasted on rejections", printing.MISSING, "no cost of a decided request is known")
+        return new_figure(WASTED, printing.MISSING, "no cost of a decided request is known")
     change = ""
     if before is not None and before["wasted_share"] is not None:
         change = printing.points(share - before["wasted_share"])
     note = " · ".join(filter(None, [prices.of_bytes(int(wasted)), f"{bytes_text(int(wasted))} known"]))
-    return _figure("Wasted on rejections", printing.share(share), note, _with_sign(change))
+    return new_figure(WASTED, printing.share(share), note, _with_sign(change))
 
 
 def _rejections(periods: Periods, after: Headline, before: Headline | None) -> KeyFigure:
     decided = int(after["accepted"] or 0) + int(after["rejected"] or 0)
     if not decided:
-        return _figure("Rejected", printing.MISSING, "no request has a decision")
+        return new_figure(REJECTED, printing.MISSING, "no request has a decision")
     rejected = int(after["rejected"] or 0)
     note = f"{rejected:,} of {decided:,} decided"
     value = printing.percent(rejected, decided, printing.rate_decimals(decided))
     decided_before = int(before["accepted"] or 0) + int(before["rejected"] or 0) if before else 0
     if before is None or not decided_before:
-        return _figure("Rejected", value, note)
+        return new_figure(REJECTED, value, note)
     counts = (int(before["rejected"] or 0), decided_before), (rejected, decided)
     difference, low, high = (float(each) for each in difference_of_rates(*counts, design_effect=design_effect(periods)))
-    return _figure("Rejected", value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
+    return new_figure(REJECTED, value, note, _with_sign(printing.points(difference)), is_clear=low > 0 or high < 0)
 
 
 def _latency(periods: Periods) -> KeyFigure:
     median, p95 = (microseconds_of(value) for value in (periods.latency.p50, periods.latency.p95))
     if median is None:
-        return _figure("Latency, median", printing.MISSING, "too few accepted requests", unit=MICROSECONDS)
+        return new_figure(LATENCY, printing.MISSING, "too few accepted requests", unit=MICROSECONDS)
     note = f"95 % within {printing.duration(p95)}" if p95 is not None else "of accepted requests"
-    figure = _figure("Latency, median", printing.duration(median), note, unit=MICROSECONDS)
+    figure = new_figure(LATENCY, printing.duration(median), note, unit=MICROSECONDS)
     if periods.before is not None and not periods.obstacle:
         earlier = microseconds_of(periods.latency_before.p50)
         figure["change"] = signed_percent(median - earlier, earlier) if earlier else ""
@@ -146,13 +120,13 @@ def _latency(periods: Periods) -> KeyFigure:
 def _weight(periods: Periods) -> KeyFigure:
     weights = activity.weights(periods.after, every=None)["weight"].dropna()
     if weights.empty:
-        return _figure("Activity weight", printing.MISSING, "no activity record", unit=BYTES)
+        return new_figure(WEIGHT, printing.MISSING, "no activity record", unit=BYTES)
     total, change = int(weights.sum()), ""
     if periods.before is not None and not periods.obstacle:
         earlier = int(activity.weights(periods.before, every=None)["weight"].sum())
         change = signed_percent(total - earlier, earlier) if earlier else ""
     note = f"weighted bytes of {pluralize(len(weights), 'app provider')}"
-    figure = _figure("Activity weight", printing.size(total), note, change, unit=BYTES)
+    figure = new_figure(WEIGHT, printing.size(total), note, change, unit=BYTES)
     days = _weights_by_day(periods.after)
     return {**figure, "before": _weights_before(periods, len(days)), "days": days}
 

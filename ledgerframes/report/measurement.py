@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.freeze import FrozenInputs
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers, json_rows
-from ledgerframes.report.key_figures import KeyFigure, measure_key_figures
+from ledgerframes.report.key_figure import KeyFigure
+from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.loads import history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.quality import describe_quality
@@ -46,16 +47,13 @@ class Measurement:
 
     def measure_key_figures(self, inputs: FrozenInputs) -> list[KeyFigure]:
         """Return the figures that the page of a report opens with."""
-        prices = read_prices(inputs.parameters)
+        prices = read_prices(inputs.parameters, self.periods.after)
         headline, days = self.facts["headline"], self.facts["days"]
         return measure_key_figures(self.periods, prices, headline, days, inputs.report.subjects)
 
     def summarize(self, inputs: FrozenInputs) -> list[Statement]:
         """Return the sentences that the page of a report opens with."""
-        subjects, parameters, periods = inputs.report.subjects, inputs.parameters, self.periods
-        if "balance" in subjects:
-            periods = replace(periods, participant=parameters["participant"], balance=parameters["balance"])
-        return summarize(subjects, periods, read_prices(parameters))
+        return summarize(inputs.report.subjects, self.periods, read_prices(inputs.parameters, self.periods.after))
 
 
 def measure_inputs(inputs: FrozenInputs) -> Measurement:
@@ -84,7 +82,10 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
         "segments": [_describe(segment) for segment in snapshot.segments],
     }
     coverage = measure_coverage(offline, frames, window, headline)
-    return Measurement(coverage, Periods(frames, before, state, weeks), facts, digests)
+    owner: dict[str, Any] = {}
+    if "balance" in report.subjects:
+        owner = {"participant": inputs.parameters["participant"], "balance": inputs.parameters["balance"]}
+    return Measurement(coverage, Periods(frames, before, state, weeks, **owner), facts, digests)
 
 
 def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs) -> pd.DataFrame:
@@ -92,7 +93,7 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs) -> pd.D
 
     Only a price in dollars counts.
     """
-    price, balance = read_prices(inputs.parameters).price, inputs.parameters.get("balance", 0)
+    price, balance = read_prices(inputs.parameters, frames).price, inputs.parameters.get("balance", 0)
     payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
     return find(
         frames,

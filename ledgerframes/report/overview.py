@@ -20,7 +20,7 @@ from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
     from ledgerframes.report.attention import Attention
-    from ledgerframes.report.key_figures import KeyFigure
+    from ledgerframes.report.key_figure import KeyFigure
 
 MAX_WEEKS = 8  # of a sparkline
 MAX_SENTENCES = 5  # on what needs attention in a window
@@ -101,7 +101,9 @@ def _attention(runs: list[Run]) -> list[dict[str, str]]:
     sentences: dict[str, dict[str, str]] = {}
     for run in runs:
         for each in (run.get("attention") or {}).get("findings", []):
-            sentences.setdefault(each["text"], {"text": each["text"], "report": run["report"], "link": _link(run)})
+            # Runs of earlier versions have no next step.
+            item = {"text": each["text"], "next_step": each.get("next_step", ""), "report": run["report"], "link": _link(run)}
+            sentences.setdefault(each["text"], item)
     return list(sentences.values())[:MAX_SENTENCES]
 
 

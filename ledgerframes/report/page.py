@@ -40,11 +40,6 @@ MAX_ANCHOR = 60
 LONG_ID = re.compile(r"\b([0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
-IN_KEY_FIGURES = {  # what a key figure says, by the term of the sentence that says no more
-    "Traffic cost": "Traffic cost",
-    "Cost of the rejections": "Wasted on rejections",
-    "Latency": "Latency, median",
-}
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
@@ -131,7 +126,7 @@ def render(book: Notebook, run: dict[str, Any], *, is_folded: bool = False) -> s
         title=title or run["report"],
         sections=_split(blocks, contents.sections()),
         run=run,
-        summary=[each for each in run["summary"] if IN_KEY_FIGURES.get(each["term"]) not in labels],
+        summary=[each for each in run["summary"] if each.get("key_figure") not in labels],
         since=run["window"]["since"],
         anchors={ABOUT: "about-this-page"} | {unescape(heading.html): heading.anchor for heading in contents.headings},
         is_folded=is_folded,
@@ -199,21 +194,28 @@ def _readable(text: str) -> Markup:
 def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return items of which those that begin with the same subject have one text.
 
-    All else of them has to be equal.
+    They have all their next steps. All else of them has to be equal.
 
-    >>> merge_by_subject([{"text": "Monday: 9 % were rejected."}, {"text": "Monday: a tenth was wasted."}])
-    [{'text': 'Monday: 9 % were rejected. A tenth was wasted.'}]
+    >>> texts = ["Monday: 9 % were rejected.", "Monday: a tenth was wasted."]
+    >>> merge_by_subject([{"text": text, "next_step": "Ask them."} for text in texts])
+    [{'text': 'Monday: 9 % were rejected. A tenth was wasted.', 'next_step': 'Ask them.'}]
     """
     merged: list[dict[str, Any]] = []
     for each in items:
         subject, colon, rest = each["text"].partition(": ")
         others = (item for item in merged if colon and item["text"].startswith(f"{subject}: "))
-        same = next((item for item in others if {**item, "text": each["text"]} == each), None)
+        same = next((item for item in others if _without_texts(item) == _without_texts(each)), None)
         if same is None:
             merged.append({**each})
-        else:
-            same["text"] += f" {rest[:1].upper()}{rest[1:]}"
+            continue
+        same["text"] += f" {rest[:1].upper()}{rest[1:]}"
+        if each["next_step"] not in same["next_step"]:
+            same["next_step"] += f" {each['next_step']}"
     return merged
+
+
+def _without_texts(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name not in ("text", "next_step")}
 
 
 def template_digest() -> str:

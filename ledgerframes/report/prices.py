@@ -19,6 +19,7 @@ KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
     "rate": NetworkRate,
     "market": MarketRate,
 }
+NO_PRICE = "none"
 PRICE_STEP = "Set price= to that of the rounds, for a part of the window if it changes, or leave it out."
 
 
@@ -104,9 +105,10 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     Parameters
     ----------
     parameters : mapping
-        Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price.
+        Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price. An empty ``price`` is that of the
+        mining rounds of the window, and ``none`` is no price.
     frames : Frames, optional
-        Those of the window of the report.
+        Those of the window of the report. Without them, and if the rounds have no price or several, an empty price is missing.
 
     Raises
     ------
@@ -114,16 +116,28 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
+    has_price = texts["price"] != NO_PRICE and "price" in parameters
+    if not has_price:
+        texts["price"] = ""
+    elif not texts["price"] and frames is not None:
+        texts["price"] = _price_of_rounds(frames)
     prices = Prices(**{name: read_price(name, text) for name, text in texts.items() if text})  # type: ignore[arg-type]
     if prices.price:
         require_one_currency(prices.price, prices.rate)
-    elif prices.rate:
+    elif prices.rate and not has_price:
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
     if prices.price and frames is not None:
         from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
 
         require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
+
+
+def _price_of_rounds(frames: Frames) -> str:
+    """Return the price of the mining rounds of a window as text, empty unless it is one."""
+    from ledgerframes.analysis.state.traffic_prices import one_price_of_rounds  # late: it needs all of the analyses
+
+    return str(one_price_of_rounds(frames) or "")
 
 
 def coin_of(rate: NetworkRate | MarketRate | None) -> str:

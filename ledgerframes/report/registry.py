@@ -35,7 +35,10 @@ TOP: dict[str, Any] = {
     "top": (int, Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)"))
 }
 PRICES: dict[str, Any] = {
-    "price": (str, Field(default="", description="list price of traffic, as in the rounds of the window, such as 50 USD/MB")),
+    "price": (
+        str,
+        Field(default="", description="list price of traffic, such as 50 USD/MB, or none (default: that of the rounds)"),
+    ),
     "rate": (str, Field(default="", description="the network's own rate, such as 0.16 USD/coin")),
 }
 MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market price of the coin, such as 0.15 USD/coin"))}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ledgerframes.report.units import value_text
 
 if TYPE_CHECKING:
-    from ledgerframes.report.key_figures import KeyFigure
+    from ledgerframes.report.key_figure import KeyFigure
 
 MIN_DAYS = 14  # before a window, for its usual band
 STEP, HEIGHT, MARGIN = 10, 40, 4  # units of the drawing: from day to day, of the picture, and above and below the values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -20,6 +21,9 @@ from events_by_hand import DAY, Event, frames_of
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
+from ledgerframes.analysis.findings._measures import MEASURES
+from ledgerframes.analysis.findings._next_steps import next_step_of
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline
@@ -428,3 +432,88 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
     inputs: Any = SimpleNamespace(parameters={"price": price}, window=frames.window)
     sentence = find_for_report(frames, history(), inputs)["sentence"].iloc[0]
     assert sentence.partition("That is 59")[2].partition(" kB ")[2].startswith(text)
+
+
+# -- next steps ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "what", "step"),
+    [
+        (
+            lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
+            "day",
+            "rejection rate",
+            "Ask the participants with the most rejected requests at that time.",
+        ),
+        (
+            lambda event: [] if 50 <= hour_of(event) < 56 else [event],
+            "hour",
+            "requests",
+            "Check whether the network or the host stood still.",
+        ),
+        (
+            lambda event: [replace(event, seconds=3 * event.seconds) if event.views else event],
+            "confirming party",
+            "latency",
+            "See how often requests waited for this party, and ask its participants.",
+        ),
+        (
+            lambda event: [replace(event, cost=2 * (event.cost or 0)) if event.nodes[0][2] == "Split" else event],
+            "kind",
+            "cost per request",
+            "Ask the developers of its package why its requests cost more.",
+        ),
+        (
+            lambda event: [replace(event, cost=(event.cost or 0) // 2) if event.nodes[0][2] == "Split" else event],
+            "kind",
+            "cost per request",
+            "None, if this change was planned.",
+        ),
+        (
+            lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event],
+            "request",
+            "cost of one request",
+            "Look at its views, and ask its participant what it was for.",
+        ),
+        (
+            lambda event: [replace(event, participant="val-9") if event.id[-2:] == "30" else event],
+            "participant",
+            "requests",
+            "Ask its operator what these requests are for.",
+        ),
+        (
+            lambda event: [] if event.participant == "val-1" else [event],
+            "participant",
+            "requests",
+            "Ask its operator whether this was meant to end.",
+        ),
+        (
+            lambda event: [replace(event, activity=[])],
+            "app provider",
+            "activity weight",
+            "Ask this app provider why the weight is lower.",
+        ),
+    ],
+    ids=["bad day", "empty hours", "slow party", "costly kind", "cheaper kind", "giant", "new", "gone", "app provider"],
+)
+def test_each_finding_has_a_next_step(change: Change, subject: str, what: str, step: str) -> None:
+    result = found(change)
+    assert step in result[(result["subject"] == subject) & (result["what"] == what)]["next_step"].tolist()
+
+
+def test_each_subject_of_each_measure_has_a_next_step() -> None:
+    for measure in MEASURES:
+        for subject, value, before in itertools.product(measure.subjects, (0.0, 1.0, 3.0), (0.0, 2.0)):
+            step = next_step_of(SimpleNamespace(subject=subject, what=measure.name, value=value, before=before))
+            assert step.endswith(".") and len(step) > 20, (measure.name, subject)
+
+
+def test_facts_have_a_next_step() -> None:
+    until = pd.Timestamp("2026-11-12T08:30Z")
+    steps = {what: next_step_of(SimpleNamespace(what=what, until=until)) for what in (NOT_IN_STORE, NOT_FINAL, BALANCE)}
+    assert steps == {
+        NOT_IN_STORE: "Load these hours with ledgerframes sync events, and look again.",
+        NOT_FINAL: "Look again when these hours are final.",
+        BALANCE: "Buy traffic before 2026-11-12 08:30 UTC.",
+    }

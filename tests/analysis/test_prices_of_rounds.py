@@ -50,6 +50,16 @@ def test_a_price_that_the_rounds_contradict_is_refused(coin):
     assert read_prices({"price": "50.00 USD/MB"}, frames).price == FIFTY
 
 
+def test_a_report_without_a_price_has_that_of_the_rounds():
+    same, changed, without = (world(*rounds).frames() for rounds in (((100, "50.0"), (110, "50.0")), CHANGED, ()))
+    assert read_prices({"price": ""}, same).price == FIFTY
+    assert read_prices({"price": "", "rate": "0.16 USD/coin"}, same).of_bytes(1_000_000) == "50.00 USD or 312.50 coin"
+    none = [read_prices({"price": ""}, frames) for frames in (changed, without, None)]
+    none += [read_prices(parameters, same) for parameters in ({"price": "none"}, {"market": "0.15 USD/coin"})]
+    assert [prices.price for prices in none] == [None] * 5
+    assert read_prices({"price": "", "rate": "0.16 USD/coin"}, changed).of_bytes(1_000_000) == ""
+
+
 def test_a_price_is_checked_for_the_requests_of_one_participant_too():
     frames = world((100, "50.0")).frames().where("verdicts", participant="val-a")
     with pytest.raises(UsageError, match="the rounds of this window have 50 USD/MB"):

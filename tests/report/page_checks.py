@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 import pyarrow.parquet as pq
 
@@ -30,6 +32,7 @@ PROSE = {
     ),
     "weekly": ("excludes 0", "one chance of 5 % for a false finding"),
 }
+OPEN_ROUND = "Splice.Round:OpenMiningRound"
 CHIP = re.compile(r'<details class="quality( partial)?"><summary>(.*?)</summary><ul>(.*?)</ul></details>', re.DOTALL)
 HEAD = re.compile(r"<dt>(.*?)</dt><dd>(.*?)</dd>", re.DOTALL)
 
@@ -42,7 +45,17 @@ def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Sto
     """The window of a report, and the one before unless the history begins after it."""
     since, until = window_of(result)
     before = Stored(root_of(net), since - (until - since), since) if has_before else None
-    return Sides(stored_of(result, net), before, length_in_words(since, until), result.run["parameters"], whole)
+    stored, parameters = stored_of(result, net), dict(result.run["parameters"])
+    if parameters.get("price") == "":
+        parameters["price"] = price_of_rounds(stored)
+    return Sides(stored, before, length_in_words(since, until), parameters, whole)
+
+
+def price_of_rounds(stored: Stored) -> str:
+    """The price of traffic in all rounds that are created in a window, empty if it changes."""
+    rounds = [row["create_arguments"] for row in stored.rows("tree_events") if row["template_name"] == OPEN_ROUND]
+    prices = {Decimal(json.loads(payload)["trafficPrice"]) for payload in rounds if payload is not None}
+    return f"{prices.pop().normalize():f} USD/MB" if len(prices) == 1 else ""
 
 
 IN_KEY_FIGURES = {"Traffic cost", "Cost of the rejections", "Latency"}  # which say no more than these figures

@@ -39,8 +39,8 @@ HEADINGS = {"latency": "How fast?", "confirming party": "Who is slow?"}
 
 def found_of(*subjects: tuple[str, str]) -> pd.DataFrame:
     """Findings of these subjects and measures."""
-    rows = [(subject, what, f"Finding {number}.") for number, (subject, what) in enumerate(subjects)]
-    found = pd.DataFrame(rows, columns=["subject", "what", "sentence"])
+    rows = [(subject, what, f"Finding {number}.", f"Step {number}.") for number, (subject, what) in enumerate(subjects)]
+    found = pd.DataFrame(rows, columns=["subject", "what", "sentence", "next_step"])
     found.attrs |= {"sentence": "1,200 figures were compared with the 6 weeks before.", "looked_at": 1_200}
     return found
 
@@ -56,9 +56,9 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     found = found_of(("hour", "requests"), ("party", "latency"), ("confirming party", "latency"), ("data", "not final yet"))
     attention = describe_attention(found, HEADINGS)
     assert attention["findings"] == [
-        {"text": "Finding 1.", "heading": "How fast?"},
-        {"text": "Finding 2.", "heading": "Who is slow?"},
-        {"text": "Finding 3.", "heading": ABOUT},
+        {"text": "Finding 1.", "heading": "How fast?", "next_step": "Step 1."},
+        {"text": "Finding 2.", "heading": "Who is slow?", "next_step": "Step 2."},
+        {"text": "Finding 3.", "heading": ABOUT, "next_step": "Step 3."},
     ]
     assert attention["elsewhere"] == "1 of them is on requests, which the weekly report shows and this page does not."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
@@ -95,7 +95,7 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
 def test_a_finding_without_a_section_that_shows_it_has_no_link() -> None:
     assert REPORTS["operations"].headings["cost of one request"] == ""  # its budgets are of kinds of requests
     attention = describe_attention(found_of(("request", "cost of one request")), REPORTS["operations"].headings)
-    assert attention["findings"] == [{"text": "Finding 0.", "heading": ""}]
+    assert attention["findings"] == [{"text": "Finding 0.", "heading": "", "next_step": "Step 0."}]
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])
@@ -112,9 +112,12 @@ def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path, name
     page = result.page_path.read_text(encoding="utf-8")
     (section,) = re.findall(r'<section class="attention(?: calm)?">.*?</section>', page, re.DOTALL)
     shown = found[found["what"].isin([*REPORTS[name].headings, NOT_IN_STORE, NOT_FINAL])]["sentence"].head(5).tolist()
-    items = re.findall(r"<li>(.*?)(?: <a href=\"#([^\"]*)\">.*?</a>)?</li>", section, re.DOTALL)
-    assert [text_of(text) for text, _ in items] == shown
-    assert all(f'id="{anchor}"' in page for _, anchor in items)
+    item = r"<li>(.*?)(?: <a href=\"#([^\"]*)\">.*?</a>)? <span class=\"next\"><b>Next step</b> (.*?)</span></li>"
+    items = re.findall(item, section, re.DOTALL)
+    assert [text_of(text) for text, *_ in items] == shown
+    assert all(f'id="{anchor}"' in page for _, anchor, _ in items)
+    steps = dict(zip(found["sentence"], found["next_step"], strict=True))
+    assert [text_of(step) for *_, step in items] == [steps[text] for text in shown]
     assert found.attrs["sentence"] in text_of(section)
     heading = "Needs attention" if shown else "Nothing unusual on this page"
     assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
@@ -138,8 +141,9 @@ def test_a_balance_that_ends_soon_needs_attention(net: lf.Network, tmp_path: Pat
 
 
 def run_with(findings: list[str], *, others: int = 0) -> dict[str, Any]:
-    """What an overview reads of a run, with findings."""
-    attention = {"summary": "9 figures were compared.", "findings": [{"text": each} for each in findings], "others": others}
+    """What an overview reads of a run, with findings of which that on C is of a version without next steps."""
+    items = [{"text": each, "next_step": f"Ask {each}"} if each != "C." else {"text": each} for each in findings]
+    attention = {"summary": "9 figures were compared.", "findings": items, "others": others}
     window = {"since": "2026-11-02T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
     times = {"key": "k", "created_at": "2026-11-10T00:00:00+00:00", "network": "test", "window": window}
     return {**times, "key_figures": [], "attention": attention}
@@ -155,10 +159,12 @@ def test_the_overview_lists_each_finding_once(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(overview, "_latest", lambda report_dir: {**runs[report_dir.report], "report": report_dir.report})
     page = overview.render_overview(tmp_path, datetime(2026, 11, 11, tzinfo=UTC))
     (section,) = re.findall(r'<section class="attention">.*?</section>', page, re.DOTALL)
-    items = re.findall(r'<li>(.*?) <a href="([^"]*)">(.*?)</a></li>', section)
+    items = re.findall(
+        r'<li>(.*?) <a href="([^"]*)">(.*?)</a>(?: <span class="next"><b>Next step</b> (.*?)</span>)?</li>', section
+    )
     link = "/k/index.html#needs-attention"
     assert items == [
-        *((text, f"weekly{link}", "weekly") for text in ("A.", "B.", "&lt;b&gt;")),
-        ("C.", f"verdicts{link}", "verdicts"),
+        *((text, f"weekly{link}", "weekly", f"Ask {text}") for text in ("A.", "B.", "&lt;b&gt;")),
+        ("C.", f"verdicts{link}", "verdicts", ""),
     ]
     assert re.findall(r'<p class="finding">(.*?)</p>', page) == ["Needs attention: 4", "Needs attention: 2"]

@@ -163,9 +163,8 @@ def test_a_given_participant_reads_its_own_bill() -> None:
     after = decided({(0, "ours"): (0, 30), (0, "theirs"): (0, 90)}, cost=1_000_000)
     prices = read_prices({"price": "50 USD/MB"})
     own = summarize(["balance"], Periods(after, None, participant="ours"), prices)
-    assert own == [
-        {"term": "Own cost", "text": "Participant ours paid 30.0 MB, 1,500.00 USD: 25.0 % of the known cost.", "details": []}
-    ]
+    text = "Participant ours paid 30.0 MB, 1,500.00 USD: 25.0 % of the known cost."
+    assert own == [{"term": "Own cost", "text": text, "details": [], "key_figure": "Own traffic cost"}]
     (unknown,) = summarize(["balance"], Periods(after, None, participant="nobody"), Prices())
     assert unknown["text"] == "Participant nobody has no known cost in this window."
     both = summarize(["balance"], Periods(after, None, participant="ours", balance=1), Prices())

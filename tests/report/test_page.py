@@ -37,7 +37,7 @@ RUN: dict[str, Any] = {
     ],
     "attention": {
         "summary": "1 <u>finding",
-        "findings": [{"text": "<b>A day.", "heading": "<i>Absent"}],
+        "findings": [{"text": "<b>A day.", "heading": "<i>Absent", "next_step": "<i>Ask."}],
         "others": 2,
         "elsewhere": "<u>Latency",
     },
@@ -271,17 +271,27 @@ def test_a_table_is_folded_if_a_picture_or_a_sentence_gives_its_numbers(outputs:
 
 def test_findings_of_one_day_are_one_item() -> None:
     texts = ["Monday: many were <b>.", "A request.", "Monday: a tenth was wasted.", "Party a: b: 1.", "Party a: c: 2."]
-    findings = [{"text": text, "heading": ""} for text in texts]
+    steps = ["Ask them.", "Look at it.", "Ask them.", "Ask b.", "Ask c."]
+    findings = [{"text": text, "heading": "", "next_step": step} for text, step in zip(texts, steps, strict=True)]
     attention = {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}
     page = render(book_of(), {**RUN, "attention": attention})
-    items = re.findall(r"<li>([^<]*)</li>", page.partition("needs-attention")[2].partition("</ul>")[0])
-    assert items == ["Monday: many were &lt;b&gt;. A tenth was wasted.", "A request.", "Party a: b: 1. C: 2."]
+    shown = page.partition("needs-attention")[2].partition("</ul>")[0]
+    items = re.findall(r'<li>([^<]*) <span class="next"><b>Next step</b> ([^<]*)</span></li>', shown)
+    assert items == [
+        ("Monday: many were &lt;b&gt;. A tenth was wasted.", "Ask them."),
+        ("A request.", "Look at it."),
+        ("Party a: b: 1. C: 2.", "Ask b. Ask c."),
+    ]
     assert [finding["text"] for finding in findings] == texts, "run.json keeps each"
 
 
 def test_the_head_says_only_what_the_key_figures_do_not() -> None:
     terms = ["Traffic cost", "Latency", "Rejections"]
-    summary = [{"term": term, "text": f"About {term}.", "details": []} for term in terms]
+    summary = [
+        {"term": "Traffic cost", "text": "About Traffic cost.", "details": [], "key_figure": "Traffic cost"},
+        {"term": "Latency", "text": "About Latency.", "details": [], "key_figure": "Latency, median"},
+        {"term": "Rejections", "text": "About Rejections.", "details": []},
+    ]
     figures = [{**RUN["key_figures"][0], "label": label} for label in ("Traffic cost", "Rejected")]
     page = render(book_of(), {**RUN, "summary": summary, "key_figures": figures})
     assert [term for term in terms if f"About {term}." in page] == ["Latency", "Rejections"]

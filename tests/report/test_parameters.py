@@ -38,7 +38,7 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         ("traffic-cost", {**WINDOW, "parameters": {"every": "2 moons"}}, "every= of report traffic-cost must be '15min', '1h'"),
         ("weekly", {**WINDOW, "parameters": {"price": "60"}}, "price= must be an amount and a unit"),
         ("weekly", {**WINDOW, "parameters": {"price": "60 USD/coin"}}, "unit= of TrafficPrice"),
-        ("weekly", {**WINDOW, "parameters": {"rate": "0.16 USD/coin"}}, "Pass price= too"),
+        ("weekly", {**WINDOW, "parameters": {"price": "none", "rate": "0.16 USD/coin"}}, "Pass price= too"),
         ("weekly", {**WINDOW, "parameters": {"price": "60 USD/MB", "rate": "0.16 EUR/coin"}}, "rate= must be in USD"),
         ("operations", {**WINDOW, "parameters": {"budgets": "x"}}, "budgets= must be pairs like"),
         ("operations", {**WINDOW, "parameters": {"budgets": "Coin=5"}}, "budgets= must have names like 'Module:Entity/Choice'"),

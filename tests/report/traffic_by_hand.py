@@ -73,6 +73,8 @@ def money(number: int, prices: dict[str, str]) -> str:
     if not prices.get("price"):
         return ""
     currency = cents(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
+    if not prices["rate"]:
+        return f"{in_cents(currency)} USD"
     coin = cents(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
     return f"{in_cents(currency)} USD or {in_cents(coin)} coin"
 
@@ -154,7 +156,10 @@ def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
 
 def basis(sides: Sides) -> str:
     prices = sides.prices
-    return f"at the list price of {prices['price']} and the network's rate of {prices['rate']}" if prices.get("price") else ""
+    if not prices.get("price"):
+        return ""
+    rate = f" and the network's rate of {prices['rate']}" if prices["rate"] else ""
+    return f"at the list price of {prices['price']}{rate}"
 
 
 def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:

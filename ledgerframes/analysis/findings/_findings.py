@@ -12,6 +12,7 @@ from ledgerframes.analysis import figures as declare
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import compare
 from ledgerframes.analysis.findings._measures import NAMES
+from ledgerframes.analysis.findings._next_steps import next_step_of
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
@@ -53,7 +54,7 @@ FINDINGS = declare.Figure(
     "findings",
     caption="Findings",
     answer=lambda result: str(result.attrs.get("sentence", "")),
-    main_columns=("subject", "what", "effect_bytes", "effect_usd", "sentence"),
+    main_columns=("subject", "what", "effect_bytes", "effect_usd", "sentence", "next_step"),
     rows=(
         "One row per finding; sorted by the bytes at stake, most first and missing last, then by the lowest p-value, where a "
         "finding without one comes first. No row if nothing is unusual."
@@ -77,6 +78,7 @@ FINDINGS = declare.Figure(
         declare.time("until", "End of this time, exclusive."),
         declare.text("figure", "Call that shows the finding, with the names `frames`, `history` and `balance`."),
         declare.text("sentence", "The finding in words."),
+        declare.text("next_step", "What a reader can do about it, or whom to contact."),
     ),
     unit="requests of the window",
     queries=_queries,
@@ -140,6 +142,7 @@ def findings(
         - ``until`` (datetime64[us, UTC]): End of this time, exclusive.
         - ``figure`` (str): Call that shows the finding, with the names `frames`, `history` and `balance`.
         - ``sentence`` (str): The finding in words.
+        - ``next_step`` (str): What a reader can do about it, or whom to contact.
         - ``coverage`` (float64, share of 1): Share of the requests of the window with a known cost. Missing if there are none.
         - ``coverage_bytes``, ``coverage_time``, ``population``, ``network``: docs/times-and-costs.md#columns-of-every-result
 
@@ -261,6 +264,7 @@ def _result(
     table = pd.DataFrame(values).assign(request_kind=rows["request_kind"], payer=rows["payer"])
     values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
     values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
+    values["next_step"] = [next_step_of(row) for row in table.itertuples(index=False)]
     values["coverage"] = share_with_cost(frames)
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
     result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}

@@ -52,6 +52,12 @@ def require_prices_of_rounds(frames: Frames, prices: Sequence[TrafficPrice], ste
         raise UsageError(f"price= is {passed}, but the rounds of this window have {_changes(rounds)}. {step}")
 
 
+def one_price_of_rounds(frames: Frames) -> TrafficPrice | None:
+    """Return the price of the rounds that open in the window, None unless it is one."""
+    amounts = {each.amount for each in round_prices(frames)}
+    return TrafficPrice(amounts.pop(), f"{CURRENCY}/MB") if len(amounts) == 1 else None
+
+
 def prices_at(prices: Sequence[TrafficPrice], times: pd.Series) -> Integers:
     """Return the position of the price that counts at each time.
 

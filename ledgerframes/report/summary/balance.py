@@ -13,6 +13,7 @@ from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
+from ledgerframes.report.key_figure import BALANCE, OWN_COST
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.statistics import printing
@@ -24,12 +25,10 @@ LONG = "more than a year"
 
 def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on a balance and on the cost of a participant, if they are given."""
-    own = [Statement(term="Own cost", text=_own_cost(periods, prices), details=[])] if periods.participant else []
-    if not periods.balance:
-        return own
-    participant = periods.participant or largest_payer(periods.after)
-    name = f"Participant {shorten(participant)}: " if participant else ""
-    return [{"term": "Traffic balance", "text": f"{name}{_runway(periods, participant)}", "details": []}, *own]
+    own = []
+    if periods.participant:
+        own = [Statement(term="Own cost", text=_own_cost(periods, prices), details=[], key_figure=OWN_COST)]
+    return [*_runway(periods), *own] if periods.balance else own
 
 
 def _own_cost(periods: Periods, prices: Prices) -> str:
@@ -55,14 +54,34 @@ def known_payers(frames: Frames) -> pd.DataFrame:
     return cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
 
 
-def _runway(periods: Periods, participant: str) -> str:
+def owner_of(periods: Periods) -> str:
+    """Return the participant of the balance, empty if none is known."""
+    return periods.participant or largest_payer(periods.after)
+
+
+def forecast_balance(periods: Periods) -> pd.DataFrame:
+    """Return the forecast of the balance from :func:`ledgerframes.cost.runway_summary`.
+
+    Raises
+    ------
+    CoverageError
+        If the store does not have the weeks before the window, or they are too few.
+    """
+    participant = owner_of(periods)
     if periods.weeks is None or not participant or periods.after.window is None:
-        return "No forecast. The store does not have the weeks before this window."
+        raise CoverageError("The store does not have the weeks before this window.")
     balance = TrafficBalance(periods.balance, periods.after.window.until)
+    return cost.runway_summary(periods.weeks, participant=participant, balance=balance)
+
+
+def _runway(periods: Periods) -> list[Statement]:
+    participant = owner_of(periods)
+    name = f"Participant {shorten(participant)}: " if participant else ""
     try:
-        return describe_runway(cost.runway_summary(periods.weeks, participant=participant, balance=balance))
+        text = f"{name}{describe_runway(forecast_balance(periods))}"
     except CoverageError as error:
-        return f"No forecast. {error}"
+        return [Statement(term="Traffic balance", text=f"{name}No forecast. {error}", details=[])]
+    return [Statement(term="Traffic balance", text=text, details=[], key_figure=BALANCE)]
 
 
 def describe_runway(forecast: pd.DataFrame) -> str:
@@ -107,12 +126,27 @@ def describe_length(forecast: pd.DataFrame) -> str:
     It has no dates, which a reader could take for those of a real balance.
     """
     (row,) = iter_rows(forecast)
-    ends = (row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last)
-    first, middle, last = (LONG if pd.isna(end) else pluralize((end - row.balance_at).days, "day") for end in ends)
-    amount = f"A balance of {printing.size(row.balance)} would last"
+    length = f"A balance of {printing.size(row.balance)} would last {days_left(row)}"
     if pd.isna(row.factor):
-        return f"{amount} {middle} at mean burn."
-    return f"{amount} {first}, in 9 of 10 cases." if first == LONG else f"{amount} {first} to {last}, in 4 of 5 cases."
+        return f"{length} at mean burn."
+    return f"{length}, in {cases_of(row)}."
+
+
+def days_left(row: Any) -> str:
+    """Return how long the balance of a forecast lasts, such as ``15 to 22 days``."""
+    first, last = (row.runs_dry_middle,) * 2 if pd.isna(row.factor) else (row.runs_dry_first, row.runs_dry_last)
+    if pd.isna(first):
+        return LONG
+    days = (first - row.balance_at).days
+    if pd.isna(last):
+        return f"{pluralize(days, 'day')} to {LONG}"
+    until = pluralize((last - row.balance_at).days, "day")
+    return until if until == pluralize(days, "day") else f"{days:,} to {until}"
+
+
+def cases_of(row: Any) -> str:
+    """Return how often a balance ends within the band of a forecast."""
+    return "9 of 10 cases" if pd.isna(row.runs_dry_first) else "4 of 5 cases"
 
 
 def _soon(row: Any, end: pd.Timestamp) -> str:

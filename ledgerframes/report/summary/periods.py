@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from ledgerframes.analysis import verdict
 from ledgerframes.analysis.coverage import period_share
@@ -18,11 +18,20 @@ MIN_FINAL_SHARE = 0.99  # A partial period is never compared with a whole one.
 
 
 class Statement(TypedDict):
-    """A statement of a summary, with its details."""
+    """A statement of a summary, with its details.
+
+    Attributes
+    ----------
+    term, text, details : str, str and list of str
+        What it is about, what it says, and more about that.
+    key_figure : str
+        The label of the key figure that says as much. A page with this figure leaves the statement out.
+    """
 
     term: str
     text: str
     details: list[str]
+    key_figure: NotRequired[str]
 
 
 @dataclass(frozen=True)

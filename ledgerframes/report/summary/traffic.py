@@ -12,6 +12,7 @@ from ledgerframes.analysis import cost
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
+from ledgerframes.report.key_figure import TRAFFIC_COST
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
@@ -63,7 +64,7 @@ class Costs:
 def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on traffic cost."""
     costs = Costs.of(periods.after)
-    statement = Statement(term="Traffic cost", text=_total(costs, prices), details=[])
+    statement = Statement(term="Traffic cost", text=_total(costs, prices), details=[], key_figure=TRAFFIC_COST)
     if not costs.requests_with_cost:
         return [statement]
     text, details = _change(periods, costs, prices)

@@ -12,6 +12,7 @@ from ledgerframes.analysis import cost, verdict
 from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
+from ledgerframes.report.key_figure import LATENCY, WASTED
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing
@@ -36,8 +37,13 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
     return [
         {"term": "Rejections", "text": _rejections(overall, decided), "details": [each for each in details if each]},
         {"term": "Change of the rejections", "text": change, "details": without_days},
-        {"term": "Cost of the rejections", "text": _waste(periods.after, prices), "details": []},
-        {"term": "Latency", "text": _latency(periods), "details": []},
+        {
+            "term": "Cost of the rejections",
+            "text": _waste(periods.after, prices),
+            "details": [],
+            "key_figure": WASTED,
+        },
+        {"term": "Latency", "text": _latency(periods), "details": [], "key_figure": LATENCY},
         *_slow_parties(periods.after),
     ]
 

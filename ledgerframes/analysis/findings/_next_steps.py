@@ -1,0 +1,83 @@
+"""The next step that each finding suggests to a reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ledgerframes.analysis.findings._measures import (
+    COST,
+    EARLY,
+    LATENCY,
+    NEGATIVE,
+    RECORDS,
+    REJECTIONS,
+    REQUESTS,
+    UNKNOWN,
+    WASTE,
+    WEIGHT,
+)
+from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+
+OF_DATA = {
+    NOT_IN_STORE: "Load these hours with ledgerframes sync events, and look again.",
+    NOT_FINAL: "Look again when these hours are final.",
+    NEGATIVE: "Compare these costs with those of another host.",
+    EARLY: "Compare these verdicts with those of another host.",
+    UNKNOWN: "Load these events from a host that has their traffic summaries.",
+}
+OF_TIMES = {
+    REQUESTS: "See which participants sent more or fewer requests than usual.",
+    COST: "See which kinds of requests changed.",
+    WASTE: "Ask the participants with the most rejected requests at that time.",
+    REJECTIONS: "Ask the participants with the most rejected requests at that time.",
+    LATENCY: "See which confirming parties these requests waited for.",
+}
+WHOM = {
+    "participant": "its operator",
+    "party": "whoever acts as this party",
+    "kind": "the developers of its package",
+    "app provider": "this app provider",
+}
+WHY = {
+    REQUESTS: ("there are more", "there are fewer"),
+    COST: ("its requests cost more", "its requests cost less"),
+    WEIGHT: ("the weight is higher", "the weight is lower"),
+    RECORDS: ("there are more", "there are fewer"),
+}
+NO_ACTION = "None, if this change was planned."
+
+
+def next_step_of(row: Any) -> str:
+    """Return what a reader can do about a finding.
+
+    Findings say what is unusual, not why: most steps name who can know the reason.
+    """
+    if row.what in OF_DATA:
+        return OF_DATA[row.what]
+    if row.what == BALANCE:
+        return f"Buy traffic before {row.until:%Y-%m-%d %H:%M} UTC."
+    if row.what == ONE_COST:
+        return "Look at its views, and ask its participant what it was for."
+    if row.what == COST and row.value < row.before:
+        return NO_ACTION
+    if row.subject in ("day", "hour"):
+        is_empty = row.what == REQUESTS and row.value == 0
+        return "Check whether the network or the host stood still." if is_empty else OF_TIMES[row.what]
+    if row.subject == "confirming party":
+        return "See how often requests waited for this party, and ask its participants."
+    return f"Ask {WHOM[row.subject]} {_inquiry(row)}."
+
+
+def _inquiry(row: Any) -> str:
+    """Return the question that the change of a name raises."""
+    if row.what in (WASTE, REJECTIONS):
+        return "why its requests are rejected"
+    if row.what == LATENCY:
+        return "why its requests take longer"
+    if row.what == REQUESTS and row.before == 0:
+        return "what these requests are for"
+    if row.what == REQUESTS and row.value == 0:
+        return "whether this was meant to end"
+    more, less = WHY[row.what]
+    return f"why {more if row.value > row.before else less}"

@@ -1,0 +1,87 @@
+"""Key figures of the participant that a report is run for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis import cost
+from ledgerframes.analysis.groups import iter_rows
+from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
+from ledgerframes.report.cells import shorten
+from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_figure
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.balance import LONG, cases_of, days_left, forecast_balance, known_payers, owner_of
+from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.texts import signed_percent
+from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
+from ledgerframes.report.units import BYTES, bytes_text
+from ledgerframes.statistics import printing
+from ledgerframes.values.windows import iso
+
+DayRows = Sequence[dict[str, Any]]
+
+
+def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -> KeyFigure:
+    """Return what the participant of a report paid, with each of the days."""
+    row, name = _bill(periods.after, periods.participant), shorten(periods.participant)
+    if row is None:
+        return new_figure(OWN_COST, printing.MISSING, f"no cost of {name} is known", unit=BYTES)
+    number = int(row.total_traffic_cost)
+    is_known = row.requests_with_cost == row.requests
+    note = " · ".join(filter(None, [prices.of_bytes(number), f"{printing.share(row.share)} of all known", f"paid by {name}"]))
+    figure = new_figure(OWN_COST, bytes_text(number, is_lower_bound=not is_known), note, _change(periods, row), unit=BYTES)
+    past = periods.weeks if periods.weeks is not None else periods.before
+    figure["days"] = _costs_of_days(periods.after, periods.participant, days)
+    figure["before"] = [] if past is None else _costs_of_days(past, periods.participant, before)
+    return figure
+
+
+def balance_left(periods: Periods) -> KeyFigure | None:
+    """Return how long the balance of a report lasts, None without a balance or a forecast."""
+    if not periods.balance:
+        return None
+    try:
+        (row,) = iter_rows(forecast_balance(periods))
+    except CoverageError:
+        return None
+    amount = f"{printing.size(row.balance)} of {shorten(owner_of(periods))}"
+    return new_figure(BALANCE, days_left(row), " · ".join([amount, _end(row)]))
+
+
+def _end(row: Any) -> str:
+    """Return when a balance ends, and in how many cases."""
+    if pd.isna(row.factor):
+        return "at mean burn" if pd.isna(row.runs_dry_middle) else f"ends on {row.runs_dry_middle:%Y-%m-%d} at mean burn"
+    if pd.isna(row.runs_dry_first):
+        return f"in {cases_of(row)}"
+    last = LONG if pd.isna(row.runs_dry_last) else f"{row.runs_dry_last:%Y-%m-%d}"
+    return f"ends from {row.runs_dry_first:%Y-%m-%d} to {last}, in {cases_of(row)}"
+
+
+def _bill(frames: Frames, participant: str) -> Any | None:
+    """Return the cost of a participant, None if it is unknown."""
+    payers = known_payers(frames)
+    return next(iter_rows(payers[payers["submitting_participant_uid"] == participant]), None)
+
+
+def _change(periods: Periods, after: Any) -> str:
+    """Return the change against the period before, empty if the two are not comparable."""
+    if periods.before is None or periods.obstacle:
+        return ""
+    before = _bill(periods.before, periods.participant)
+    if before is None or not before.total_traffic_cost or abs(before.coverage - after.coverage) > MAX_COVERAGE_DIFFERENCE:
+        return ""
+    earlier = int(before.total_traffic_cost)
+    return signed_percent(int(after.total_traffic_cost) - earlier, earlier)
+
+
+def _costs_of_days(frames: Frames, participant: str, days: DayRows) -> list[float | None]:
+    """Return what a participant paid on each of the days, None if a day is not whole."""
+    costs = cost.spend(frames, by="participant", every="1d").dropna(subset=["total_traffic_cost"])
+    costs = costs[costs["submitting_participant_uid"] == participant]
+    of_day = {iso(row.period_start.to_pydatetime()): float(row.total_traffic_cost) for row in iter_rows(costs)}
+    return [of_day.get(str(day["since"]), 0.0) if day["is_whole"] else None for day in days]

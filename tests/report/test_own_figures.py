@@ -1,0 +1,72 @@
+"""A report for a participant opens with its own cost, and one on a balance with how long it lasts."""
+
+from __future__ import annotations
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.history import daily_integers
+from ledgerframes.report.key_figures import measure_key_figures
+from ledgerframes.report.own_figures import balance_left, own_cost
+from ledgerframes.report.prices import Prices, read_prices
+from ledgerframes.report.summary.periods import Periods
+from ledgerframes.values.windows import Window
+
+from .stored import size_of
+from .test_heads import DAY, MONDAY, WEEK, WEEK_BEFORE, decided
+
+PRICES = read_prices({"price": "50 USD/MB"})
+OPERATIONS = ("balance", "traffic", "verdicts")
+COUNTS = {(day, name): (1, most - 7 * day % 11) for day in range(28) for name, most in (("payer", 30), ("other", 15))}
+
+
+def labels(periods: Periods, subjects: tuple[str, ...]) -> list[str]:
+    days = daily_integers(periods.after)
+    return [each["label"] for each in measure_key_figures(periods, Prices(), measure_headline(periods.after), days, subjects)]
+
+
+def test_the_own_cost_is_that_of_the_participant_by_day() -> None:
+    after = decided({(0, "ours"): (0, 30), (2, "ours"): (0, 10), (2, "theirs"): (0, 80)}, cost=1_000_000)
+    before = decided({(0, "theirs"): (0, 10), (1, "ours"): (0, 50)}, WEEK_BEFORE, cost=1_000_000)
+    figure = own_cost(Periods(after, before, participant="ours"), PRICES, daily_integers(before), daily_integers(after))
+    assert (figure["label"], figure["value"], figure["change"]) == ("Own traffic cost", "40.0 MB", "−20.0 %")
+    assert figure["note"] == "2,000.00 USD · 33.3 % of all known · paid by ours"
+    assert figure["days"] == [30_000_000, 0, 10_000_000, 0, 0, 0, 0]
+    assert figure["before"] == [0, 50_000_000, 0, 0, 0, 0, 0]
+
+
+def test_a_participant_without_a_known_cost_has_none() -> None:
+    after = decided({(0, "theirs"): (0, 30)})
+    figure = own_cost(Periods(after, None, participant="ours"), PRICES, [], daily_integers(after))
+    assert (figure["value"], figure["note"], figure["days"]) == ("–", "no cost of ours is known", [])
+
+
+@pytest.mark.parametrize("part", [2, 4_000_000])
+def test_a_balance_lasts_as_the_forecast_says(part: int) -> None:
+    weeks = decided(COUNTS, Window(WEEK.until - 28 * DAY, WEEK.until))
+    after = weeks.between(MONDAY, WEEK.until)
+    burn = int(lf.cost.spend(after, by="participant")["total_traffic_cost"][0])
+    balance = burn * part // 4
+    periods = Periods(after, None, weeks=weeks, balance=balance)
+    (row,) = lf.cost.runway_summary(weeks, participant="payer", balance=lf.TrafficBalance(balance, WEEK.until)).itertuples()
+    figure = balance_left(periods)
+    assert figure is not None and figure["label"] == "Traffic balance lasts"
+    if part > 2:
+        assert (figure["value"], figure["note"]) == ("more than a year", f"{size_of(balance)} of payer · in 9 of 10 cases")
+        return
+    first, last = ((end - row.balance_at).days for end in (row.runs_dry_first, row.runs_dry_last))
+    assert figure["value"] == (f"{first} to {last} days" if first != last else f"{first} days")
+    ends = f"ends from {row.runs_dry_first:%Y-%m-%d} to {row.runs_dry_last:%Y-%m-%d}, in 4 of 5 cases"
+    assert figure["note"] == f"{size_of(balance)} of payer · {ends}"
+
+
+def test_what_a_report_is_for_comes_first() -> None:
+    weeks = decided(COUNTS, Window(WEEK.until - 28 * DAY, WEEK.until))
+    after = weeks.between(MONDAY, WEEK.until)
+    usual = ["Traffic cost", "Wasted on rejections", "Rejected", "Latency, median"]
+    own = Periods(after, None, weeks=weeks, participant="payer", balance=1_000_000)
+    assert labels(own, OPERATIONS) == ["Traffic balance lasts", "Own traffic cost", *usual[1:3]]
+    assert labels(own, ("traffic", "balance")) == ["Own traffic cost", *usual[1:]], "the week is about all that was paid"
+    assert labels(Periods(after, None, weeks=weeks), OPERATIONS) == usual
+    assert labels(Periods(after, None, balance=1_000_000), OPERATIONS) == usual, "without the weeks before, there is no forecast"
