@@ -1,4 +1,4 @@
-"""Normal, beta, binomial and Student's t distribution, by scipy.
+"""Normal, beta, binomial, Poisson and Student's t distribution, by scipy.
 
 The functions take numbers or arrays of one shape, and return an array. scipy is imported only when it is needed, so that a
 command that computes nothing starts faster.
@@ -41,6 +41,13 @@ def binomial_cdf(k: Any, n: Any, q: Any) -> Numbers:
     k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=np.int64)
     inside: Numbers = special.bdtr(np.clip(k, 0, n), n, q)
     return np.where(k < 0, 0.0, inside)
+
+
+def poisson_tail(k: float, mean: float) -> float:
+    """Return the probability of at least `k` events, of which there are `mean` on average."""
+    from scipy import special
+
+    return float(special.gammainc(k, mean)) if k > 0 else 1.0
 
 
 def t_quantile(probability: float, degrees: float) -> float:

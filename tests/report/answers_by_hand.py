@@ -151,7 +151,10 @@ def sentence_on_groups(rates: GroupRates, number: int, noun: str) -> str:
     return f"{judged}, and {ending}." if rates.judged else f"{judged}."
 
 
-def sentences_on_medians(stored: Stored, decided: list[Row], median_of: Callable[[list[timedelta]], str]) -> list[str]:
+Ends = Callable[[list[timedelta]], tuple[timedelta, timedelta] | None]  # of the interval of a median
+
+
+def sentences_on_medians(stored: Stored, decided: list[Row], ends_of: Ends) -> list[str]:
     """By hour, by size and by number of confirmers, of accepted requests."""
     confirmers = confirmers_of(stored)
     names: list[Callable[[Row], object]] = [
@@ -159,16 +162,17 @@ def sentences_on_medians(stored: Stored, decided: list[Row], median_of: Callable
         lambda row: bisect_right(SIZES, stored.costs[row["update_id"]]) if row["update_id"] in stored.costs else None,
         lambda row: len(confirmers[row["update_id"]]) if row["update_id"] in confirmers else None,
     ]
-    return [sentence_on_medians(decided, name_of, median_of) for name_of in names]
+    return [sentence_on_medians(decided, name_of, ends_of) for name_of in names]
 
 
-def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], median_of: Callable[[list[timedelta]], str]) -> str:
+def sentence_on_medians(decided: list[Row], name_of: Callable[[Row], object], ends_of: Ends) -> str:
     groups: defaultdict[object, list[timedelta]] = defaultdict(list)
     for row in decided:
         if row["verdict_result"] == ACCEPTED and latency_of(row) >= timedelta(0):
             groups[name_of(row)].append(latency_of(row))
-    medians = [middle(group) for group in groups.values() if median_of(sorted(group))]
+    medians = [(middle(group), ends) for group in groups.values() if (ends := ends_of(sorted(group)))]
     if not medians:
         return "No group has enough accepted requests for a median."
-    noun = "group" if len(medians) == 1 else "groups"
-    return f"The median of {len(medians):,} {noun} is from {seconds(min(medians))} s to {seconds(max(medians))} s."
+    (lowest, (_, high)), (highest, (low, _)) = min(medians), max(medians)
+    verdict = "Chance can explain the difference" if high >= low else "The intervals of these two do not overlap"
+    return f"The median of {len(medians):,} groups is from {seconds(lowest)} s to {seconds(highest)} s. {verdict}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import defaultdict
 from datetime import timedelta
@@ -39,7 +40,10 @@ def sentence_on_delays(stored: Stored) -> str:
     waited = sum((added for _, added in victims.values()), timedelta(0))
     noun, them = ("request", "it") if len(culprits) == 1 else ("requests", "them")
     text = f"{len(victims):,} others probably waited for {them}, {seconds(waited)} s in total."
-    return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {float(expected):.1f} of them."
+    mean = float(expected)
+    tail = 1 - sum(math.exp(count * math.log(mean) - mean - math.lgamma(count + 1)) for count in range(len(victims)) if mean)
+    verdict = " So many are no surprise." if victims and mean and tail > 0.05 else ""
+    return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {mean:.1f} of them.{verdict}"
 
 
 def confirmers_of(stored: Stored) -> dict[str, set[str]]:

@@ -125,7 +125,7 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
         sentence_on_groups(rates_by_hour(decided), 24, "hours of the day"),
         sentence_on_groups(rates_by_participant(decided), number_of_participants(stored), "participants"),
         sentence_on_latency(decided),
-        *sentences_on_medians(stored, decided, lambda latencies: percentile(latencies, 50)),
+        *sentences_on_medians(stored, decided, ends_of_the_median),
         sentence_on_slow_parties(stored),
         sentence_on_quorums(stored),
         f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} {are_timeouts}.",
@@ -155,7 +155,20 @@ def percentiles(ordered: list[timedelta]) -> str:
 
 
 def percentile(ordered: list[timedelta], level: int) -> str:
-    """Nearest rank, with ranks of the binomial distribution as the interval; empty where one of them is missing."""
+    """Nearest rank, and its interval; empty where one of them is missing."""
+    ends = interval(ordered, level)
+    if ends is None:
+        return ""
+    value, (low, high) = ordered[max(1, -(-len(ordered) * level // 100)) - 1], ends
+    return f"{seconds(value)} s ({seconds(low)} to {seconds(high)} s)"
+
+
+def ends_of_the_median(ordered: list[timedelta]) -> tuple[timedelta, timedelta] | None:
+    return interval(ordered, 50)
+
+
+def interval(ordered: list[timedelta], level: int) -> tuple[timedelta, timedelta] | None:
+    """The values at ranks of the binomial distribution."""
     n, below, low, high = len(ordered), 0.0, 0, 0
     for count in range(n):  # P(B <= count)
         below += math.exp(
@@ -164,10 +177,7 @@ def percentile(ordered: list[timedelta], level: int) -> str:
         )  # fmt: skip
         low = count + 1 if below <= 0.025 else low
         high = count + 1 if below >= 0.975 and not high else high
-    if not low or not high:
-        return ""
-    value = ordered[max(1, -(-n * level // 100)) - 1]
-    return f"{seconds(value)} s ({seconds(ordered[low - 1])} to {seconds(ordered[high - 1])} s)"
+    return (ordered[low - 1], ordered[high - 1]) if low and high else None
 
 
 def sentence_on_quorums(stored: Stored) -> str:

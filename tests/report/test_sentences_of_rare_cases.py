@@ -14,7 +14,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.analysis.cost._compare import COMPARE
 from ledgerframes.analysis.economy._answers import of_burn_mint, of_rounds
-from ledgerframes.analysis.verdict._answers import of_waited_for
+from ledgerframes.analysis.verdict._answers import of_head_of_line, of_waited_for
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
 from ledgerframes.report import describe_forecast, describe_runway, forecast_runway, usual_budgets
@@ -157,6 +157,22 @@ def test_victims_of_a_short_window_have_no_expected_number() -> None:
     text = "1 request timed out. 1 other probably waited for it, 19.0 s in total."
     unknown = "The window is too short to say how many of them chance explains."
     assert lf.show(lf.verdict.head_of_line(frames)).statement == f"{text} {unknown}"
+
+
+@pytest.mark.parametrize(("victims", "verdict"), [(4, " So many are no surprise."), (9, ""), (0, "")])
+def test_victims_that_chance_explains_are_no_surprise(victims: int, verdict: str) -> None:
+    row = {"reason": None, "victims": victims, "expected_victims": 3.0, "added": timedelta(seconds=19)}
+    assert of_head_of_line(pd.DataFrame([row])).endswith(f"in total. Chance alone explains 3.0 of them.{verdict}")
+
+
+@pytest.mark.parametrize(
+    ("slower", "verdict"), [(0.05, "Chance can explain the difference."), (5, "The intervals of these two do not overlap.")]
+)
+def test_medians_of_groups_have_a_verdict(slower: float, verdict: str) -> None:
+    early: list[Request] = [("ACCEPTED", 1 + n / 100, timedelta(minutes=n), 10) for n in range(30)]
+    late: list[Request] = [(result, latency + slower, HOUR + at, cost) for result, latency, at, cost in early]
+    text = lf.show(lf.verdict.latency(made_of(early + late), by="hour")).statement
+    assert text == f"The median of 2 groups is from 1.14 s to {1.14 + slower:.2f} s. {verdict}"
 
 
 def test_the_largest_providers_include_ties() -> None:

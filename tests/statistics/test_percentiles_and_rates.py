@@ -214,3 +214,9 @@ def test_the_beta_function_at_its_ends_and_as_arrays() -> None:
     assert distributions.beta_regularized(0.3, 1, 1) == pytest.approx(0.3)
     assert distributions.binomial_cdf([-1, 0, 5, 9], 5, 0.5).tolist() == pytest.approx([0, 1 / 32, 1, 1])
     assert distributions.two_sided_p(distributions.Z95) == pytest.approx(0.05)
+
+
+@given(k=some.integers(0, 30), mean=some.floats(0.01, 40))
+def test_a_poisson_tail_is_a_sum(k: int, mean: float) -> None:
+    below = math.fsum(math.exp(count * math.log(mean) - mean - math.lgamma(count + 1)) for count in range(k))
+    assert distributions.poisson_tail(k, mean) == pytest.approx(1 - below, abs=1e-9)

@@ -264,7 +264,7 @@ def _result(
     table = pd.DataFrame(values).assign(request_kind=rows["request_kind"], payer=rows["payer"])
     values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
     values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
-    values["next_step"] = [next_step_of(row) for row in table.itertuples(index=False)]
+    values["next_step"] = [next_step_of(row, frames) for row in table.itertuples(index=False)]
     values["coverage"] = share_with_cost(frames)
     result = FINDINGS.build(frames, values, accept_survivorship=accept_survivorship)
     result.attrs |= {"sentence": summary_of(len(result), looked_at, weeks, notes), "looked_at": looked_at, "weeks": weeks}

@@ -17,7 +17,10 @@ from ledgerframes.analysis.findings._measures import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_rejected
+from ledgerframes.frames import Frames
+from ledgerframes.texts.control_characters import escape_control
+from ledgerframes.texts.representation import pluralize
 
 OF_DATA = {
     NOT_IN_STORE: "Load these hours with ledgerframes sync events, and look again.",
@@ -29,8 +32,6 @@ OF_DATA = {
 OF_TIMES = {
     REQUESTS: "See which participants sent more or fewer requests than usual.",
     COST: "See which kinds of requests changed.",
-    WASTE: "Ask the participants with the most rejected requests at that time.",
-    REJECTIONS: "Ask the participants with the most rejected requests at that time.",
     LATENCY: "See which confirming parties these requests waited for.",
 }
 WHOM = {
@@ -48,8 +49,8 @@ WHY = {
 NO_ACTION = "None, if this change was planned."
 
 
-def next_step_of(row: Any) -> str:
-    """Return what a reader can do about a finding.
+def next_step_of(row: Any, frames: Frames) -> str:
+    """Return what a reader can do about a finding of frames.
 
     Findings say what is unusual, not why: most steps name who can know the reason.
     """
@@ -62,11 +63,23 @@ def next_step_of(row: Any) -> str:
     if row.what == COST and row.value < row.before:
         return NO_ACTION
     if row.subject in ("day", "hour"):
-        is_empty = row.what == REQUESTS and row.value == 0
-        return "Check whether the network or the host stood still." if is_empty else OF_TIMES[row.what]
+        return _step_of_time(row, frames)
     if row.subject == "confirming party":
         return "See how often requests waited for this party, and ask its participants."
     return f"Ask {WHOM[row.subject]} {_inquiry(row)}."
+
+
+def _step_of_time(row: Any, frames: Frames) -> str:
+    if row.what == REQUESTS and row.value == 0:
+        return "Check whether the network or the host stood still."
+    if row.what not in (WASTE, REJECTIONS):
+        return OF_TIMES[row.what]
+    name, count, rejected = most_rejected(frames, row.since, row.until)
+    if not name:
+        return "See which parties have rejected requests at that time."
+    return (
+        f"Ask participant {escape_control(name)} first: {count:,} of these {pluralize(rejected, 'rejected request')} are its own."
+    )
 
 
 def _inquiry(row: Any) -> str:

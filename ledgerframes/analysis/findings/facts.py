@@ -8,7 +8,7 @@ from ledgerframes.analysis.cost.runways import runway_summary
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.coverage import begin_of_window, window_share
 from ledgerframes.analysis.groups import MICROSECONDS_PER_HOUR, ratio
-from ledgerframes.analysis.measures import IS_KNOWN
+from ledgerframes.analysis.measures import IS_KNOWN, IS_REJECTED
 from ledgerframes.engine import Query, run
 from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.errors import CoverageError
@@ -27,6 +27,23 @@ def share_with_cost(frames: Frames) -> float:
     select = f"SELECT count(*) AS requests, count(*) FILTER (WHERE {IS_KNOWN}) AS known\nFROM requests"
     counts = run(frames, Query(select, (REQUESTS,)))
     return float(ratio(counts["known"], counts["requests"])[0])
+
+
+def most_rejected(frames: Frames, since: pd.Timestamp, until: pd.Timestamp) -> tuple[str, int, int]:
+    """Return the participant with the most rejected requests of a time, which has some.
+
+    Its number of rejected requests and that of all follow. Each of them has a verdict, and with it a participant.
+    """
+    first, last = (extents.microseconds(time) for time in (since, until))
+    select = f"""
+    SELECT submitting_participant_uid AS participant, count(*) AS rejected
+    FROM requests
+    WHERE {IS_REJECTED} AND epoch_us(record_time) >= {first} AND epoch_us(record_time) < {last}
+    GROUP BY participant
+    ORDER BY rejected DESC, participant
+    """
+    rows = run(frames, Query(select, (REQUESTS,)))
+    return str(rows["participant"].iloc[0]), int(rows["rejected"].iloc[0]), int(rows["rejected"].sum())
 
 
 def missing_time(frames: Frames, window: Window) -> list[dict[str, object]]:

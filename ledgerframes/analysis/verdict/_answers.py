@@ -10,11 +10,13 @@ from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.distributions import poisson_tail
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
 FREQUENT = 3  # quorums
 SLOWEST = 3  # parties
+LEVEL = 0.05
 MICROSECONDS = 1_000_000
 PERCENTILES = ("p50", "p95")  # the table has all
 PLURALS = {
@@ -87,11 +89,14 @@ def of_latency(result: pd.DataFrame) -> str:
     known = result.dropna(subset="p50")
     if known.empty:
         return "No group has enough accepted requests for a median."
-    medians = known["p50"].sort_values().tolist()
-    if len(medians) == 1:
-        return f"The median of the only group with enough accepted requests is {_seconds(medians[0])} s."
-    fastest, slowest = (f"{_seconds(median)} s" for median in (medians[0], medians[-1]))
-    return f"The median of {pluralize(len(known), 'group')} is from {fastest} to {slowest}."
+    rows = known.sort_values("p50", kind="stable")
+    fastest, slowest = rows.iloc[0], rows.iloc[-1]
+    if len(rows) == 1:
+        return f"The median of the only group with enough accepted requests is {_seconds(fastest['p50'])} s."
+    ends = f"{_seconds(fastest['p50'])} s to {_seconds(slowest['p50'])} s"
+    is_chance = fastest["p50_high"] >= slowest["p50_low"]
+    verdict = "Chance can explain the difference" if is_chance else "The intervals of these two do not overlap"
+    return f"The median of {pluralize(len(known), 'group')} is from {ends}. {verdict}."
 
 
 def _percentiles_of_all(result: pd.DataFrame) -> str:
@@ -168,4 +173,5 @@ def of_head_of_line(result: pd.DataFrame) -> str:
     others = f"{waiting} for {'it' if culprits == 1 else 'them'}, {waited} in total."
     if pd.isna(expected):
         return f"{timed_out} {others} The window is too short to say how many of them chance explains."
-    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them."
+    verdict = " So many are no surprise." if victims and poisson_tail(victims, expected) > LEVEL else ""
+    return f"{timed_out} {others} Chance alone explains {expected:.1f} of them.{verdict}"
