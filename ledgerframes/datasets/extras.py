@@ -43,8 +43,8 @@ def unknown_members(content: object, *, but: object = (), path: str = "") -> dic
         return {}
     before = f"{path}." if path else ""
     own = {f"{before}{name}": bytes(value).decode() for name, value in _own_members(content).items()}
-    fields = [field for field in msgspec.structs.fields(content) if field.name not in content.extra_members]
-    parts = (unknown_members(getattr(content, each.name), but=but, path=f"{before}{each.encode_name}") for each in fields)
+    members = ((name, member) for name, member in _members_of_fields(content) if name not in content.extra_members)
+    parts = (unknown_members(getattr(content, name), but=but, path=f"{before}{member}") for name, member in members)
     return _merge([own, *parts])
 
 
@@ -70,11 +70,19 @@ def _collect(struct: Around, row: Wire) -> dict[str, Any]:
     if isinstance(struct, Mapping):
         return {name: inner for name, each in struct.items() if (inner := _collect(each, row))}
     extra: dict[str, Any] = {**_own_members(struct)}
-    for field in msgspec.structs.fields(struct):
-        part = getattr(struct, field.name)
+    for name, member in _members_of_fields(struct):
+        part = getattr(struct, name)
         if isinstance(part, Wire) and part is not row and (inner := _collect(part, row)):
-            extra[field.encode_name] = inner
+            extra[member] = inner
     return extra
+
+
+def _members_of_fields(struct: Wire) -> Iterator[tuple[str, str]]:
+    """Return each field of a struct with its member of the wire.
+
+    `msgspec.structs.fields` reads the types, too, which would take longer than to decode the object.
+    """
+    return zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
 
 
 def _own_members(struct: Wire) -> dict[str, msgspec.Raw]:

@@ -259,3 +259,21 @@ def test_threads_learn_together() -> None:
     for number, structs in found.items():
         assert [json.loads(bytes(each.extra)) for each in structs] == [{f"new{at}": at} for at in range(number, number + 3)]
     assert len(extensions().names(ActivityRecord)) == len(lines) + 2
+
+
+@pytest.mark.parametrize("family", ["ledger", "active contracts", "completions", "bulk contracts"])
+def test_rows_with_a_new_member_do_not_read_the_types_of_their_struct_again(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read them takes longer than to decode a row, and a release with a new member has it in every row."""
+    items, kind, tables_of = FAMILIES[family]
+    pages = [decode(json.dumps(with_mood(items)).encode(), kind, "test") for _ in range(50)]
+    fields, read = msgspec.structs.fields, []
+    monkeypatch.setattr(msgspec.structs, "fields", lambda struct: (read.append(struct), fields(struct))[1])
+    assert all("mood" in str([table.to_pylist() for table in tables_of(page)]) for page in pages)
+    assert len(read) < 50
+
+
+def with_mood(value: Any) -> Any:
+    """Return a value with one more member in every object."""
+    if isinstance(value, list):
+        return [with_mood(item) for item in value]
+    return {**{name: with_mood(item) for name, item in value.items()}, "mood": "new"} if isinstance(value, dict) else value
