@@ -438,3 +438,14 @@ def test_frames_are_saved_on_this_machine_only(address: str, tmp_path: Path) -> 
     with pytest.raises(UsageError, match="must be on this machine"):
         lf.open_frames(address)
     assert sorted(Path().iterdir()) == before
+
+
+def test_a_limit_of_rows_is_at_least_their_number(frames: lf.Frames, in_pieces: lf.Frames) -> None:
+    noon = "2026-11-08T12:00:00Z"
+    for whole in (frames, in_pieces):
+        for part in (whole, whole.between("2026-11-08T06:00:01Z", noon), whole.where("traffic", total_traffic_cost=[0, 1])):
+            for name in part.tables:
+                limit = part.count_rows(name, at_most=True)
+                assert part.count_rows(name) <= limit <= whole.count_rows(name, at_most=True)
+    limits = [each.count_rows("verdicts", at_most=True) for each in (in_pieces, in_pieces.between(noon, DAY["until"]))]
+    assert limits[1] < limits[0], "files outside of the window do not count"

@@ -15,7 +15,7 @@ from ledgerframes.engine.connection import connected
 from ledgerframes.engine.failures import failure_of
 from ledgerframes.engine.relation import Relation, in_order, tables_of
 from ledgerframes.engine.results import to_pandas
-from ledgerframes.engine.tables import Tables, count_of, table_rows
+from ledgerframes.engine.tables import Tables, max_rows_of, table_rows
 from ledgerframes.engine.waiting import run_with_progress
 
 if TYPE_CHECKING:
@@ -168,6 +168,6 @@ def shared_rows(tables: Tables, relation: Relation) -> pa.Table | None:
     """
     known = _shared.setdefault(tables, {})
     if relation.name not in known:
-        is_small = sum(count_of(tables, name) for name in relation.bounded_by or tables_of([relation])) <= MAX_SHARED_ROWS
+        is_small = sum(max_rows_of(tables, name) for name in relation.bounded_by or tables_of([relation])) <= MAX_SHARED_ROWS
         known[relation.name] = _run(tables, Query(f"FROM {relation.name}", (relation,)), {}) if is_small else None
     return known[relation.name]

@@ -29,8 +29,8 @@ class Tables(Protocol):
     def scan(self, table: str, *, with_dictionaries: bool = False) -> ds.Dataset:
         """Return the rows of one table. Texts can stay in the dictionaries of its files."""
 
-    def count_rows(self, table: str) -> int:
-        """Count the rows of one table without reading them."""
+    def count_rows(self, table: str, *, at_most: bool = False) -> int:
+        """Count the rows of one table, or return a number that they do not exceed. None is read."""
 
 
 class SmallTable(ds.UnionDataset):  # type: ignore[misc]
@@ -61,16 +61,16 @@ class SmallTable(ds.UnionDataset):  # type: ignore[misc]
         return pa.table(columns)
 
 
-_counts: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
+_limits: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
 _small: WeakKeyDictionary[Tables, dict[str, SmallTable]] = WeakKeyDictionary()
 
 
-def count_of(tables: Tables, name: str) -> int:
-    """Return the number of rows of a table, counted once."""
-    counts = _counts.setdefault(tables, {})
-    if name not in counts:
-        counts[name] = tables.count_rows(name)
-    return counts[name]
+def max_rows_of(tables: Tables, name: str) -> int:
+    """Return a number that the rows of a table do not exceed, computed once."""
+    limits = _limits.setdefault(tables, {})
+    if name not in limits:
+        limits[name] = tables.count_rows(name, at_most=True)
+    return limits[name]
 
 
 def table_rows(tables: Tables, name: str) -> ds.Dataset:
@@ -78,7 +78,7 @@ def table_rows(tables: Tables, name: str) -> ds.Dataset:
 
     Columns of a small table are kept as long as the tables live.
     """
-    if count_of(tables, name) > MAX_ROWS:
+    if max_rows_of(tables, name) > MAX_ROWS:
         return tables.scan(name, with_dictionaries=True)
     small = _small.setdefault(tables, {})
     if name not in small:

@@ -23,7 +23,7 @@ from ledgerframes.frames.conditions import Condition, Offsets, Predicate, missin
 from ledgerframes.frames.facts import frame_facts
 from ledgerframes.frames.row_filters import RowFilter
 from ledgerframes.settings import EngineSettings
-from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, read_rows
+from ledgerframes.store.scan import LittleAhead, count_rows, damage_as_store_error, iter_batches, max_rows, read_rows
 from ledgerframes.store.sources import FrameSource, first_event_time
 from ledgerframes.texts.representation import as_html, as_text
 from ledgerframes.values.windows import Time, Window, instant
@@ -46,8 +46,7 @@ class Frames:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> rejected = frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
-    >>> len(rejected.updates)
+    >>> len(frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED").updates)
     0
     """
 
@@ -261,22 +260,24 @@ class Frames:
             for rows, expression in self._filter.scans(self._source, spec):
                 yield from iter_batches(rows, spec.select(columns), expression)
 
-    def count_rows(self, table: str) -> int:
+    def count_rows(self, table: str, *, at_most: bool = False) -> int:
         """Count the rows of a table without reading them.
 
         Parameters
         ----------
         table : str
             Name of a table in :attr:`tables`.
+        at_most : bool, optional
+            Whether a number that the rows do not exceed is enough, which takes less time (default: False).
 
         Raises
         ------
         StoreError
             If a file of the table is missing or damaged.
         """
-        spec = self._required(table)
+        spec, count = self._required(table), max_rows if at_most else count_rows
         with damage_as_store_error(table, self._source.location):
-            return sum(count_rows(rows, expression) for rows, expression in self._filter.scans(self._source, spec))
+            return sum(count(rows, expression) for rows, expression in self._filter.scans(self._source, spec))
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:
@@ -359,8 +360,7 @@ class Frames:
         --------
         >>> import ledgerframes as lf
         >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
-        >>> cost = "total_traffic_cost"
-        >>> large = frames.where("traffic", lambda traffic: traffic[cost] > 10_000, columns=[cost])
+        >>> large = frames.where("traffic", lambda rows: rows["total_traffic_cost"] > 10_000, columns=["total_traffic_cost"])
         >>> bool((large.traffic["total_traffic_cost"] > 10_000).all()), large.population
         (True, 'chosen')
         >>> frames.where("tree_events", event_type="created_event").population

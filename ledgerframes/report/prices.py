@@ -116,21 +116,27 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
-    has_price = texts["price"] != NO_PRICE and "price" in parameters
+    has_price, is_given = texts["price"] != NO_PRICE and "price" in parameters, bool(texts["price"])
     if not has_price:
         texts["price"] = ""
-    elif not texts["price"] and frames is not None:
+    elif not is_given and frames is not None:
         texts["price"] = _price_of_rounds(frames)
     prices = Prices(**{name: read_price(name, text) for name, text in texts.items() if text})  # type: ignore[arg-type]
     if prices.price:
         require_one_currency(prices.price, prices.rate)
     elif prices.rate and not has_price:
         raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
-    if prices.price and frames is not None:
+    if prices.price and is_given and frames is not None:
         from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
 
         require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
+
+
+def check_price(parameters: Mapping[str, Any], frames: Frames) -> None:
+    """Raise a UsageError if the rounds of a window contradict the price that is given."""
+    if parameters.get("price"):
+        read_prices(parameters, frames)
 
 
 def _price_of_rounds(frames: Frames) -> str:

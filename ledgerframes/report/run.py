@@ -28,7 +28,7 @@ from ledgerframes.report.loads import HISTORY_WEEKS, fetch_state, history_window
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
-from ledgerframes.report.prices import read_prices
+from ledgerframes.report.prices import check_price
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, find_report
 from ledgerframes.report.rules import Rule, parse_rule
@@ -224,7 +224,7 @@ class _Run:
                 published = self._published_key(inputs)
             if published:
                 return self._reuse(published)
-            read_prices(self.parameters, frames)  # refuses a price that the data contradict
+            check_price(self.parameters, frames)
             facts = {**self._facts(inputs), "digest": self._digest(inputs)}
             key = self._key(facts)
             if self.report_dir.is_complete(key):
@@ -239,7 +239,7 @@ class _Run:
         """Load everything that the report reads, and return its window and days of earlier runs."""
         frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
         if not any(self._published_runs()):
-            read_prices(self.parameters, frames)  # refuses a price that the data contradict, before all other work
+            check_price(self.parameters, frames)  # before all other work
         kept_days = self._load_history(frames) if self.report.needs_history else None
         if self.report.subjects:
             load_before(self.net, frames, progress=self.progress)

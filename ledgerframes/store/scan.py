@@ -158,6 +158,20 @@ def count_rows(rows: Rows, expression: pc.Expression | None) -> int:
     return sum(batch.num_rows for batch in rows.to_batches(columns=rows.schema.names[:2], filter=expression))
 
 
+def max_rows(rows: Rows, expression: pc.Expression | None) -> int:
+    """Return the number of rows in the row groups in which an expression may match."""
+    if expression is None:
+        return int(rows.count_rows())
+    files = rows.files if isinstance(rows, OlderRows) else rows
+    return sum(_max_rows_of(fragment, expression) for fragment in files.get_fragments(expression))
+
+
+def _max_rows_of(fragment: ds.Fragment, expression: pc.Expression) -> int:
+    if not isinstance(fragment, ds.ParquetFileFragment):
+        return int(fragment.count_rows())
+    return sum(group.num_rows for part in fragment.split_by_row_group(expression) for group in part.row_groups)
+
+
 def with_witness(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns to read, with a second one next to a single column.
 

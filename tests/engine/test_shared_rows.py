@@ -33,8 +33,8 @@ class Scans:
         self.count[table] += 1
         return self.frames.scan(table, with_dictionaries=with_dictionaries)
 
-    def count_rows(self, table: str) -> int:
-        return self.frames.count_rows(table)
+    def count_rows(self, table: str, *, at_most: bool = False) -> int:
+        return self.frames.count_rows(table, at_most=at_most)
 
 
 @pytest.fixture(scope="module")
