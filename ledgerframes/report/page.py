@@ -37,7 +37,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SVG = "image/svg+xml"
 NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
 MAX_ANCHOR = 60
-LONG_ID = re.compile(r"\b([0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
+# With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
+LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
@@ -184,6 +185,8 @@ def _readable(text: str) -> Markup:
 
     >>> print(_readable("<b> is 1220" + "ab" * 32))  # doctest: +ELLIPSIS
     &lt;b&gt; is <span class="id" title="1220ab...ab">1220abababab<span>abab...</span><span>abab</span></span>
+    >>> print(_readable("alice::1220" + "ab" * 32))  # doctest: +ELLIPSIS
+    alice::<span class="id" title="1220ab...ab">1220ab<span>abab...</span><span>abab</span></span>
     """
     from markupsafe import Markup
 
