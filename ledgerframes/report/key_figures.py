@@ -50,8 +50,15 @@ def measure_key_figures(
         return [_weight(periods), cost, rejections, latency]
     if "verdicts" in subjects and "traffic" not in subjects:
         return [rejections, latency, waste, cost]
+    if periods.participant:
+        waste, rejections, latency = (_of_all(each) for each in (waste, rejections, latency))
     balance = balance_left(periods) if subjects and subjects[0] == "balance" else None
     return [balance, cost, waste, rejections] if balance else [cost, waste, rejections, latency]
+
+
+def _of_all(figure: KeyFigure) -> KeyFigure:
+    """Return a figure that says whose it is, next to one of a single participant."""
+    return {**figure, "note": f"{figure['note']} · of all participants"}
 
 
 # -- the figures ------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices, read_prices
@@ -21,9 +22,13 @@ OPERATIONS = ("balance", "traffic", "verdicts")
 COUNTS = {(day, name): (1, most - 7 * day % 11) for day in range(28) for name, most in (("payer", 30), ("other", 15))}
 
 
-def labels(periods: Periods, subjects: tuple[str, ...]) -> list[str]:
+def figures_of(periods: Periods, subjects: tuple[str, ...]) -> list[KeyFigure]:
     days = daily_integers(periods.after)
-    return [each["label"] for each in measure_key_figures(periods, Prices(), measure_headline(periods.after), days, subjects)]
+    return measure_key_figures(periods, Prices(), measure_headline(periods.after), days, subjects)
+
+
+def labels(periods: Periods, subjects: tuple[str, ...]) -> list[str]:
+    return [each["label"] for each in figures_of(periods, subjects)]
 
 
 def test_the_own_cost_is_that_of_the_participant_by_day() -> None:
@@ -67,6 +72,8 @@ def test_what_a_report_is_for_comes_first() -> None:
     usual = ["Traffic cost", "Wasted on rejections", "Rejected", "Latency, median"]
     own = Periods(after, None, weeks=weeks, participant="payer", balance=1_000_000)
     assert labels(own, OPERATIONS) == ["Traffic balance lasts", "Own traffic cost", *usual[1:3]]
+    notes = [each["note"] for each in figures_of(own, OPERATIONS)]
+    assert [note.endswith("· of all participants") for note in notes] == [False, False, True, True]
     assert labels(own, ("traffic", "balance")) == ["Own traffic cost", *usual[1:]], "the week is about all that was paid"
     assert labels(Periods(after, None, weeks=weeks), OPERATIONS) == usual
     assert labels(Periods(after, None, balance=1_000_000), OPERATIONS) == usual, "without the weeks before, there is no forecast"
