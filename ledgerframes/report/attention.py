@@ -23,6 +23,8 @@ class LinkedText(TypedDict):
     ----------
     text : str
         What the finding says.
+    what : str
+        Its measure.
     heading : str
         The heading on the page under which it is shown. Empty if there is none.
     next_step : str
@@ -30,6 +32,7 @@ class LinkedText(TypedDict):
     """
 
     text: str
+    what: str
     heading: str
     next_step: str
 
@@ -80,15 +83,15 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
 
 def _linked(row: Any, headings: Mapping[str, str]) -> LinkedText:
     heading = headings.get(row.subject, headings[row.what])
-    return LinkedText(text=row.sentence, heading=heading, next_step=row.next_step)
+    return LinkedText(text=row.sentence, what=str(row.what), heading=heading, next_step=row.next_step)
 
 
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:
     """Return how many findings are about measures that the page does not show."""
     if findings.empty:
-        return "Measures that this page does not show have no finding."
+        return ""
     names = listing([what for what in absent if (findings["what"] == what).any()])
     count = f"{len(findings):,} of them {'is' if len(findings) == 1 else 'are'}"
     if not has_others:
         count = "It is" if len(findings) == 1 else "All are"
-    return f"{count} on {names}, which the weekly report shows and this page does not."
+    return f"{count} on {names}, as the weekly report says."

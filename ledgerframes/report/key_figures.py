@@ -70,9 +70,10 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
         return new_figure(TRAFFIC_COST, printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
     amount = prices.of_bytes(int(total))
+    amount = amount if is_known or not amount else f"≥ {amount}"
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
-    notes = [amount, f"of {pluralize(payers, 'participant')}", known]
+    notes = [amount, f"paid by {pluralize(payers, 'participant')}", known]
     change = ""
     if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
         earlier = int(before["total_traffic_cost"])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.report.cells import keep_together
 from ledgerframes.report.notebook import Notebook, tags
-from ledgerframes.report.registry import ABOUT
+from ledgerframes.report.registry import ABOUT, REJECTIONS, WASTE
 from ledgerframes.report.sparklines import sparkline
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
@@ -39,6 +39,7 @@ NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a ph
 MAX_ANCHOR = 60
 # With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
+EFFECT = " That is "  # begins the sentence of a finding on its bytes
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
@@ -197,7 +198,8 @@ def _readable(text: str) -> Markup:
 def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return items of which those that begin with the same subject have one text.
 
-    They have all their next steps. All else of them has to be equal.
+    They have all their next steps. All else of them has to be equal. The bytes of wasted requests are those of rejected requests,
+    so one text gives them once.
 
     >>> texts = ["Monday: 9 % were rejected.", "Monday: a tenth was wasted."]
     >>> merge_by_subject([{"text": text, "next_step": "Ask them."} for text in texts])
@@ -211,6 +213,8 @@ def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if same is None:
             merged.append({**each})
             continue
+        if {same.get("what"), each.get("what")} == {WASTE, REJECTIONS}:
+            rest = rest.partition(EFFECT)[0]
         same["text"] += f" {rest[:1].upper()}{rest[1:]}"
         if each["next_step"] not in same["next_step"]:
             same["next_step"] += f" {each['next_step']}"
@@ -218,7 +222,7 @@ def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _without_texts(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name not in ("text", "next_step")}
+    return {name: value for name, value in item.items() if name not in ("text", "what", "next_step")}
 
 
 def template_digest() -> str:

@@ -55,8 +55,9 @@ BUDGETS: dict[str, Any] = {
 
 ABOUT = "About this page"  # the heading of what each page says on its data
 # What findings can be on, see the column `what` of lf.findings.
+WASTE, REJECTIONS = "wasted share", "rejection rate"
 MEASURES = (
-    *("requests", "cost per request", "wasted share", "rejection rate", "latency", "activity weight", "requests with activity"),
+    *("requests", "cost per request", WASTE, REJECTIONS, "latency", "activity weight", "requests with activity"),
     *("negative costs", "verdicts before their request", "unknown costs", "cost of one request"),
 )
 

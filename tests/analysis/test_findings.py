@@ -23,7 +23,7 @@ from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings._next_steps import next_step_of
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_excess
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline
@@ -38,6 +38,7 @@ WEEKS = Window(MONDAY - 6 * WEEK, MONDAY + WEEK)
 PER_HOUR = 6
 HOURS = range(7 * 24)
 QUORUM = [(["bank"], [(1, ["bank"])])]
+AT_OTHER_TIMES = "at its rate in the rest of the window"
 Change = Callable[[Event], list[Event]]
 
 
@@ -282,7 +283,7 @@ def test_a_giant_request_comes_first() -> None:
     assert row["sentence"] == (
         f"Request 0-0300 of participant {event.participant} cost 600 kB on {time}, {times} the median "
         f"of its kind, Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
-        f"The largest of them cost {printing.size(before[-1])}."
+        f"The largest of its kind cost {printing.size(before[-1])} then."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
 
@@ -444,7 +445,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, result="REJECTED")] if hour_of(event) // 24 == 2 else [event],
             "day",
             "rejection rate",
-            "Ask participant val-0 first: 36 of these 144 rejected requests are its own.",
+            f"Ask participant val-0 first: 36 of its 36 decided requests were rejected, 36 more than {AT_OTHER_TIMES}.",
         ),
         (
             lambda event: [] if 50 <= hour_of(event) < 56 else [event],
@@ -474,7 +475,7 @@ def test_findings_of_a_report_are_at_its_list_price(price: str, text: str) -> No
             lambda event: [replace(event, cost=600_000) if event.id == "0-0300" else event],
             "request",
             "cost of one request",
-            "Look at its views, and ask its participant what it was for.",
+            "Ask its participant what it was for.",
         ),
         (
             lambda event: [replace(event, participant="val-9") if event.id[-2:] == "30" else event],
@@ -518,3 +519,17 @@ def test_facts_have_a_next_step() -> None:
         NOT_FINAL: "Look again when these hours are final.",
         BALANCE: "Buy traffic before 2026-11-12 08:30 UTC.",
     }
+
+
+def test_the_participant_with_the_most_rejections_above_its_rate_is_named() -> None:
+    """One has the most rejections as always, another has no request at other times, and a third has more than usual."""
+    day = [Event(f"a{n}", at=n / 100, participant="always", result="REJECTED") for n in range(30)]
+    day += [Event(f"n{n}", at=n / 100, participant="new", result="REJECTED" if n < 12 else "ACCEPTED") for n in range(20)]
+    day += [Event(f"m{n}", at=n / 100, participant="more", result="REJECTED" if n < 9 else "ACCEPTED") for n in range(10)]
+    rest = [replace(event, id=f"x{event.id}", at=event.at - 24) for event in day if event.participant != "new"]
+    rest = [replace(event, result="ACCEPTED") if event.participant == "more" else event for event in rest]
+    window = Window(DAY - timedelta(days=1), DAY + timedelta(days=1))
+    since, until = pd.Timestamp(DAY), pd.Timestamp(DAY + timedelta(days=1))
+    assert most_excess(frames_of(day + rest, window=window), since, until) == ("more", 9, 10, 9.0)
+    alone = most_excess(frames_of(day, window=window), since, until)
+    assert alone[:3] == ("always", 30, 30) and np.isnan(alone.excess)

@@ -44,7 +44,9 @@ def cost(sides: Sides) -> KeyFigure:
     has_unknown = len(stored.costs) < len(stored.ids)
     known = f"known for {percent(len(stored.costs), len(stored.ids))} of requests" if has_unknown else ""
     payers = len({verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()} - {"", None})
-    note = " · ".join(filter(None, [money(total, sides.prices), f"of {payers} participant{'s' * (payers != 1)}", known]))
+    amount = money(total, sides.prices)
+    amount = f"≥ {amount}" if amount and has_unknown else amount
+    note = " · ".join(filter(None, [amount, f"paid by {payers} participant{'s' * (payers != 1)}", known]))
     change = ""
     if sides.before is not None:
         coverages = [len(side.costs) / len(side.ids) for side in (sides.after, sides.before)]

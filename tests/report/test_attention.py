@@ -56,18 +56,18 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     found = found_of(("hour", "requests"), ("party", "latency"), ("confirming party", "latency"), ("data", "not final yet"))
     attention = describe_attention(found, HEADINGS)
     assert attention["findings"] == [
-        {"text": "Finding 1.", "heading": "How fast?", "next_step": "Step 1."},
-        {"text": "Finding 2.", "heading": "Who is slow?", "next_step": "Step 2."},
-        {"text": "Finding 3.", "heading": ABOUT, "next_step": "Step 3."},
+        {"text": "Finding 1.", "what": "latency", "heading": "How fast?", "next_step": "Step 1."},
+        {"text": "Finding 2.", "what": "latency", "heading": "Who is slow?", "next_step": "Step 2."},
+        {"text": "Finding 3.", "what": "not final yet", "heading": ABOUT, "next_step": "Step 3."},
     ]
-    assert attention["elsewhere"] == "1 of them is on requests, which the weekly report shows and this page does not."
+    assert attention["elsewhere"] == "1 of them is on requests, as the weekly report says."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
     assert none["findings"] == []
-    assert none["elsewhere"] == "All are on requests and unknown costs, which the weekly report shows and this page does not."
+    assert none["elsewhere"] == "All are on requests and unknown costs, as the weekly report says."
     one = describe_attention(found_of(("hour", "requests")), HEADINGS)
-    assert one["elsewhere"] == "It is on requests, which the weekly report shows and this page does not."
+    assert one["elsewhere"] == "It is on requests, as the weekly report says."
     nothing = describe_attention(found_of(), dict.fromkeys(MEASURES[1:], "Everything else"))
-    assert nothing["elsewhere"] == "Measures that this page does not show have no finding."
+    assert nothing["elsewhere"] == ""
 
 
 def test_nothing_is_called_usual_that_was_not_compared() -> None:
@@ -95,7 +95,7 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
 def test_a_finding_without_a_section_that_shows_it_has_no_link() -> None:
     assert REPORTS["operations"].headings["cost of one request"] == ""  # its budgets are of kinds of requests
     attention = describe_attention(found_of(("request", "cost of one request")), REPORTS["operations"].headings)
-    assert attention["findings"] == [{"text": "Finding 0.", "heading": "", "next_step": "Step 0."}]
+    assert attention["findings"] == [{"text": "Finding 0.", "what": "cost of one request", "heading": "", "next_step": "Step 0."}]
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])
@@ -119,7 +119,7 @@ def test_a_page_says_what_the_findings_say(net: lf.Network, tmp_path: Path, name
     steps = dict(zip(found["sentence"], found["next_step"], strict=True))
     assert [text_of(step) for *_, step in items] == [steps[text] for text in shown]
     assert found.attrs["sentence"] in text_of(section)
-    heading = "Needs attention" if shown else "Nothing unusual on this page"
+    heading = "Needs attention" if shown else "Needs attention on other pages" if len(found) else "Findings"
     assert f">{heading}</h2>" in section and ('class="attention calm"' in section) == (not shown)
 
 

@@ -285,6 +285,16 @@ def test_findings_of_one_day_are_one_item() -> None:
     assert [finding["text"] for finding in findings] == texts, "run.json keeps each"
 
 
+@pytest.mark.parametrize(("second", "is_said"), [("wasted share", False), ("cost per request", True)])
+def test_the_bytes_of_wasted_and_rejected_requests_are_given_once(second: str, is_said: bool) -> None:
+    whats = {"rejection rate": "Monday: many were rejected. That is 9 kB more.", second: "Monday: much. That is 8 kB more."}
+    findings = [{"text": text, "what": what, "heading": "", "next_step": "Ask them."} for what, text in whats.items()]
+    attention = {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}
+    page = render(book_of(), {**RUN, "attention": attention}).replace("\xa0", " ")
+    assert "Monday: many were rejected. That is 9 kB more. Much." in page
+    assert ("That is 8 kB more." in page) == is_said
+
+
 def test_the_head_says_only_what_the_key_figures_do_not() -> None:
     terms = ["Traffic cost", "Latency", "Rejections"]
     summary = [

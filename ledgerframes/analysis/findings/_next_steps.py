@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ledgerframes.analysis.findings._measures import (
@@ -17,7 +18,7 @@ from ledgerframes.analysis.findings._measures import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_rejected
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_excess
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import pluralize
@@ -59,7 +60,7 @@ def next_step_of(row: Any, frames: Frames) -> str:
     if row.what == BALANCE:
         return f"Buy traffic before {row.until:%Y-%m-%d %H:%M} UTC."
     if row.what == ONE_COST:
-        return "Look at its views, and ask its participant what it was for."
+        return "Ask its participant what it was for."
     if row.what == COST and row.value < row.before:
         return NO_ACTION
     if row.subject in ("day", "hour"):
@@ -74,12 +75,11 @@ def _step_of_time(row: Any, frames: Frames) -> str:
         return "Check whether the network or the host stood still."
     if row.what not in (WASTE, REJECTIONS):
         return OF_TIMES[row.what]
-    name, count, rejected = most_rejected(frames, row.since, row.until)
-    if not name:
-        return "See which parties have rejected requests at that time."
-    return (
-        f"Ask participant {escape_control(name)} first: {count:,} of these {pluralize(rejected, 'rejected request')} are its own."
-    )
+    most = most_excess(frames, row.since, row.until)
+    verb = "was" if most.rejected == 1 else "were"
+    rejected = f"{most.rejected:,} of its {pluralize(most.decided, 'decided request')} {verb} rejected"
+    more = "" if math.isnan(most.excess) else f", {most.excess:,.0f} more than at its rate in the rest of the window"
+    return f"Ask participant {escape_control(most.participant)} first: {rejected}{more}."
 
 
 def _inquiry(row: Any) -> str:

@@ -102,7 +102,7 @@ def _of_one_request(row: Any, before: str) -> str:
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
     payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "an unknown participant"
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
-    others = f"The largest of them cost {largest}." if row.usual_high < row.value else f"One of them cost {largest}, too."
+    others = f"The largest of its kind cost {largest} then." if row.usual_high < row.value else f"One cost {largest} then, too."
     cost = f"cost {cost} on {_time(row.since)}"
     return f"{subject_of(row)} of {payer} {cost}, {_times(row.value / row.before)} {kind}.{_effect(row)} {others}"
 
