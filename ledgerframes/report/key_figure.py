@@ -6,12 +6,13 @@ from typing import TypedDict
 
 from ledgerframes.report.units import SHARE
 
-TRAFFIC_COST, WASTED, REJECTED, LATENCY, WEIGHT, OWN_COST, BALANCE = (
+TRAFFIC_COST, WASTED, REJECTED, LATENCY, WEIGHT, REWARDS, OWN_COST, BALANCE = (
     "Traffic cost",
     "Wasted on rejections",
     "Rejected",
     "Latency, median",
     "Activity weight",
+    "Rewards",
     "Own traffic cost",
     "Traffic balance lasts",
 )

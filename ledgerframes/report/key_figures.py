@@ -13,7 +13,7 @@ from ledgerframes.engine.requests import REQUESTS
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import Headline, measure_headline
 from ledgerframes.report.history import daily_integers
-from ledgerframes.report.key_figure import LATENCY, REJECTED, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
+from ledgerframes.report.key_figure import LATENCY, REJECTED, REWARDS, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods
@@ -35,8 +35,8 @@ def measure_key_figures(
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    Those that the report is about come first. A report on activity without traffic shows the weight instead of the waste, one
-    on a balance how long it lasts instead of the latency, and one for a participant its own cost instead of that of all.
+    Those that the report is about come first. A report on activity without traffic shows the weight and the rewards, one on
+    a balance how long it lasts instead of the latency, and one for a participant its own cost instead of that of all.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
@@ -47,7 +47,8 @@ def measure_key_figures(
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
     if "activity" in subjects and "traffic" not in subjects:
-        return [_weight(periods), cost, rejections, latency]
+        rewards = _rewards(periods, prices)
+        return [_weight(periods), rewards, cost, rejections] if rewards else [_weight(periods), cost, rejections, latency]
     if "verdicts" in subjects and "traffic" not in subjects:
         return [rejections, latency, waste, cost]
     if periods.participant:
@@ -137,6 +138,16 @@ def _weight(periods: Periods) -> KeyFigure:
     figure = new_figure(WEIGHT, printing.size(total), note, change, unit=BYTES)
     days = _weights_by_day(periods.after)
     return {**figure, "before": _weights_before(periods, len(days)), "days": days}
+
+
+def _rewards(periods: Periods, prices: Prices) -> KeyFigure | None:
+    """Return the rewards of app providers, None if they are unknown."""
+    rewards = periods.rewards
+    if rewards is None or rewards.amount is None:
+        return None
+    amount, _, worth = prices.of_coins(rewards.amount).partition(", worth ")
+    note = " · ".join(filter(None, [worth, f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"]))
+    return new_figure(REWARDS, amount, note)
 
 
 def _with_sign(points: str) -> str:

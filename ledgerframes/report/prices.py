@@ -105,8 +105,8 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
     Parameters
     ----------
     parameters : mapping
-        Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price. An empty ``price`` is that of the
-        mining rounds of the window, and ``none`` is no price.
+        Those named ``price``, ``rate`` and ``market`` are texts, empty without such a price. An empty or absent ``price`` is
+        that of the mining rounds of the window, and ``none`` is no price.
     frames : Frames, optional
         Those of the window of the report. Without them, and if the rounds have no price or several, an empty price is missing.
 
@@ -116,7 +116,7 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
-    has_price, is_given = texts["price"] != NO_PRICE and "price" in parameters, bool(texts["price"])
+    has_price, is_given = texts["price"] != NO_PRICE, bool(texts["price"])
     if not has_price:
         texts["price"] = ""
     elif not is_given and frames is not None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from .head_by_hand import decided_of, median_latency, rejected_of, weights_of
+from .rewards_by_hand import coins_and_value, total_reward
 from .stored import ACCEPTED, REJECTED, Stored, design_effect, latency_of, percent, seconds, tenths, wilson
 from .traffic_by_hand import Sides, half_up, money, signed_percent
 
@@ -21,12 +22,9 @@ def key_figures_of(report: str, sides: Sides) -> Iterator[KeyFigure]:
         yield from (rejections(sides), latency(sides), waste(sides), cost(sides))
         return
     if report == "activity":
-        yield weight(sides)
-    yield cost(sides)
-    if report != "activity":
-        yield waste(sides)
-    yield rejections(sides)
-    yield latency(sides)
+        yield from (weight(sides), rewards(sides), cost(sides), rejections(sides))
+        return
+    yield from (cost(sides), waste(sides), rejections(sides), latency(sides))
 
 
 def three_digits(number: int, *, down: bool) -> str:
@@ -63,6 +61,13 @@ def weight(sides: Sides) -> KeyFigure:
         change = signed_percent(weights.total() - earlier, earlier)
     note = f"weighted bytes of {len(weights)} app providers"
     return "Activity weight", three_digits(weights.total(), down=False), note, change
+
+
+def rewards(sides: Sides) -> KeyFigure:
+    assert sides.whole is not None
+    known, count, total = total_reward(sides.whole, sides.after)
+    coins, _, worth = coins_and_value(total, sides.prices["market"]).partition(", worth ")
+    return "Rewards", coins, f"{worth} · {known:,} of {count:,} rounds" if worth else f"{known:,} of {count:,} rounds", ""
 
 
 def waste(sides: Sides) -> KeyFigure:

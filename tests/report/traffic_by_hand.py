@@ -73,7 +73,7 @@ def money(number: int, prices: dict[str, str]) -> str:
     if not prices.get("price"):
         return ""
     currency = cents(Fraction(number, 10**6) * Fraction(prices["price"].split()[0]))
-    if not prices["rate"]:
+    if not prices.get("rate"):
         return f"{in_cents(currency)} USD"
     coin = cents(Fraction(currency, 100) / Fraction(prices["rate"].split()[0]))
     return f"{in_cents(currency)} USD or {in_cents(coin)} coin"
@@ -158,7 +158,7 @@ def basis(sides: Sides) -> str:
     prices = sides.prices
     if not prices.get("price"):
         return ""
-    rate = f" and the network's rate of {prices['rate']}" if prices["rate"] else ""
+    rate = f" and the network's rate of {prices['rate']}" if prices.get("rate") else ""
     return f"at the list price of {prices['price']}{rate}"
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pandas as pd
 
 from ledgerframes.analysis import activity
 from ledgerframes.report.cells import shorten
+from ledgerframes.report.key_figure import REWARDS
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.movers import largest_movers
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import listing, signed, signed_percent
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import pluralize
-from ledgerframes.values import decimals
 
 MAX_PARTIES = 3
 MAX_MOVERS = 2
@@ -26,11 +24,10 @@ def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
     parties = parties[parties["weight"].notna()]
     if parties.empty:
         return [{"term": "Activity", "text": "No activity record. The host publishes a round after its end.", "details": []}]
-    rewards = _rewards(periods, prices)
     return [
         {"term": "Activity", "text": _total(parties), "details": []},
         {"term": "Change of the activity", "text": _change(periods, parties), "details": []},
-        *([Statement(term="Rewards", text=rewards, details=[])] if rewards else []),
+        *_rewards(periods, prices),
     ]
 
 
@@ -41,16 +38,17 @@ def _total(parties: pd.DataFrame) -> str:
     return f"A weight of {total:,} for {pluralize(len(parties), 'app provider')}. {listing(names)} {verb} {share} of it."
 
 
-def _rewards(periods: Periods, prices: Prices) -> str:
-    """Return the rewards of app providers, an empty text without the network's state."""
-    if periods.state is None:
-        return ""
-    rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
-    complete = rounds.dropna(subset="amount")
-    have, their = ("has", "its") if len(complete) == 1 else ("have", "their")
-    text = f"{len(complete):,} of {pluralize(len(rounds), 'round')} {have} all {their} records and a known reward"
-    amount = decimals.total(complete["amount"])
-    return f"{text}. Together: {prices.of_coins(amount)}." if isinstance(amount, Decimal) else f"{text}."
+def _rewards(periods: Periods, prices: Prices) -> list[Statement]:
+    """Return the statement on rewards of app providers, none without the network's state."""
+    rewards = periods.rewards
+    if rewards is None:
+        return []
+    have, their = ("has", "its") if rewards.complete == 1 else ("have", "their")
+    text = f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')} {have} all {their} records and a known reward"
+    if rewards.amount is None:
+        return [Statement(term="Rewards", text=f"{text}.", details=[])]
+    text = f"{text}. Together: {prices.of_coins(rewards.amount)}."
+    return [Statement(term="Rewards", text=text, details=[], key_figure=REWARDS)]
 
 
 def _change(periods: Periods, parties: pd.DataFrame) -> str:

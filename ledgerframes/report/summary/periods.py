@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from ledgerframes.analysis import verdict
+from ledgerframes.analysis import activity, verdict
 from ledgerframes.analysis.coverage import period_share
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.frames import Frames
 from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing
 from ledgerframes.texts.representation import describe_length
+from ledgerframes.values import decimals
 
 MIN_FINAL_SHARE = 0.99  # A partial period is never compared with a whole one.
 
@@ -32,6 +34,17 @@ class Statement(TypedDict):
     text: str
     details: list[str]
     key_figure: NotRequired[str]
+
+
+class Rewards(NamedTuple):
+    """Rewards of the rounds that have all their records.
+
+    Without such a round, the amount is None.
+    """
+
+    complete: int
+    rounds: int
+    amount: Decimal | None  # of coin
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,16 @@ class Periods:
         """Latency of the accepted requests of the period before, which is there, as one row."""
         assert self.before is not None
         return next(iter_rows(verdict.latency(self.before)))
+
+    @cached_property
+    def rewards(self) -> Rewards | None:
+        """Rewards of app providers in the window, None without the network's state."""
+        if self.state is None:
+            return None
+        rounds = activity.rounds(self.after, rounds=self.state["rounds"])
+        complete = rounds.dropna(subset="amount")
+        amount = decimals.total(complete["amount"])
+        return Rewards(len(complete), len(rounds), amount if isinstance(amount, Decimal) else None)
 
     @property
     def name(self) -> str:
