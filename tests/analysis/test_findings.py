@@ -191,7 +191,7 @@ def test_a_bad_day_costs_what_its_requests_cost() -> None:
     low, high = (f"{100 * row[name]:.1f} %" for name in ("usual_low", "usual_high"))
     assert row["sentence"] == (
         f"Wednesday 2026-11-04: {100 * row['value']:.1f} % of the decided requests were rejected, usually {low} to {high}. "
-        f"That is {printing.size(effect)} ({effect * 50 / 10**6:,.2f} USD) more than usual."
+        f"The rejections above the usual cost {printing.size(effect)} ({effect * 50 / 10**6:,.2f} USD)."
     )
     assert row["usual_low"] < 1 / 6 < row["usual_high"] < row["value"]
 
@@ -283,7 +283,7 @@ def test_a_giant_request_comes_first() -> None:
     assert row["sentence"] == (
         f"Request 0-0300 of participant {event.participant} cost 600 kB on {time}, {times} the median "
         f"of its kind, Main:Asset/Split, in the 6 weeks before. That is {printing.size(row['effect_bytes'])} more. "
-        f"The largest of its kind cost {printing.size(before[-1])} then."
+        f"The largest request of this kind cost {printing.size(before[-1])} in these weeks."
     )
     assert row["figure"] == "lf.cost.anatomy(frames, '0-0300')"
 

@@ -102,7 +102,7 @@ def _of_one_request(row: Any, before: str) -> str:
     cost, largest = (printing.size(round(value)) for value in (row.value, row.usual_high))
     payer = f"participant {escape_control(row.payer)}" if isinstance(row.payer, str) else "an unknown participant"
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
-    others = f"The largest of its kind cost {largest} then." if row.usual_high < row.value else f"One cost {largest} then, too."
+    others = f"The largest request of this kind cost {largest} in these weeks{'' if row.usual_high < row.value else ', too'}."
     cost = f"cost {cost} on {_time(row.since)}"
     return f"{subject_of(row)} of {payer} {cost}, {_times(row.value / row.before)} {kind}.{_effect(row)} {others}"
 
@@ -135,7 +135,10 @@ def _effect(row: Any, usual: str = "") -> str:
     if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
         return ""
     price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
-    return f" That is {printing.size(abs(row.effect_bytes))}{price} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
+    size = f"{printing.size(abs(row.effect_bytes))}{price}"
+    if row.what == REJECTIONS:
+        return f" The rejections above the usual cost {size}."
+    return f" That is {size} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:
