@@ -73,7 +73,7 @@ RUN = {
     ],
     "attention": {
         "summary": HOSTILE[0],
-        "findings": [{"text": text, "heading": text} for text in HOSTILE],
+        "findings": [{"text": text, "what": text, "heading": text, "next_step": text} for text in HOSTILE],
         "others": 0,
         "elsewhere": HOSTILE[0],
     },
