@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
+from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.analysis.findings.facts import NOT_FINAL, NOT_IN_STORE
 from ledgerframes.analysis.groups import iter_rows
 from ledgerframes.report.registry import ABOUT, MEASURES
@@ -25,6 +26,8 @@ class LinkedText(TypedDict):
         What the finding says.
     what : str
         Its measure.
+    effect : str
+        The end of the text, on the bytes at stake. Empty if it has none.
     heading : str
         The heading on the page under which it is shown. Empty if there is none.
     next_step : str
@@ -33,6 +36,7 @@ class LinkedText(TypedDict):
 
     text: str
     what: str
+    effect: str
     heading: str
     next_step: str
 
@@ -83,7 +87,8 @@ def describe_attention(findings: pd.DataFrame, headings: Mapping[str, str]) -> A
 
 def _linked(row: Any, headings: Mapping[str, str]) -> LinkedText:
     heading = headings.get(row.subject, headings[row.what])
-    return LinkedText(text=row.sentence, what=str(row.what), heading=heading, next_step=row.next_step)
+    effect = describe_effect(row)
+    return LinkedText(text=row.sentence, what=str(row.what), effect=effect, heading=heading, next_step=row.next_step)
 
 
 def _describe_elsewhere(findings: pd.DataFrame, absent: Sequence[str], *, has_others: bool) -> str:

@@ -40,9 +40,10 @@ def measure_key_figures(
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
-    cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
     if periods.participant:
         cost = own_cost(periods, prices, earlier, days)
+    else:
+        cost = _with_days(_cost(after, before, prices, periods.after), earlier, days, "total_traffic_cost")
     waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
@@ -70,8 +71,7 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     if total is None or coverage is None:
         return new_figure(TRAFFIC_COST, printing.MISSING, "no cost is known", unit=BYTES)
     is_known = after["requests_with_cost"] == after["requests"]
-    amount = prices.of_bytes(int(total))
-    amount = amount if is_known or not amount else f"≥ {amount}"
+    amount = prices.of_bytes(int(total), is_lower_bound=not is_known)
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
     notes = [amount, f"paid by {pluralize(payers, 'participant')}", known]
@@ -145,9 +145,9 @@ def _rewards(periods: Periods, prices: Prices) -> KeyFigure | None:
     rewards = periods.rewards
     if rewards is None or rewards.amount is None:
         return None
-    amount, _, worth = prices.of_coins(rewards.amount).partition(", worth ")
-    note = " · ".join(filter(None, [worth, f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"]))
-    return new_figure(REWARDS, amount, note)
+    rounds = f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"
+    note = " · ".join(filter(None, [prices.market_value(rewards.amount), rounds]))
+    return new_figure(REWARDS, prices.coins(rewards.amount), note)
 
 
 def _with_sign(points: str) -> str:

@@ -101,8 +101,8 @@ def _attention(runs: list[Run]) -> list[dict[str, str]]:
     sentences: dict[str, dict[str, str]] = {}
     for run in runs:
         for each in (run.get("attention") or {}).get("findings", []):
-            # Runs of earlier versions have no measure and no next step.
-            parts = {name: each.get(name, "") for name in ("what", "next_step")}
+            # Runs of earlier versions have none of these.
+            parts = {name: each.get(name, "") for name in ("what", "effect", "next_step")}
             item = {"text": each["text"], **parts, "report": run["report"], "link": _link(run)}
             sentences.setdefault(each["text"], item)
     return list(sentences.values())[:MAX_SENTENCES]

@@ -14,7 +14,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.cells import shorten
 from ledgerframes.report.key_figure import BALANCE, OWN_COST, KeyFigure, new_figure
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.balance import LONG, cases_of, days_left, forecast_balance, known_payers, owner_of
+from ledgerframes.report.summary.balance import bill_of, cases_of, days_left, describe_band, forecast_balance, owner_of
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
@@ -27,13 +27,12 @@ DayRows = Sequence[dict[str, Any]]
 
 def own_cost(periods: Periods, prices: Prices, before: DayRows, days: DayRows) -> KeyFigure:
     """Return what the participant of a report paid, with each of the days."""
-    row, name = _bill(periods.after, periods.participant), shorten(periods.participant)
+    row, name = bill_of(periods.after, periods.participant), shorten(periods.participant)
     if row is None:
         return new_figure(OWN_COST, printing.MISSING, f"no cost of {name} is known", unit=BYTES)
     number = int(row.total_traffic_cost)
     is_known = row.requests_with_cost == row.requests
-    amount = prices.of_bytes(number)
-    amount = amount if is_known or not amount else f"≥ {amount}"
+    amount = prices.of_bytes(number, is_lower_bound=not is_known)
     note = " · ".join(filter(None, [amount, f"{printing.share(row.share)} of all known", f"paid by {name}"]))
     figure = new_figure(OWN_COST, bytes_text(number, is_lower_bound=not is_known), note, _change(periods, row), unit=BYTES)
     past = periods.weeks if periods.weeks is not None else periods.before
@@ -60,21 +59,14 @@ def _end(row: Any) -> str:
         return "at mean burn" if pd.isna(row.runs_dry_middle) else f"ends on {row.runs_dry_middle:%Y-%m-%d} at mean burn"
     if pd.isna(row.runs_dry_first):
         return f"in {cases_of(row)}"
-    last = LONG if pd.isna(row.runs_dry_last) else f"{row.runs_dry_last:%Y-%m-%d}"
-    return f"ends from {row.runs_dry_first:%Y-%m-%d} to {last}, in {cases_of(row)}"
-
-
-def _bill(frames: Frames, participant: str) -> Any | None:
-    """Return the cost of a participant, None if it is unknown."""
-    payers = known_payers(frames)
-    return next(iter_rows(payers[payers["submitting_participant_uid"] == participant]), None)
+    return describe_band(row)
 
 
 def _change(periods: Periods, after: Any) -> str:
     """Return the change against the period before, empty if the two are not comparable."""
     if periods.before is None or periods.obstacle:
         return ""
-    before = _bill(periods.before, periods.participant)
+    before = bill_of(periods.before, periods.participant)
     if before is None or not before.total_traffic_cost or abs(before.coverage - after.coverage) > MAX_COVERAGE_DIFFERENCE:
         return ""
     earlier = int(before.total_traffic_cost)
@@ -82,8 +74,10 @@ def _change(periods: Periods, after: Any) -> str:
 
 
 def _costs_of_days(frames: Frames, participant: str, days: DayRows) -> list[float | None]:
-    """Return what a participant paid on each of the days, None if a day is not whole."""
-    costs = cost.spend(frames, by="participant", every="1d").dropna(subset=["total_traffic_cost"])
+    """Return what a participant paid on each of the days, None if unknown."""
+    costs = cost.spend(frames, by="participant", every="1d")
     costs = costs[costs["submitting_participant_uid"] == participant]
-    of_day = {iso(row.period_start.to_pydatetime()): float(row.total_traffic_cost) for row in iter_rows(costs)}
+    totals = costs["total_traffic_cost"].mask(costs["requests"] == 0, 0)  # without requests, none is known
+    starts = [iso(time) for time in costs["period_start"].dt.to_pydatetime()]
+    of_day = {start: None if pd.isna(total) else float(total) for start, total in zip(starts, totals, strict=True)}
     return [of_day.get(str(day["since"]), 0.0) if day["is_whole"] else None for day in days]

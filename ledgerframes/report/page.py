@@ -39,7 +39,6 @@ NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a ph
 MAX_ANCHOR = 60
 # With as many characters of an id, and of the fingerprint of a party, as in tables and pictures.
 LONG_ID = re.compile(r"((?<=::)[0-9a-f]{6}|\b[0-9a-f]{12})([0-9a-f]{24,})([0-9a-f]{4})\b")
-EFFECT = re.compile(r" (?:That is|The rejections above the usual cost) .*")  # the sentence of a finding on its bytes
 ALT = "A plot without a description"
 LINKS_START, LINKS_END = "<!-- links -->", "<!-- end of links -->"  # which each later run writes again
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
@@ -214,7 +213,7 @@ def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             merged.append({**each})
             continue
         if {same.get("what"), each.get("what")} == {WASTE, REJECTIONS}:
-            rest = EFFECT.sub("", rest)
+            rest = rest.removesuffix(each["effect"])
         same["text"] += f" {rest[:1].upper()}{rest[1:]}"
         if each["next_step"] not in same["next_step"]:
             same["next_step"] += f" {each['next_step']}"
@@ -222,7 +221,7 @@ def merge_by_subject(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _without_texts(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name not in ("text", "what", "next_step")}
+    return {name: value for name, value in item.items() if name not in ("text", "what", "effect", "next_step")}
 
 
 def template_digest() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -49,7 +49,7 @@ class Prices:
         rate = f" and the network's rate of {self.rate}" if self.rate else ""
         return f"at the list price of {self.price}{rate}"
 
-    def of_bytes(self, number: int) -> str:
+    def of_bytes(self, number: int, *, is_lower_bound: bool = False) -> str:
         """Return what traffic costs in currency and coin, an empty text without a price.
 
         The currency is that of the total of a bill of these bytes, rounded half to even to cents. The coin follows from it.
@@ -58,6 +58,8 @@ class Prices:
         ----------
         number : int
             Traffic cost [bytes].
+        is_lower_bound : bool, optional
+            Whether the cost is at least this number (default: False).
 
         Examples
         --------
@@ -70,7 +72,7 @@ class Prices:
         texts = [f"{currency:,} {self.price.currency}"]
         if self.rate:
             texts.append(f"{_cents(self.rate.coins(pd.Series([currency], dtype=decimals.DTYPE)))} {coin_of(self.rate)}")
-        return " or ".join(texts)
+        return f"{'≥ ' if is_lower_bound else ''}{' or '.join(texts)}"
 
     def of_coins(self, amount: Decimal) -> str:
         """Return an amount of coin, with its market value if there is a market price.
@@ -80,11 +82,18 @@ class Prices:
         >>> read_prices({"market": "0.15 USD/coin"}).of_coins(Decimal(1000))
         '1,000.00 coin, worth 150.00 USD at the market price of 0.15 USD/coin'
         """
-        coins = f"{rounded(amount):,} {coin_of(self.market or self.rate)}"
+        return ", worth ".join(filter(None, [self.coins(amount), self.market_value(amount)]))
+
+    def coins(self, amount: Decimal) -> str:
+        """Return an amount of coin."""
+        return f"{rounded(amount):,} {coin_of(self.market or self.rate)}"
+
+    def market_value(self, amount: Decimal) -> str:
+        """Return the value of an amount of coin, an empty text without a market price."""
         if self.market is None:
-            return coins
+            return ""
         value = self.market.value(pd.Series([amount], dtype=decimals.DTYPE))
-        return f"{coins}, worth {_cents(value)} {self.market.currency} at the market price of {self.market}"
+        return f"{_cents(value)} {self.market.currency} at the market price of {self.market}"
 
 
 def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | MarketRate:
@@ -116,20 +125,29 @@ def read_prices(parameters: Mapping[str, Any], frames: Frames | None = None) -> 
         If a text is no price, the prices are of two currencies or coins, or the mining rounds of the window have another price.
     """
     texts = {name: str(parameters.get(name) or "") for name in KINDS}
-    has_price, is_given = texts["price"] != NO_PRICE, bool(texts["price"])
+    has_price = texts["price"] != NO_PRICE
     if not has_price:
         texts["price"] = ""
-    elif not is_given and frames is not None:
-        texts["price"] = _price_of_rounds(frames)
     prices = Prices(**{name: read_price(name, text) for name, text in texts.items() if text})  # type: ignore[arg-type]
+    if prices.rate and not has_price:
+        raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
+    if has_price and frames is not None:
+        prices = _with_rounds(prices, frames)
     if prices.price:
         require_one_currency(prices.price, prices.rate)
-    elif prices.rate and not has_price:
-        raise UsageError("Pass price= too, because rate= converts what traffic costs at this price.")
-    if prices.price and is_given and frames is not None:
-        from ledgerframes.analysis.state.traffic_prices import require_prices_of_rounds  # late: it needs all of the analyses
+    return prices
 
-        require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
+
+def _with_rounds(prices: Prices, frames: Frames) -> Prices:
+    """Return prices with the price of the mining rounds of a window, unless one is given.
+
+    That one must not contradict them.
+    """
+    from ledgerframes.analysis.state import traffic_prices  # late: it needs all of the analyses
+
+    if prices.price is None:
+        return replace(prices, price=traffic_prices.one_price_of_rounds(frames))
+    traffic_prices.require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
 
 
@@ -137,13 +155,6 @@ def check_price(parameters: Mapping[str, Any], frames: Frames) -> None:
     """Raise a UsageError if the rounds of a window contradict the price that is given."""
     if parameters.get("price"):
         read_prices(parameters, frames)
-
-
-def _price_of_rounds(frames: Frames) -> str:
-    """Return the price of the mining rounds of a window as text, empty unless it is one."""
-    from ledgerframes.analysis.state.traffic_prices import one_price_of_rounds  # late: it needs all of the analyses
-
-    return str(one_price_of_rounds(frames) or "")
 
 
 def coin_of(rate: NetworkRate | MarketRate | None) -> str:

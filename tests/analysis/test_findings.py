@@ -23,7 +23,8 @@ from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
 from ledgerframes.analysis.findings._measures import MEASURES
 from ledgerframes.analysis.findings._next_steps import next_step_of
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_excess
+from ledgerframes.analysis.findings._rejections import most_excess
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.report.headline import measure_headline

@@ -40,7 +40,7 @@ HEADINGS = {"latency": "How fast?", "confirming party": "Who is slow?"}
 def found_of(*subjects: tuple[str, str]) -> pd.DataFrame:
     """Findings of these subjects and measures."""
     rows = [(subject, what, f"Finding {number}.", f"Step {number}.") for number, (subject, what) in enumerate(subjects)]
-    found = pd.DataFrame(rows, columns=["subject", "what", "sentence", "next_step"])
+    found = pd.DataFrame(rows, columns=["subject", "what", "sentence", "next_step"]).assign(effect_bytes=0)
     found.attrs |= {"sentence": "1,200 figures were compared with the 6 weeks before.", "looked_at": 1_200}
     return found
 
@@ -56,9 +56,9 @@ def test_a_page_has_the_findings_that_it_shows_and_the_number_of_the_others() ->
     found = found_of(("hour", "requests"), ("party", "latency"), ("confirming party", "latency"), ("data", "not final yet"))
     attention = describe_attention(found, HEADINGS)
     assert attention["findings"] == [
-        {"text": "Finding 1.", "what": "latency", "heading": "How fast?", "next_step": "Step 1."},
-        {"text": "Finding 2.", "what": "latency", "heading": "Who is slow?", "next_step": "Step 2."},
-        {"text": "Finding 3.", "what": "not final yet", "heading": ABOUT, "next_step": "Step 3."},
+        {"text": "Finding 1.", "what": "latency", "effect": "", "heading": "How fast?", "next_step": "Step 1."},
+        {"text": "Finding 2.", "what": "latency", "effect": "", "heading": "Who is slow?", "next_step": "Step 2."},
+        {"text": "Finding 3.", "what": "not final yet", "effect": "", "heading": ABOUT, "next_step": "Step 3."},
     ]
     assert attention["elsewhere"] == "1 of them is on requests, as the weekly report says."
     none = describe_attention(found_of(("hour", "requests"), ("day", "unknown costs")), HEADINGS)
@@ -95,7 +95,9 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
 def test_a_finding_without_a_section_that_shows_it_has_no_link() -> None:
     assert REPORTS["operations"].headings["cost of one request"] == ""  # its budgets are of kinds of requests
     attention = describe_attention(found_of(("request", "cost of one request")), REPORTS["operations"].headings)
-    assert attention["findings"] == [{"text": "Finding 0.", "what": "cost of one request", "heading": "", "next_step": "Step 0."}]
+    assert attention["findings"] == [
+        {"text": "Finding 0.", "what": "cost of one request", "effect": "", "heading": "", "next_step": "Step 0."}
+    ]
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts", "activity"])

@@ -12,6 +12,7 @@ from ledgerframes.report.key_figures import measure_key_figures
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary.periods import Periods
+from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
 from .stored import size_of
@@ -45,6 +46,16 @@ def test_a_participant_without_a_known_cost_has_none() -> None:
     after = decided({(0, "theirs"): (0, 30)})
     figure = own_cost(Periods(after, None, participant="ours"), PRICES, [], daily_integers(after))
     assert (figure["value"], figure["note"], figure["days"]) == ("–", "no cost of ours is known", [])
+
+
+def test_a_day_whose_costs_are_all_unknown_is_not_a_day_without_cost() -> None:
+    known = decided({(0, "ours"): (0, 30), (2, "ours"): (0, 10), (4, "theirs"): (0, 5)}, cost=1_000_000)
+    traffic = known.traffic[~known.traffic["update_id"].str.startswith(("2-", "4-"))]
+    rows = {"verdicts": known.verdicts.to_dict("records"), "traffic": traffic.to_dict("records")}
+    after = frames_of(window=WEEK, network="memory", **rows)
+    figure = own_cost(Periods(after, None, participant="ours"), PRICES, [], daily_integers(after))
+    assert figure["days"] == [30_000_000, 0, None, 0, 0, 0, 0]
+    assert (figure["value"], figure["note"]) == ("≥ 30.0 MB", "≥ 1,500.00 USD · 100 % of all known · paid by ours")
 
 
 @pytest.mark.parametrize("part", [2, 4_000_000])

@@ -301,7 +301,8 @@ def test_the_bytes_of_wasted_and_rejected_requests_are_given_once(
     whats: tuple[str, ...], texts: tuple[str, ...], shown: str
 ) -> None:
     pairs = zip(whats, texts, strict=True)
-    findings = [{"text": text, "what": what, "heading": "", "next_step": "Ask them."} for what, text in pairs]
+    common = {"heading": "", "next_step": "Ask them."}
+    findings = [{"text": text, "what": what, "effect": text[text.index(". ") + 1 :], **common} for what, text in pairs]
     attention = {"summary": "", "findings": findings, "others": 0, "elsewhere": ""}
     assert shown in render(book_of(), {**RUN, "attention": attention}).replace("\xa0", " ")
 

@@ -17,8 +17,9 @@ from ledgerframes.analysis.findings._measures import (
     WASTE,
     WEIGHT,
 )
+from ledgerframes.analysis.findings._rejections import most_excess
 from ledgerframes.analysis.findings._single_requests import ONE_COST
-from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE, most_excess
+from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.frames import Frames
 from ledgerframes.texts.control_characters import escape_control
 from ledgerframes.texts.representation import pluralize

@@ -20,6 +20,7 @@ from ledgerframes.analysis.findings._measures import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._single_requests import ONE_COST
+from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import printing
@@ -66,7 +67,7 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
 def describe(row: Any, weeks: int) -> str:
     """Return the sentence of a finding, with its value and the usual range."""
     before = f"the {weeks} weeks before"
-    text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{_effect(row, ' than usual')}"
+    text = _of_one_request(row, before) if row.what == ONE_COST else f"{_statement(row, before)}{describe_effect(row)}"
     return f"{text[0].upper()}{text[1:]}"
 
 
@@ -104,7 +105,7 @@ def _of_one_request(row: Any, before: str) -> str:
     kind = f"the median of its kind, {escape_control(row.request_kind)}, in {before}"
     others = f"The largest request of this kind cost {largest} in these weeks{'' if row.usual_high < row.value else ', too'}."
     cost = f"cost {cost} on {_time(row.since)}"
-    return f"{subject_of(row)} of {payer} {cost}, {_times(row.value / row.before)} {kind}.{_effect(row)} {others}"
+    return f"{subject_of(row)} of {payer} {cost}, {_times(row.value / row.before)} {kind}.{describe_effect(row)} {others}"
 
 
 def _times(multiple: float) -> str:
@@ -129,16 +130,6 @@ def subject_of(row: Any) -> str:
     if row.subject == "hour":
         return f"the time from {_time(row.since)} to {row.until:%H:%M}"
     return f"{row.subject} {escape_control(row.name)}"
-
-
-def _effect(row: Any, usual: str = "") -> str:
-    if pd.isna(row.effect_bytes) or row.effect_bytes == 0:
-        return ""
-    price = "" if pd.isna(row.effect_usd) else f" ({abs(row.effect_usd):,.2f} USD)"
-    size = f"{printing.size(abs(row.effect_bytes))}{price}"
-    if row.what == REJECTIONS:
-        return f" The rejections above the usual cost {size}."
-    return f" That is {size} {'more' if row.effect_bytes > 0 else 'less'}{usual}."
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:

@@ -10,13 +10,13 @@ from ledgerframes.analysis.groups import is_true, iter_rows
 from ledgerframes.analysis.verdict.empty_results import NO_QUORUM, NO_VERDICT
 from ledgerframes.analysis.verdict.limit import DOUBTFUL_LIMIT
 from ledgerframes.statistics import printing
+from ledgerframes.statistics.comparisons import LEVEL
 from ledgerframes.statistics.distributions import poisson_tail
 from ledgerframes.texts.representation import WEEKDAYS, pluralize
 
 MAX_NAMES = 5
 FREQUENT = 3  # quorums
 SLOWEST = 3  # parties
-LEVEL = 0.05
 MICROSECONDS = 1_000_000
 PERCENTILES = ("p50", "p95")  # the table has all
 PLURALS = {

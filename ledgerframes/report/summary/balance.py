@@ -33,12 +33,9 @@ def describe_balance(periods: Periods, prices: Prices) -> list[Statement]:
 
 def _own_cost(periods: Periods, prices: Prices) -> str:
     """Return what the given participant paid."""
-    payers = known_payers(periods.after)
-    payers = payers[payers["submitting_participant_uid"] == periods.participant]
-    name = f"Participant {shorten(periods.participant)}"
-    if payers.empty:
+    row, name = bill_of(periods.after, periods.participant), f"Participant {shorten(periods.participant)}"
+    if row is None:
         return f"{name} has no known cost in this window."
-    (row,) = iter_rows(payers)
     number = int(row.total_traffic_cost)
     paid = ", ".join(filter(None, [printing.size(number), prices.of_bytes(number)]))
     return f"{name} paid {paid}: {printing.share(row.share)} of the known cost."
@@ -52,6 +49,12 @@ def largest_payer(frames: Frames) -> str:
 def known_payers(frames: Frames) -> pd.DataFrame:
     """Return the participants with a known cost, the highest first."""
     return cost.spend(frames, by="participant").dropna(subset=["submitting_participant_uid", "total_traffic_cost"])
+
+
+def bill_of(frames: Frames, participant: str) -> Any | None:
+    """Return the known cost of a participant, None if it has none."""
+    payers = known_payers(frames)
+    return next(iter_rows(payers[payers["submitting_participant_uid"] == participant]), None)
 
 
 def owner_of(periods: Periods) -> str:
@@ -110,14 +113,13 @@ def describe_runway(forecast: pd.DataFrame) -> str:
     """
     (row,) = iter_rows(forecast)
     amount = f"A balance of {printing.size(row.balance)}"
-    first, middle, last = row.runs_dry_first, row.runs_dry_middle, row.runs_dry_last
+    first, middle = row.runs_dry_first, row.runs_dry_middle
     if pd.isna(row.factor):
         end = f"after {LONG}" if pd.isna(middle) else f"on {middle:%Y-%m-%d}"
         return f"{amount} ends {end} at mean burn. A week of the history has no burn, so there is no band.{_soon(row, middle)}"
     if pd.isna(first):
-        return f"{amount} lasts {LONG}, in 9 of 10 cases."
-    until = LONG if pd.isna(last) else f"{last:%Y-%m-%d}"
-    return f"{amount} ends from {first:%Y-%m-%d} to {until}, in 4 of 5 cases.{_soon(row, first)}"
+        return f"{amount} lasts {LONG}, in {cases_of(row)}."
+    return f"{amount} {describe_band(row)}.{_soon(row, first)}"
 
 
 def describe_length(forecast: pd.DataFrame) -> str:
@@ -142,6 +144,12 @@ def days_left(row: Any) -> str:
         return f"{pluralize(days, 'day')} to {LONG}"
     until = pluralize((last - row.balance_at).days, "day")
     return until if until == pluralize(days, "day") else f"{days:,} to {until}"
+
+
+def describe_band(row: Any) -> str:
+    """Return from when to when a balance ends that does not last more than a year."""
+    until = LONG if pd.isna(row.runs_dry_last) else f"{row.runs_dry_last:%Y-%m-%d}"
+    return f"ends from {row.runs_dry_first:%Y-%m-%d} to {until}, in {cases_of(row)}"
 
 
 def cases_of(row: Any) -> str:
