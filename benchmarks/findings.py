@@ -60,6 +60,7 @@ def weeks_of(seed: int) -> list[Tables]:
     if not (folder / "manifest.json").exists():
         say(f"making {WEEKS} weeks of seed {seed}")
         shutil.rmtree(folder, ignore_errors=True)
+        KEPT.mkdir(parents=True, exist_ok=True)
         days = 7 * WEEKS
         with (
             tempfile.TemporaryDirectory(dir=KEPT) as store,

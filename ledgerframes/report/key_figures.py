@@ -74,7 +74,7 @@ def _cost(after: Headline, before: Headline | None, prices: Prices, frames: Fram
     amount = prices.of_bytes(int(total), is_lower_bound=not is_known)
     payers = int(run(frames, PAYERS)["payers"].iloc[0])
     known = "" if is_known else f"known for {printing.share(coverage)} of requests"
-    notes = [amount, f"paid by {pluralize(payers, 'participant')}", known]
+    notes = [amount or prices.obstacle, f"paid by {pluralize(payers, 'participant')}", known]
     change = ""
     if before is not None and before["total_traffic_cost"] and _same_coverage(after, before):
         earlier = int(before["total_traffic_cost"])

@@ -20,6 +20,7 @@ KINDS: dict[str, type[TrafficPrice | NetworkRate | MarketRate]] = {
     "market": MarketRate,
 }
 NO_PRICE = "none"
+CHANGED = "no amount, because the price of traffic changes in this window"
 PRICE_STEP = "Set price= to that of the rounds, for a part of the window if it changes, or leave it out."
 
 
@@ -35,11 +36,14 @@ class Prices:
         The network's own rate.
     market : MarketRate or None
         Market price of the coin.
+    obstacle : str
+        Why there is no list price. Empty if there is one, or no reason to expect one.
     """
 
     price: TrafficPrice | None = None
     rate: NetworkRate | None = None
     market: MarketRate | None = None
+    obstacle: str = ""
 
     @property
     def basis(self) -> str:
@@ -146,7 +150,9 @@ def _with_rounds(prices: Prices, frames: Frames) -> Prices:
     from ledgerframes.analysis.state import traffic_prices  # late: it needs all of the analyses
 
     if prices.price is None:
-        return replace(prices, price=traffic_prices.one_price_of_rounds(frames))
+        price = traffic_prices.one_price_of_rounds(frames)
+        is_changed = price is None and bool(traffic_prices.round_prices(frames))
+        return replace(prices, price=price, obstacle=CHANGED if is_changed else "")
     traffic_prices.require_prices_of_rounds(frames, [prices.price], PRICE_STEP)
     return prices
 

@@ -59,6 +59,7 @@ def test_a_report_without_a_price_has_that_of_the_rounds():
     assert [prices.price for prices in none] == [None] * 4
     assert read_prices({"market": "0.15 USD/coin"}, same).price == FIFTY
     assert read_prices({"price": "", "rate": "0.16 USD/coin"}, changed).of_bytes(1_000_000) == ""
+    assert [prices.obstacle for prices in none] == ["no amount, because the price of traffic changes in this window", "", "", ""]
 
 
 def test_a_price_is_checked_for_the_requests_of_one_participant_too():

@@ -48,6 +48,15 @@ def test_a_participant_without_a_known_cost_has_none() -> None:
     assert (figure["value"], figure["note"], figure["days"]) == ("–", "no cost of ours is known", [])
 
 
+def test_a_cost_says_why_it_has_no_amount() -> None:
+    prices = Prices(obstacle="no amount, because the price of traffic changes in this window")
+    after = decided({(0, "ours"): (0, 30), (2, "theirs"): (0, 10)}, cost=1_000_000)
+    periods = (Periods(after, None, participant=each) for each in ("", "ours"))
+    heads = [measure_key_figures(each, prices, measure_headline(after), daily_integers(after))[0] for each in periods]
+    assert [each["label"] for each in heads] == ["Traffic cost", "Own traffic cost"]
+    assert all(each["note"].startswith(f"{prices.obstacle} · ") for each in heads)
+
+
 def test_a_day_whose_costs_are_all_unknown_is_not_a_day_without_cost() -> None:
     known = decided({(0, "ours"): (0, 30), (2, "ours"): (0, 10), (4, "theirs"): (0, 5)}, cost=1_000_000)
     traffic = known.traffic[~known.traffic["update_id"].str.startswith(("2-", "4-"))]
