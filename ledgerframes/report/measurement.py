@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ledgerframes.analysis import cost
+from ledgerframes.analysis import cost, reconcile
 from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings import findings as find
 from ledgerframes.analysis.findings.facts import CURRENCY
@@ -25,7 +25,7 @@ from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers, json_rows
 from ledgerframes.report.key_figure import KeyFigure
 from ledgerframes.report.key_figures import measure_key_figures
-from ledgerframes.report.loads import history_window, load_before, load_state
+from ledgerframes.report.loads import State, history_window, load_before, load_state
 from ledgerframes.report.prices import read_prices
 from ledgerframes.report.quality import describe_quality
 from ledgerframes.report.summary import summarize
@@ -61,11 +61,11 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     report, window, offline, history = inputs.report, inputs.window, inputs.net, inputs.history
     frames = load_events(offline, since=window.since, until=window.until)
     weeks = _load_weeks(offline, window) if report.needs_history else None
-    findings = None if weeks is None else find_for_report(frames, weeks, inputs)
+    state = load_state(offline, frames) if report.needs_state else None
+    findings = None if weeks is None else find_for_report(frames, weeks, inputs, state)
     headline = measure_headline(frames, findings)
     additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     before = load_before(offline, frames) if report.subjects else None
-    state = load_state(offline, frames) if report.needs_state else None
     facts = {
         "headline": headline,
         "quality": describe_quality(frames),
@@ -88,10 +88,10 @@ def measure_inputs(inputs: FrozenInputs) -> Measurement:
     return Measurement(coverage, Periods(frames, before, state, weeks, **owner), facts, digests)
 
 
-def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs) -> pd.DataFrame:
-    """Return the findings at the list price, and with the balance of the report.
+def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs, state: State | None = None) -> pd.DataFrame:
+    """Return the findings at the list price, with the balance of the report.
 
-    Only a price in dollars counts.
+    Only a price in dollars counts. Rewards are checked if the state is known.
     """
     price, balance = read_prices(inputs.parameters, frames).price, inputs.parameters.get("balance", 0)
     payer = inputs.parameters.get("participant") or (largest_payer(frames) if balance else "")
@@ -101,8 +101,19 @@ def find_for_report(frames: Frames, weeks: Frames, inputs: FrozenInputs) -> pd.D
         price=price if price is not None and price.currency == CURRENCY else None,
         participant=payer if balance else "",
         balance=TrafficBalance(balance, inputs.window.until) if balance and payer else None,
+        rewards=None if state is None else _links(frames, state),
         accept_survivorship=True,
     )
+
+
+def _links(frames: Frames, state: State) -> pd.DataFrame | None:
+    """Return the links of the rewards, None if the frames cover no time."""
+    try:
+        return reconcile.rewards(
+            frames, featured=state["featured"], sv_participants=state["sv_participants"], rounds=state["rounds"]
+        )
+    except CoverageError:
+        return None
 
 
 def _load_weeks(offline: Network, window: Window) -> Frames | None:

@@ -192,6 +192,7 @@ REPORTS: dict[str, Report] = {
             headings={
                 "activity weight": "Who earned the activity weight?",
                 "requests with activity": "Who earned the activity weight?",
+                "rewards": "Do the rewards follow from the records to the last hash?",
             },
         ),
         Report(
@@ -229,6 +230,7 @@ REPORTS: dict[str, Report] = {
                 "rejection rate": "How were requests decided?",
                 "activity weight": "Who earned activity?",
                 "requests with activity": "Who earned activity?",
+                "rewards": "What is unusual?",
                 "balance": "When does the traffic balance end?",
             },
         ),

@@ -47,15 +47,18 @@ def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Sto
     before = Stored(root_of(net), since - (until - since), since) if has_before else None
     stored, parameters = stored_of(result, net), dict(result.run["parameters"])
     if not parameters.get("price"):
-        parameters["price"] = price_of_rounds(stored)
+        prices = prices_of_rounds(stored)
+        parameters["price"] = prices.pop() if len(prices) == 1 else ""
+        if prices:
+            parameters["obstacle"] = "no amount, because the price of traffic changes in this window"
     return Sides(stored, before, length_in_words(since, until), parameters, whole)
 
 
-def price_of_rounds(stored: Stored) -> str:
-    """The price of traffic in all rounds that are created in a window, empty if it changes."""
+def prices_of_rounds(stored: Stored) -> set[str]:
+    """The prices of traffic in all rounds that are created in a window."""
     rounds = [row["create_arguments"] for row in stored.rows("tree_events") if row["template_name"] == OPEN_ROUND]
     prices = {Decimal(json.loads(payload)["trafficPrice"]) for payload in rounds if payload is not None}
-    return f"{prices.pop().normalize():f} USD/MB" if len(prices) == 1 else ""
+    return {f"{price.normalize():f} USD/MB" for price in prices}
 
 
 IN_KEY_FIGURES = {"Traffic cost", "Cost of the rejections", "Latency"}  # which say no more than these figures

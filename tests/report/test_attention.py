@@ -14,6 +14,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.analysis.findings._measures import NAMES
+from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings._weeks import SUBJECTS
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
@@ -78,7 +79,7 @@ def test_nothing_is_called_usual_that_was_not_compared() -> None:
 
 def test_measures_are_those_of_findings_that_a_report_can_have() -> None:
     assert {*MEASURES} == {*NAMES, ONE_COST}
-    assert {*REPORTS["weekly"].headings} == {*MEASURES, BALANCE}
+    assert {*REPORTS["weekly"].headings} == {*MEASURES, REWARDS, BALANCE}
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=lambda report: report.name)
@@ -88,7 +89,7 @@ def test_each_report_compares_with_the_weeks_before_and_has_the_headings(report:
     headings = {line.lstrip("# ") for line in lines if line.startswith("##")}
     assert report.needs_history, "a report of this package says what is unusual: declare needs_history=True"
     assert report.headings, "declare headings={measure: heading of the notebook}"
-    assert {*report.headings} <= {*MEASURES, *SUBJECTS}
+    assert {*report.headings} <= {*MEASURES, REWARDS, *SUBJECTS}
     assert {*report.headings.values()} <= headings | {""}
 
 

@@ -13,6 +13,7 @@ from ledgerframes.analysis.cost.traffic_balance import TrafficBalance
 from ledgerframes.analysis.findings._looks import compare
 from ledgerframes.analysis.findings._measures import NAMES
 from ledgerframes.analysis.findings._next_steps import next_step_of
+from ledgerframes.analysis.findings._rewards import REWARDS, broken_rewards, require_links
 from ledgerframes.analysis.findings._sentences import describe, expression_of, figure_of, summary_of
 from ledgerframes.analysis.findings._single_requests import ONE_COST, compare_requests, largest_query
 from ledgerframes.analysis.findings._weeks import SUBJECTS, Stretch, queries, read_subjects, require_tables
@@ -62,7 +63,7 @@ FINDINGS = declare.Figure(
     columns=(
         declare.choice("subject", SUBJECTS, "What the finding is about."),
         declare.text("name", "Name of the subject, such as a party. Empty for a day, an hour, or the data as a whole."),
-        declare.choice("what", (*NAMES, ONE_COST, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
+        declare.choice("what", (*NAMES, ONE_COST, REWARDS, BALANCE, NOT_IN_STORE, NOT_FINAL), "What is unusual."),
         declare.text("unit", "Unit of the value and of its usual range."),
         declare.rate("value", "Value in the window: a count, a sum, a share, or a median."),
         declare.rate("before", "Mean, share or median in the weeks before. Missing for a fact."),
@@ -76,7 +77,7 @@ FINDINGS = declare.Figure(
         declare.rate("p_holm", "P-value, adjusted for all comparisons. Missing for a fact."),
         declare.time("since", "Start of the time that the finding is about."),
         declare.time("until", "End of this time, exclusive."),
-        declare.text("figure", "Call that shows the finding, with the names `frames`, `history` and `balance`."),
+        declare.text("figure", "Call that shows the finding, with the names `frames`, `history`, `balance` and `rewards`."),
         declare.text("sentence", "The finding in words."),
         declare.text("next_step", "What a reader can do about it, or whom to contact."),
     ),
@@ -94,6 +95,7 @@ def findings(
     price: TrafficPrice | None = None,
     participant: str = "",
     balance: TrafficBalance | None = None,
+    rewards: pd.DataFrame | None = None,
     accept_survivorship: bool = False,
 ) -> pd.DataFrame:
     """Return what is unusual in a window, and what it costs.
@@ -114,6 +116,9 @@ def findings(
         List price in ``USD/MB``, for ``effect_usd`` (default: none).
     participant, balance : str and TrafficBalance, optional
         Participant and its traffic balance. The balance is a finding if it can end within seven days (default: none).
+    rewards : DataFrame, optional
+        Result of :func:`ledgerframes.reconcile.rewards` for the window. A round whose rewards do not follow from its records is
+        a finding (default: none).
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
 
@@ -140,7 +145,7 @@ def findings(
         - ``p_holm`` (float64): P-value, adjusted for all comparisons. Missing for a fact.
         - ``since`` (datetime64[us, UTC]): Start of the time that the finding is about.
         - ``until`` (datetime64[us, UTC]): End of this time, exclusive.
-        - ``figure`` (str): Call that shows the finding, with the names `frames`, `history` and `balance`.
+        - ``figure`` (str): Call that shows the finding, with the names `frames`, `history`, `balance` and `rewards`.
         - ``sentence`` (str): The finding in words.
         - ``next_step`` (str): What a reader can do about it, or whom to contact.
         - ``coverage`` (float64, share of 1): Share of the requests of the window with a known cost. Missing if there are none.
@@ -153,8 +158,8 @@ def findings(
     CoverageError
         If the frames or the history hold committed updates, which have no rejected requests.
     UsageError
-        If the history is of another network, only one of the two is filtered, the price is in another currency, or a balance
-        has no participant.
+        If the history is of another network, only one of the two is filtered, the price is in another currency, a balance has
+        no participant, or `rewards` is another table.
 
     Notes
     -----
@@ -174,6 +179,7 @@ def findings(
     FINDINGS.check(frames)
     require_tables(frames)
     require_rejections(frames, accept_survivorship, "what is unusual")
+    links = require_links(rewards)
     price = _require_dollars(require_price(price, TrafficPrice, "price"))
     if history is not None:
         declare.require_frames(history, "findings")
@@ -193,6 +199,8 @@ def findings(
     if balance is not None:
         ends, note = ending_balance(frames, past, window, participant, balance)
         facts += ends
+    if links is not None:
+        facts += broken_rewards(links, window)
     if part.population == "committed":
         looks = looks[~looks["what"].isin(NOT_DECIDED)]
     looks = looks.assign(p_holm=holm_by_group(looks["p"].to_numpy("float64"), looks["subject"]))
@@ -245,7 +253,7 @@ def _result(
     has_history: bool = True,
 ) -> pd.DataFrame:
     """Return the findings in order, with their sentences."""
-    for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind", "payer"):
+    for name in ("effect", "p", "p_holm", "before", "usual_low", "usual_high", "request_kind", "payer", "broken"):
         rows[name] = rows.get(name, np.nan)
     rows = _without_repeats(rows)
     effect = pd.Series(np.round(rows["effect"].to_numpy("float64"))).astype("Int64")
@@ -261,7 +269,7 @@ def _result(
     values |= {name: times_of(rows[name].to_numpy("int64")) for name in ("since", "until")}
     values["effect_bytes"] = rows["effect_bytes"].astype("Int64")
     values["effect_usd"] = _dollars(values["effect_bytes"], price)
-    table = pd.DataFrame(values).assign(request_kind=rows["request_kind"], payer=rows["payer"])
+    table = pd.DataFrame(values).assign(**{name: rows[name] for name in ("request_kind", "payer", "broken")})
     values["figure"] = [figure_of(row, source, has_history=has_history) for row in table.itertuples(index=False)]
     values["sentence"] = [describe(row, weeks) for row in table.itertuples(index=False)]
     values["next_step"] = [next_step_of(row, frames) for row in table.itertuples(index=False)]

@@ -18,6 +18,7 @@ from ledgerframes.analysis.findings._measures import (
     WEIGHT,
 )
 from ledgerframes.analysis.findings._rejections import most_excess
+from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
 from ledgerframes.frames import Frames
@@ -29,6 +30,7 @@ OF_DATA = {
     NOT_FINAL: "Look again when these hours are final.",
     NEGATIVE: "Compare these costs with those of another host.",
     EARLY: "Compare these verdicts with those of another host.",
+    REWARDS: "Compare this round with the events of another host, and contact the super validators.",
     UNKNOWN: "Load these events from a host that has their traffic summaries.",
 }
 OF_TIMES = {

@@ -19,6 +19,7 @@ from ledgerframes.analysis.findings._measures import (
     WASTE,
     WEIGHT,
 )
+from ledgerframes.analysis.findings._rewards import REWARDS
 from ledgerframes.analysis.findings._single_requests import ONE_COST
 from ledgerframes.analysis.findings.effects import describe_effect
 from ledgerframes.analysis.findings.facts import BALANCE, NOT_FINAL, NOT_IN_STORE
@@ -54,6 +55,8 @@ def figure_of(row: Any, source: str, *, has_history: bool) -> str:
     if row.what == BALANCE:
         weeks = "history" if has_history else "frames"
         return f"lf.cost.runway_summary({weeks}, participant={row.name!r}, balance=balance)"
+    if row.what == REWARDS:
+        return f"rewards[rewards['round_number'] == {row.name}]"
     if row.subject == "confirming party":
         return f"lf.verdict.waited_for({source})"
     by = ARGUMENTS.get(row.subject, "")
@@ -77,6 +80,8 @@ def _statement(row: Any, before: str) -> str:
     if row.what == BALANCE:
         balance = printing.size(round(row.value))
         return f"the balance of participant {escape_control(row.name)}, {balance}, can end on {_time(row.until)}."
+    if row.what == REWARDS:
+        return f"{subject}: {row.broken}"
     if row.what in (NOT_IN_STORE, NOT_FINAL):
         return f"{row.value:.3g} hours of the window are {row.what}."
     if row.what == REQUESTS:
@@ -129,7 +134,8 @@ def subject_of(row: Any) -> str:
         return f"{row.since:%A %Y-%m-%d}" if row.since == row.since.floor("D") else f"the day from {_time(row.since)}"
     if row.subject == "hour":
         return f"the time from {_time(row.since)} to {row.until:%H:%M}"
-    return f"{row.subject} {escape_control(row.name)}"
+    kind = "mining round" if row.subject == "round" else row.subject
+    return f"{kind} {escape_control(row.name)}"
 
 
 def summary_of(count: int, looked_at: int, weeks: int, notes: list[str]) -> str:

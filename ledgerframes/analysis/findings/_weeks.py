@@ -246,4 +246,4 @@ def starts_of(stretch: Stretch, length: int) -> Integers:
     return np.arange(stretch.since, stretch.until, length, dtype=np.int64)
 
 
-SUBJECTS: Sequence[str] = (*SETS, *OTHERS, "request", "balance", "data")
+SUBJECTS: Sequence[str] = (*SETS, *OTHERS, "request", "round", "balance", "data")
