@@ -17,6 +17,7 @@ from ledgerframes.report.registry import REPORTS
 from ledgerframes.report.runs import failure_notes, list_runs, published_contents, report_names
 from ledgerframes.report.series import position, window_of, write_links
 from ledgerframes.statistics import printing
+from ledgerframes.texts.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.report.attention import Attention
@@ -129,9 +130,9 @@ def _card(run: Run) -> dict[str, Any]:
 
 
 def _count_sentences(attention: Attention) -> str:
-    """Return how much needs attention on a page."""
+    """Return how many findings a page is about."""
     count = len(attention["findings"]) + attention["others"]
-    return f"Needs attention: {count:,}" if count else ""
+    return pluralize(count, "finding") if count else ""
 
 
 def days_of(runs: list[Run]) -> DayValues:

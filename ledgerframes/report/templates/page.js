@@ -87,10 +87,11 @@ function makeCount(box, total) {
 function addFilter(box, table, rows, first, total, tellCount) {
   const caption = table.caption ? table.caption.textContent : "this table";
   const bar = make("div", { class: "tools" }, "");
-  const input = make("input", { type: "search", placeholder: "Filter", "aria-label": `Filter the rows of: ${caption}` }, "");
+  const isCut = total !== "" && total !== rows.length.toLocaleString("en");
+  const placeholder = isCut ? `Filter the first ${rows.length}` : "Filter"; // the other rows are not on the page
+  const input = make("input", { type: "search", placeholder, "aria-label": `${placeholder} rows of: ${caption}` }, "");
   const count = make("span", { role: "status" }, "");
   const rest = rows.length - first;
-  const isCut = total !== "" && total !== rows.length.toLocaleString("en");
   const more = isCut ? `First ${rows.length} rows` : `${rest} more row${rest === 1 ? "" : "s"}`;
   const all = make("button", { type: "button", "aria-expanded": "false" }, more);
   const texts = new Map(rows.map((row) => [row, `${row.textContent} ${titles(row)}`.toLowerCase()]));
