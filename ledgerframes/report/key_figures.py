@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import LATENCY, REJECTED, REWARDS, TRAFFIC_COST, WASTED, WEIGHT, KeyFigure, new_figure
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices
-from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.periods import Periods, Rewards
 from ledgerframes.report.summary.texts import signed_percent
 from ledgerframes.report.summary.traffic import MAX_COVERAGE_DIFFERENCE
 from ledgerframes.report.summary.verdicts import design_effect, microseconds_of
@@ -35,8 +36,9 @@ def measure_key_figures(
 ) -> list[KeyFigure]:
     """Return the key figures of a window whose headline figures and days are known.
 
-    Those that the report is about come first. A report on activity without traffic shows the weight and the rewards, one on
-    a balance how long it lasts instead of the latency, and one for a participant its own cost instead of that of all.
+    Those that the report is about come first. A report on activity shows the rewards, and without traffic the weight, too.
+    One on a balance shows how long it lasts instead of the latency, and one for a participant its own cost instead of that
+    of all.
     """
     before = measure_headline(periods.before) if periods.before is not None and not periods.obstacle else None
     earlier, medians = _days_before(periods)
@@ -47,15 +49,17 @@ def measure_key_figures(
     waste = _with_days(_waste(after, before, prices), earlier, days, "wasted_traffic_cost", "total_traffic_cost")
     rejections = _with_days(_rejections(periods, after, before), earlier, days, "rejected", "requests")
     latency: KeyFigure = {**_latency(periods), "before": medians, "days": _medians(periods.after)}
+    rewards = _rewards(periods, prices) if "activity" in subjects else None
     if "activity" in subjects and "traffic" not in subjects:
-        rewards = _rewards(periods, prices)
         return [_weight(periods), rewards, cost, rejections] if rewards else [_weight(periods), cost, rejections, latency]
     if "verdicts" in subjects and "traffic" not in subjects:
         return [rejections, latency, waste, cost]
     if periods.participant:
         waste, rejections, latency = (_of_all(each) for each in (waste, rejections, latency))
     balance = balance_left(periods) if subjects and subjects[0] == "balance" else None
-    return [balance, cost, waste, rejections] if balance else [cost, waste, rejections, latency]
+    if balance:
+        return [balance, cost, waste, rejections]
+    return [cost, rejections, latency, rewards] if rewards else [cost, waste, rejections, latency]
 
 
 def _of_all(figure: KeyFigure) -> KeyFigure:
@@ -147,7 +151,17 @@ def _rewards(periods: Periods, prices: Prices) -> KeyFigure | None:
         return None
     rounds = f"{rewards.complete:,} of {pluralize(rewards.rounds, 'round')}"
     note = " · ".join(filter(None, [prices.market_value(rewards.amount), rounds]))
-    return new_figure(REWARDS, prices.coins(rewards.amount), note)
+    return new_figure(REWARDS, prices.coins(rewards.amount), note, change_of_rewards(periods.rewards_before, rewards))
+
+
+def change_of_rewards(before: Rewards | None, after: Rewards) -> str:
+    """Return the change of rewards, empty unless the same share of the rounds has a known reward."""
+    if before is None or not before.amount or after.amount is None:
+        return ""
+    shares = [each.complete / each.rounds for each in (before, after)]
+    if abs(shares[0] - shares[1]) > MAX_COVERAGE_DIFFERENCE:
+        return ""
+    return signed_percent(Fraction(after.amount - before.amount), Fraction(before.amount))
 
 
 def _with_sign(points: str) -> str:

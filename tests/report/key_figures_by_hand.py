@@ -24,6 +24,9 @@ def key_figures_of(report: str, sides: Sides) -> Iterator[KeyFigure]:
     if report == "activity":
         yield from (weight(sides), rewards(sides), cost(sides), rejections(sides))
         return
+    if report == "weekly":
+        yield from (cost(sides), rejections(sides), latency(sides), rewards(sides))
+        return
     yield from (cost(sides), waste(sides), rejections(sides), latency(sides))
 
 
@@ -68,7 +71,12 @@ def rewards(sides: Sides) -> KeyFigure:
     assert sides.whole is not None
     known, count, total = total_reward(sides.whole, sides.after)
     coins, _, worth = coins_and_value(total, sides.prices["market"]).partition(", worth ")
-    return "Rewards", coins, f"{worth} · {known:,} of {count:,} rounds" if worth else f"{known:,} of {count:,} rounds", ""
+    note, change = f"{known:,} of {count:,} rounds", ""
+    if sides.before is not None:
+        known_before, count_before, earlier = total_reward(sides.whole, sides.before)
+        if earlier and abs(known / count - known_before / count_before) <= 0.01:
+            change = signed_percent(int((total - earlier) * 10**10), int(earlier * 10**10))
+    return "Rewards", coins, f"{worth} · {note}" if worth else note, change
 
 
 def waste(sides: Sides) -> KeyFigure:

@@ -62,7 +62,7 @@ def prices_of_rounds(stored: Stored) -> set[str]:
 
 
 IN_KEY_FIGURES = {"Traffic cost", "Cost of the rejections", "Latency"}  # which say no more than these figures
-OF_ACTIVITY = {"Rewards"}
+OF_ACTIVITY, OF_WEEK = {"Rewards"}, {"Traffic cost", "Latency", "Rewards"}
 
 
 def assert_statements(result: ReportResult, sides: Sides) -> None:
@@ -77,7 +77,7 @@ def assert_statements(result: ReportResult, sides: Sides) -> None:
             (text_of(term), text_of(text), [text_of(each) for each in re.findall(r"<li>(.*?)</li>", details, re.DOTALL)])
         )
     statements = statements_of(result.report, sides)
-    in_figures = OF_ACTIVITY if result.report == "activity" else IN_KEY_FIGURES
+    in_figures = {"activity": OF_ACTIVITY, "weekly": OF_WEEK}.get(result.report, IN_KEY_FIGURES)
     assert shown == [each for each in statements if each[0] not in in_figures]
     assert [each["term"] for each in result.run["summary"]] == [term for term, *_ in statements], "run.json has all"
 

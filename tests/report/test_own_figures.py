@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
 from ledgerframes.report.key_figure import KeyFigure
-from ledgerframes.report.key_figures import measure_key_figures
+from ledgerframes.report.key_figures import change_of_rewards, measure_key_figures
 from ledgerframes.report.own_figures import balance_left, own_cost
 from ledgerframes.report.prices import Prices, read_prices
-from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.periods import Periods, Rewards
 from ledgerframes.testing import frames_of
 from ledgerframes.values.windows import Window
 
@@ -97,3 +99,18 @@ def test_what_a_report_is_for_comes_first() -> None:
     assert labels(own, ("traffic", "balance")) == ["Own traffic cost", *usual[1:]], "the week is about all that was paid"
     assert labels(Periods(after, None, weeks=weeks), OPERATIONS) == usual
     assert labels(Periods(after, None, balance=1_000_000), OPERATIONS) == usual, "without the weeks before, there is no forecast"
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        (Rewards(100, 100, Decimal("8.0")), "+25.0 %"),
+        (Rewards(100, 100, Decimal(15)), "−33.3 %"),
+        (Rewards(98, 100, Decimal(8)), ""),  # more rounds of it are unknown
+        (Rewards(100, 100, Decimal(0)), ""),
+        (Rewards(0, 100, None), ""),
+        (None, ""),
+    ],
+)
+def test_rewards_change_against_as_many_known_rounds(before: Rewards | None, change: str) -> None:
+    assert change_of_rewards(before, Rewards(1_000, 1_000, Decimal("10.0000000000"))) == change

@@ -87,12 +87,14 @@ class Periods:
     @cached_property
     def rewards(self) -> Rewards | None:
         """Rewards of app providers in the window, None without the network's state."""
-        if self.state is None:
+        return None if self.state is None else _rewards_of(self.after, self.state)
+
+    @cached_property
+    def rewards_before(self) -> Rewards | None:
+        """Rewards of app providers in the period before, None if they are unknown or not comparable."""
+        if self.before is None or self.state is None or self.obstacle:
             return None
-        rounds = activity.rounds(self.after, rounds=self.state["rounds"])
-        complete = rounds.dropna(subset="amount")
-        amount = decimals.total(complete["amount"])
-        return Rewards(len(complete), len(rounds), amount if isinstance(amount, Decimal) else None)
+        return _rewards_of(self.before, self.state)
 
     @property
     def name(self) -> str:
@@ -110,3 +112,10 @@ class Periods:
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""
+
+
+def _rewards_of(frames: Frames, state: State) -> Rewards:
+    rounds = activity.rounds(frames, rounds=state["rounds"])
+    complete = rounds.dropna(subset="amount")
+    amount = decimals.total(complete["amount"])
+    return Rewards(len(complete), len(rounds), amount if isinstance(amount, Decimal) else None)

@@ -31,7 +31,7 @@ def signed_size(number: int) -> str:
     return f"{'−' if number < 0 else '+'}{printing.size(abs(number))}"
 
 
-def signed_percent(change: int, before: int) -> str:
+def signed_percent(change: int | Fraction, before: int | Fraction) -> str:
     """Return a change as a percentage of the number before, with its sign.
 
     A change from 0 has no percentage.
@@ -41,7 +41,7 @@ def signed_percent(change: int, before: int) -> str:
     """
     if not before:
         return "from 0"
-    sign, text = "+" if change >= 0 else "−", printing.share(Fraction(abs(change), before))
+    sign, text = "+" if change >= 0 else "−", printing.share(abs(Fraction(change) / before))
     for mark, bound in BOUNDS.items():
         if text.startswith(mark):
             return f"{bound}{sign}{text.removeprefix(mark)}"
