@@ -155,7 +155,10 @@ def _rewards(periods: Periods, prices: Prices) -> KeyFigure | None:
 
 
 def change_of_rewards(before: Rewards | None, after: Rewards) -> str:
-    """Return the change of rewards, empty unless the same share of the rounds has a known reward."""
+    """Return the change of rewards.
+
+    It is empty unless the same share of the rounds has a known reward.
+    """
     if before is None or not before.amount or after.amount is None:
         return ""
     shares = [each.complete / each.rounds for each in (before, after)]

@@ -91,7 +91,7 @@ class Periods:
 
     @cached_property
     def rewards_before(self) -> Rewards | None:
-        """Rewards of app providers in the period before, None if they are unknown or not comparable."""
+        """Rewards of app providers in the period before, None if unknown."""
         if self.before is None or self.state is None or self.obstacle:
             return None
         return _rewards_of(self.before, self.state)
